@@ -1,6 +1,7 @@
 // Lets a request in, or says what the API would refuse it with. In the API's order: key, version, type, size, JSON, shape, length, and the
 // thinking that comes back.
 import type { IncomingHttpHeaders } from 'node:http';
+import { profileOf } from './models/profiles.ts';
 import { promptBlocks, promptTokens } from './prompt-cache.ts';
 import { apiError, invalidRequest, type ApiError, type ReadBody } from './read-request.ts';
 import type { ParsedRequest } from './script.ts';
@@ -16,6 +17,7 @@ export type Admitted = {
   readonly kind: 'admitted';
   /** As sent. */
   readonly request: ParsedRequest;
+  readonly betas: readonly string[];
   /** As the model sees it. */
   readonly shown: ParsedRequest;
   /** The block of thinking that it sees last. */
@@ -30,7 +32,7 @@ export type Admission =
   | { readonly kind: 'refused'; readonly error: ApiError; readonly misshapen: boolean; readonly body: unknown };
 
 export type AdmissionRules = Omit<RequestRules, 'betas' | 'sampling' | 'counting' | 'verifySignature'> & {
-  /** Tokens; undefined: any prompt fits. */
+  /** Tokens; undefined: what the documents say of the model, and of others that any prompt fits. */
   readonly window: number | undefined;
   /** False: only that the body is JSON with messages. For clients that are measured, not tested. */
   readonly strict: boolean;
@@ -58,18 +60,20 @@ export function admit(
   const problem = rules.strict ? requestProblem(parsed.value, shape) : looseProblem(parsed.value);
   if (problem !== undefined) return refused(invalidRequest(problem), true, parsed.value);
   const request = parsed.value as ParsedRequest;
-  const tooLong = rules.window === undefined ? undefined : lengthProblem(request, rules.window);
+  const tooLong = lengthProblem(request, rules.window ?? (counting ? undefined : profileOf(request.model)?.window));
   if (tooLong !== undefined) return refused(invalidRequest(tooLong), false, request);
-  if (!rules.strict) return { kind: 'admitted', request, shown: request, last: null, transformations: undefined };
+  if (!rules.strict)
+    return { kind: 'admitted', request, betas, shown: request, last: null, transformations: undefined };
   const checked = bindings.check(request, betas);
   if (checked.problem !== undefined) return refused(invalidRequest(checked.problem), true, request);
   const { transformations, last } = checked;
   const shown = shownRequest(request, transformations);
   const told = betas.includes(BETAS.bindingControls) ? transformations : undefined;
-  return { kind: 'admitted', request, shown, last, transformations: told };
+  return { kind: 'admitted', request, betas, shown, last, transformations: told };
 }
 
-function lengthProblem(request: ParsedRequest, window: number): string | undefined {
+function lengthProblem(request: ParsedRequest, window: number | undefined): string | undefined {
+  if (window === undefined) return undefined;
   const tokens = promptTokens(promptBlocks(request));
   return tokens > window ? `prompt is too long: ${tokens} tokens > ${window} maximum` : undefined;
 }

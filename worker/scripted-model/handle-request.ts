@@ -4,7 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { admit, type AdmissionRules, type Admitted } from './admit.ts';
 import { apiError, errorData, errorHeaders, invalidRequest, type ApiError, readBody } from './read-request.ts';
 import { deliver, faultAnswer } from './delivery.ts';
-import { buildMessage } from './message.ts';
+import { summaryMessage } from './compaction/summary.ts';
+import { buildMessage, type ScriptedMessage } from './message.ts';
 import { modelInfo } from './models/models-api.ts';
 import { pause, play, type Action } from './playback.ts';
 import { promptBlocks, promptTokens, type PromptCache } from './prompt-cache.ts';
@@ -13,6 +14,7 @@ import type { Reply } from './script.ts';
 import type { ScriptRunner } from './script-runner.ts';
 import type { Bindings } from './thinking/bindings.ts';
 import { headerProblem } from './validate/body.ts';
+import { asksForSummary } from './validate/compaction.ts';
 
 type Backstage = {
   readonly run: ScriptRunner;
@@ -112,9 +114,8 @@ async function answerMessage(
   record: RecordedRequest,
   exchange: Exchange,
 ): Promise<void> {
-  const { request, shown, last, transformations } = admitted;
-  const sign = backstage.bindings.signer(request, last);
-  const message = buildMessage(reply, request, backstage.cache.use(shown), sign, transformations);
+  const { request } = admitted;
+  const message = messageFor(backstage, admitted, reply);
   const stream = request.stream === true;
   const delivery = deliver(reply, message, stream);
   if (delivery.kind === 'broken') return breakDown(backstage, exchange, record, delivery.why);
@@ -126,6 +127,12 @@ async function answerMessage(
   });
   if (delivery.actions[0]?.do !== 'write') exchange.response.flushHeaders();
   record.ended = await play(exchange.response, delivery.actions, exchange.gone);
+}
+
+function messageFor({ bindings, cache }: Backstage, admitted: Admitted, reply: Reply): ScriptedMessage {
+  const { request, shown, last, transformations } = admitted;
+  if (asksForSummary(request)) return summaryMessage(admitted, reply, cache.use(shown), bindings);
+  return buildMessage(reply, request, cache.use(shown), bindings.signer(request, last), transformations);
 }
 
 /** The script cannot answer: a 400, which no client retries, and a problem for whoever looks. */

@@ -104,7 +104,7 @@ function cutBlock(block: MessageBlock, chars: number): MessageBlock {
   return { start, delta, streamed, whole: start };
 }
 
-function computedUsage(blocks: readonly MessageBlock[], cache: CacheUse): Record<string, unknown> {
+export function computedUsage(blocks: readonly MessageBlock[], cache: CacheUse): Record<string, unknown> {
   return {
     input_tokens: cache.rest,
     cache_creation_input_tokens: cache.written,

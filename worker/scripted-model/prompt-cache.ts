@@ -134,6 +134,8 @@ function promptBlock(source: object, parts: readonly string[], content?: Content
 /** Of what does not cost what it is long; undefined for all else. */
 function contentBytes(content: ContentBlockParam | undefined): number | undefined {
   if (content?.type === 'image' || content?.type === 'document') return MEDIA_BYTES;
+  if ((content?.type as string | undefined) === 'compaction')
+    return Buffer.byteLength(String((content as { content?: unknown }).content));
   return content?.type === 'thinking' ? Buffer.byteLength(content.thinking) + SIGNATURE_BYTES : undefined;
 }
 

@@ -28,13 +28,17 @@ function startOf({ head, usage, transformations }: ScriptedMessage): object {
     content: [],
     stop_reason: null,
     stop_sequence: null,
-    ...(usage === null ? {} : { usage: { ...usage, output_tokens: 1 } }),
+    ...(usage === null ? {} : { usage: startUsage(usage) }),
     ...(transformations === undefined ? {} : { input_transformations: transformations }),
   };
 }
 
+function startUsage({ iterations: _iterations, ...usage }: Readonly<Record<string, unknown>>): object {
+  return { ...usage, output_tokens: usage['output_tokens'] === 0 ? 0 : 1 };
+}
+
 function endOf({ stopReason, stopDetails, usage }: ScriptedMessage): object {
-  const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = usage ?? {};
+  const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens, iterations } = usage ?? {};
   return {
     type: 'message_delta',
     delta: {
@@ -44,7 +48,7 @@ function endOf({ stopReason, stopDetails, usage }: ScriptedMessage): object {
     },
     ...(usage === null
       ? {}
-      : { usage: { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } }),
+      : { usage: { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens, iterations } }),
   };
 }
 

@@ -27,6 +27,8 @@ export type ModelProfile = {
   /** Whose thinking it reads besides its own. */
   readonly reads: Reads;
   readonly thinking: readonly ThinkingType[];
+  /** The most effort that goes with thinking turned off. */
+  readonly offUpTo: Effort;
   /** What a request without `thinking` means. */
   readonly thinks: boolean;
   readonly display: 'omitted' | 'summarized';

@@ -1,7 +1,7 @@
 // The models, newest first. Each fact is from a page that docs/scripted-model.md names.
 import type { Effort, Line, ModelProfile, Reads } from './model-profile.ts';
 
-const EFFORTS: readonly Effort[] = ['low', 'medium', 'high', 'xhigh', 'max'];
+export const EFFORTS: readonly Effort[] = ['low', 'medium', 'high', 'xhigh', 'max'];
 const CLASSIC: readonly Line[] = ['haiku', 'sonnet', 'opus'];
 
 const NOBODY: Reads = { lines: [], until: '', also: [] };
@@ -24,6 +24,7 @@ const newest = {
   accountBound: false,
   reads: NOBODY,
   thinking: ['adaptive'],
+  offUpTo: 'high',
   thinks: true,
   display: 'omitted',
   efforts: EFFORTS,
@@ -43,6 +44,7 @@ const fifth = { ...newest, prefixCheck: 'none', forcedTools: true } as const;
 const fourth = {
   ...fifth,
   thinking: ['adaptive', 'disabled'],
+  offUpTo: 'max',
   thinks: false,
   systemMessages: false,
   messageEffort: false,
@@ -88,7 +90,7 @@ export const MODELS: readonly ModelProfile[] = [
   { ...newest, ...FIRST, id: 'claude-fable-5-1', line: 'fable' },
   { ...newest, ...FIRST, id: 'claude-mythos-5-1', line: 'mythos', prefixCheck: 'every_account' },
   { ...fifth, id: 'claude-opus-5', line: 'opus', released: '2026-07-24', reads: classics('2026-07-24'), thinking: ['adaptive', 'disabled'] },
-  { ...fifth, id: 'claude-sonnet-5', line: 'sonnet', released: '2026-06-30', leastCached: 1_024, reads: classics('2026-06-30'), thinking: ['adaptive', 'disabled'], systemMessages: false, messageEffort: false },
+  { ...fifth, id: 'claude-sonnet-5', line: 'sonnet', released: '2026-06-30', leastCached: 1_024, reads: classics('2026-06-30'), thinking: ['adaptive', 'disabled'], offUpTo: 'max', systemMessages: false, messageEffort: false },
   { ...fifth, ...LAST_JUNE, id: 'claude-fable-5', line: 'fable', fallbacks: ['claude-opus-4-8', 'claude-opus-5'] },
   { ...fifth, ...LAST_JUNE, id: 'claude-mythos-5', line: 'mythos' },
   { ...fourth, id: 'claude-opus-4-8', line: 'opus', released: '2026-05-28', leastCached: 1_024, reads: classics('2026-05-28'), systemMessages: true },

@@ -1,10 +1,11 @@
 // Thinking as one server signs and checks it: the account it plays, what it has signed, and which conversations it has seen.
 import { RecentMap } from '../../../activities/recent-map.ts';
+import type { CompactionFacts, CompactionRecord } from '../compaction/blocks.ts';
 import { profileOf } from '../models/profiles.ts';
 import type { AccountOptions, ParsedRequest } from '../script.ts';
 import { checkThinking, type Account, type CheckedThinking } from './check-thinking.ts';
 import { prefixOf, type Prefix } from './prefix.ts';
-import { createSignatures } from './signatures.ts';
+import { createSignatures, type Binding } from './signatures.ts';
 
 /** Signs one block of a reply; `chosen` is the script's own signature. To be called in the order of the blocks. */
 export type Signer = (thinking: string, chosen?: string) => string;
@@ -15,6 +16,8 @@ export type Bindings = {
   check(request: ParsedRequest, betas: readonly string[]): CheckedThinking;
   /** `last`: the id of the block that the model saw last. */
   signer(request: ParsedRequest, last: string | null): Signer;
+  /** What a compaction of all of the request's messages records. */
+  compacted(request: ParsedRequest): Omit<CompactionRecord, 'id'>;
 };
 
 /** From this moment on, the checks of models that came out before apply to new accounts. */
@@ -46,10 +49,19 @@ export function createBindings(options: AccountOptions = {}): Bindings {
         prefix: () => prefix(request),
         before: (digest) => places.get(digest),
       }),
+    compacted: (request) => {
+      const before = prefix(request);
+      const { system, fixedTools, referred, compaction } = before;
+      const { messages } = endOf(before);
+      const preserves = hasCheck(request.model);
+      const lastRole = request.messages.findLast(({ role }) => role !== 'system')?.role ?? 'user';
+      const earlier = compaction === undefined ? [] : [factsOf(compaction), ...compaction.earlier];
+      return { system, fixedTools, referred, messages, preserves, lastRole, earlier };
+    },
     signer: (request, last) => {
       let previous = last;
       const { model } = request;
-      const records = (profileOf(model)?.prefixCheck ?? 'none') !== 'none';
+      const records = hasCheck(model);
       return (thinking, chosen) => {
         const before = records ? prefix(request) : undefined;
         const binding = before && { ...endOf(before), previous };
@@ -65,12 +77,18 @@ export function createBindings(options: AccountOptions = {}): Bindings {
   };
 }
 
-function endOf({ system, toolsBefore, items, starts, digest }: Prefix): {
-  system: string;
-  tools: string;
-  messages: string;
-} {
-  return { system, tools: toolsBefore(starts.length - 1), messages: digest(items.length) };
+function hasCheck(model: string): boolean {
+  return (profileOf(model)?.prefixCheck ?? 'none') !== 'none';
+}
+
+function factsOf({ id, preserves, system, fixedTools }: CompactionFacts): CompactionFacts {
+  return { id, preserves, system, fixedTools };
+}
+
+function endOf(prefix: Prefix): Omit<Binding, 'previous'> {
+  const { system, fixedTools, compaction, items, starts } = prefix;
+  const tools = prefix.toolsBefore(starts.length - 1);
+  return { system, tools, fixedTools, messages: prefix.digest(items.length), compaction: compaction?.id ?? null };
 }
 
 function accountOf({ created = 'new', id = 'org_scripted' }: AccountOptions): Account {

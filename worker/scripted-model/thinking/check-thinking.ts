@@ -156,8 +156,22 @@ function difference(check: Check, block: Found, binding: Binding, last: Known | 
   if (last !== undefined && last.length > 0 && !last.some(({ id }) => id === previous)) return '';
   if (system !== prefix.system) return ' The `system` prompt differs from when the block was created.';
   if (tools !== prefix.toolsBefore(block.message)) return ' The `tools` list differs from when the block was created.';
+  if (!survives(binding, prefix)) return '';
   if (standsAfter(check.request, prefix, block, messages)) return undefined;
   return ` Content before this block differs from when it was created${firstChange(check, block, messages)}.`;
+}
+
+/** Every compaction since the block was made must have been one of a model with the check, with the same system prompt and tools. */
+function survives(binding: Binding, { compaction }: Prefix): boolean {
+  const since = compaction === undefined ? [] : [compaction, ...compaction.earlier];
+  const at = since.findIndex(({ id }) => id === binding.compaction);
+  if (at < 0 && binding.compaction !== null) return false;
+  return since
+    .slice(0, at < 0 ? since.length : at)
+    .every(
+      ({ preserves, system, fixedTools }) =>
+        preserves && system === binding.system && fixedTools === binding.fixedTools,
+    );
 }
 
 /** Replies that follow one another are one turn: what was made in it may stand anywhere after the turn's beginning. */

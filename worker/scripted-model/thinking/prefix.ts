@@ -1,8 +1,9 @@
 // What stands before a block of thinking, as the prefix check compares it: `system`, the tools that are not deferred, and every earlier
 // message, by value. How the JSON is written, cache_control and earlier thinking do not count.
-import { createHash } from 'node:crypto';
+import { leadingBlock, readCompaction, type CompactionRecord } from '../compaction/blocks.ts';
 import type { ParsedRequest } from '../script.ts';
 import { blocksOf } from '../read-request.ts';
+import { digestOf } from '../signed.ts';
 import { isObject, type Json } from '../validate/shape.ts';
 
 /** One content block that counts, or a message's own settings where it has no content. */
@@ -10,6 +11,12 @@ export type PrefixItem = { readonly path: string; readonly digest: string };
 
 export type Prefix = {
   readonly system: string;
+  /** Of the tools that are not deferred. */
+  readonly fixedTools: string;
+  /** The deferred tools that a message referred to. */
+  readonly referred: readonly string[];
+  /** What the conversation begins with in place of older messages. */
+  readonly compaction: CompactionRecord | undefined;
   /** Of the tools that count before message `index`. */
   toolsBefore(index: number): string;
   /** The items of all messages. */
@@ -22,36 +29,40 @@ export type Prefix = {
 
 export const EMPTY_PREFIX = digestOf('');
 
-/** Every digest is as long as 15 bytes, which is enough to be told apart and short enough to keep many. */
-export function digestOf(...parts: readonly string[]): string {
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(`${part.length}:`).update(part);
-  return hash.digest('base64url').slice(0, 20);
-}
-
 /** `after` is told of each digest and the one before it, so that a place that differs can be named later. */
 export function prefixOf(request: ParsedRequest, after: (digest: string, before: string) => void): Prefix {
   const items: PrefixItem[] = [];
   const starts: number[] = [];
   const digests = [EMPTY_PREFIX];
+  const block = leadingBlock(request.messages);
+  const compaction = block === undefined ? undefined : readCompaction(block);
   for (const [index, message] of request.messages.entries()) {
     starts.push(items.length);
     for (const { path, parts } of partsOf(message, `messages.${index}`)) {
       const before = digests.at(-1) ?? EMPTY_PREFIX;
-      const digest = digestOf(before, message.role, ...parts);
+      const summarised = compaction !== undefined && items.length === 0;
+      const digest = summarised ? standsFor(compaction, request) : digestOf(before, message.role, ...parts);
       items.push({ path, digest });
       digests.push(digest);
-      after(digest, before);
+      if (!summarised) after(digest, before);
     }
   }
   starts.push(items.length);
   return {
     system: digestOf(canonical(systemBlocks(request.system))),
-    toolsBefore: toolDigests(request),
+    ...toolDigests(request, compaction?.referred ?? []),
+    compaction,
     items,
     starts,
     digest: (count) => digests[count] ?? EMPTY_PREFIX,
   };
+}
+
+/** A compaction's block stands for what it summarises, unless the API would merge the first message after it into the last one of that. */
+function standsFor({ messages, lastRole }: CompactionRecord, { messages: sent }: ParsedRequest): string {
+  const alone = (sent[0]?.content.length ?? 0) === 1;
+  const role = sent[alone ? 1 : 0]?.role;
+  return role === lastRole || role === 'system' ? digestOf('merged', messages) : messages;
 }
 
 type Part = { readonly path: string; readonly parts: readonly string[] };
@@ -89,24 +100,28 @@ function systemBlocks(system: ParsedRequest['system']): unknown {
 }
 
 /** Deferred tools count from where a message has referred to them. */
-function toolDigests(request: ParsedRequest): (index: number) => string {
+function toolDigests(
+  request: ParsedRequest,
+  summarised: readonly string[],
+): Pick<Prefix, 'fixedTools' | 'referred' | 'toolsBefore'> {
   const tools = (request.tools ?? []) as unknown as readonly Json[];
   const deferred = new Set(tools.flatMap((tool) => (tool['defer_loading'] === true ? [String(tool['name'])] : [])));
   const known = new Map<string, string>();
-  const digest = (referred: ReadonlySet<string>): string => {
-    const key = [...referred].sort().join(' ');
-    const counting = (tool: Json): boolean => tool['defer_loading'] !== true || referred.has(String(tool['name']));
+  const digest = (referred: readonly string[]): string => {
+    const key = referred.toSorted().join(' ');
+    const counting = (tool: Json): boolean => tool['defer_loading'] !== true || referred.includes(String(tool['name']));
     const found = known.get(key) ?? digestOf(canonical(tools.filter(counting).map(bare)));
     known.set(key, found);
     return found;
   };
-  if (deferred.size === 0) return () => digest(new Set());
-  const before = [new Set<string>()];
+  const fixedTools = digest([]);
+  if (deferred.size === 0) return { fixedTools, referred: [], toolsBefore: () => fixedTools };
+  const before = [[...summarised]];
   for (const message of request.messages) {
     const named = blocksOf(message.content).flatMap((block) => namesIn(block));
-    before.push(new Set([...(before.at(-1) ?? []), ...named.filter((name) => deferred.has(name))]));
+    before.push([...new Set([...(before.at(-1) ?? []), ...named.filter((name) => deferred.has(name))])]);
   }
-  return (index) => digest(before[index] ?? new Set());
+  return { fixedTools, referred: before.at(-1) ?? [], toolsBefore: (index) => digest(before[index] ?? []) };
 }
 
 /** The tools that a block refers to: of a result or a search `tool_name`, of a change `tool.name`. */

@@ -1,13 +1,17 @@
 // What the signature of a block of thinking records, and how it is read again. It holds all of that itself, so that a conversation goes on
 // after a restart of this server; signatures that a script chose, and redacted thinking, are known as long as the server lives.
 import { RecentMap } from '../../../activities/recent-map.ts';
-import { digestOf } from './prefix.ts';
+import { digestOf, encodeSigned, readSigned } from '../signed.ts';
 
 /** What stood before the block when it was made: digests, and the block of thinking before it. */
 export type Binding = {
   readonly system: string;
   readonly tools: string;
+  /** Of the tools that are not deferred. */
+  readonly fixedTools: string;
   readonly messages: string;
+  /** The compaction in whose place the conversation began; null: none. */
+  readonly compaction: string | null;
   /** The id of the block of thinking that the model saw last; null: there was none. */
   readonly previous: string | null;
 };
@@ -29,33 +33,23 @@ export type Signatures = {
   read(thinking: string, signature: string): readonly ReadBlock[];
 };
 
-const MARK = 'scripted';
 const MOST_CHOSEN = 10_000;
 
 export function createSignatures(): Signatures {
   const chosenOnes = new RecentMap<string, readonly ReadBlock[]>(MOST_CHOSEN);
   return {
     sign(signed, thinking, chosen) {
-      const payload = JSON.stringify([digestOf(thinking), signed]);
-      const id = digestOf(payload);
-      if (chosen === undefined) {
-        return { signature: `${MARK}${Buffer.from(payload).toString('base64url')}.${id}`, id };
-      }
+      const made = encodeSigned({ thinking: digestOf(thinking), ...signed });
+      if (chosen === undefined) return made;
       const key = digestOf(chosen, thinking);
-      chosenOnes.set(key, [...(chosenOnes.get(key) ?? []), { ...signed, id }]);
-      return { signature: chosen, id };
+      chosenOnes.set(key, [...(chosenOnes.get(key) ?? []), { ...signed, id: made.id }]);
+      return { signature: chosen, id: made.id };
     },
     read(thinking, signature) {
-      const own = decoded(thinking, signature);
-      return own === undefined ? (chosenOnes.get(digestOf(signature, thinking)) ?? []) : [own];
+      const own = readSigned(signature);
+      if (own === undefined) return chosenOnes.get(digestOf(signature, thinking)) ?? [];
+      const signed = own.value as Signed & { readonly thinking?: string };
+      return signed.thinking === digestOf(thinking) ? [{ ...signed, id: own.id }] : [];
     },
   };
-}
-
-function decoded(thinking: string, signature: string): ReadBlock | undefined {
-  const [, encoded = '', id = ''] = /^scripted([\w-]+)\.([\w-]+)$/.exec(signature) ?? [];
-  const payload = Buffer.from(encoded, 'base64url').toString();
-  if (encoded === '' || digestOf(payload) !== id) return undefined;
-  const [text, signed] = JSON.parse(payload) as [string, Signed];
-  return text === digestOf(thinking) ? { ...signed, id } : undefined;
 }

@@ -1,6 +1,8 @@
 // Checks the messages as a conversation, as the API does: roles, empty contents, the first and the last one.
 import { blockProblem } from './blocks.ts';
+import { leadingBlock } from '../compaction/blocks.ts';
 import { profileOf } from '../models/profiles.ts';
+import { asksForSummary } from './compaction.ts';
 import { type RequestRules, extraKey, firstProblem, isObject, type Json, sayingProblem } from './shape.ts';
 import { placementProblem, saysNothing, strayClearAt, systemMessageProblem } from './system-messages.ts';
 
@@ -27,7 +29,9 @@ export function messagesProblem(request: Json, rules: RequestRules): string | un
   const malformed = firstProblem(messages as unknown[], check);
   if (malformed !== undefined) return malformed;
   const shaped = messages as readonly ShapedMessage[];
-  return orderProblem(shaped) ?? pairingProblem(shaped) ?? endProblem(shaped, rules);
+  const prefill = rules.prefill || profileOf(String(model))?.prefill === true;
+  const end = asksForSummary(request) ? undefined : endProblem(shaped, prefill);
+  return orderProblem(shaped) ?? pairingProblem(shaped) ?? end;
 }
 
 function messageProblem(message: unknown, place: Place, rules: RequestRules): string | undefined {
@@ -64,11 +68,12 @@ function contentProblem(
   );
 }
 
-/** The user begins. */
+/** The user begins, or a compaction in place of older messages. */
 function orderProblem(messages: readonly ShapedMessage[]): string | undefined {
   const misplaced = placementProblem(messages);
   if (misplaced !== undefined) return misplaced;
   const [first] = messages.filter((message) => !saysNothing(message));
+  if (leadingBlock(messages) !== undefined) return undefined;
   return first?.role === 'user' ? undefined : 'messages: first message must use the "user" role';
 }
 
@@ -78,10 +83,10 @@ function finalBlockProblem(blocks: readonly unknown[], path: string): string | u
   return `${path}: The final block in an assistant message cannot be \`thinking\`.`;
 }
 
-function endProblem(messages: readonly ShapedMessage[], rules: RequestRules): string | undefined {
+function endProblem(messages: readonly ShapedMessage[], prefill: boolean): string | undefined {
   const last = messages.at(-1);
   if (last?.role !== 'assistant') return undefined;
-  if (!rules.prefill) {
+  if (!prefill) {
     return 'This model does not support assistant message prefill. The conversation must end with a user message.';
   }
   const text = typeof last.content === 'string' ? last.content : last.content?.at(-1)?.['text'];

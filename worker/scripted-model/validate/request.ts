@@ -1,7 +1,11 @@
 // Checks a request's top level as the API does. The messages, tools and breakpoints have checks of their own.
 import { betaFields, contextManagementProblem } from './betas.ts';
 import { breakpointsProblem } from './breakpoints.ts';
+import { compactionBlockProblem, compactionRequestProblem } from './compaction.ts';
+import { profileOf } from '../models/profiles.ts';
+import { sizesProblem } from './images.ts';
 import { messagesProblem } from './messages.ts';
+import { modelProblem } from './model-rules.ts';
 import { outputConfigProblem } from './output-config.ts';
 import {
   extraKey,
@@ -27,20 +31,25 @@ export function requestProblem(value: unknown, rules: RequestRules): Problem | u
   if (!isObject(value)) return 'Input should be a valid dictionary or object to extract fields from';
   const model = value['model'];
   const { betas } = rules;
+  const profile = profileOf(String(model));
   return (
+    compactionRequestProblem(value, betas, rules.counting) ??
     extraKey(value, allowedKeys(rules), '') ??
     stringProblem(model, 'model') ??
     (model === '' ? 'model: String should have at least 1 character' : undefined) ??
-    (rules.counting ? undefined : maxTokensProblem(value, rules.maxOutputTokens)) ??
+    (rules.counting ? undefined : maxTokensProblem(value, rules.maxOutputTokens ?? profile?.maxOutput)) ??
     settingsProblem(value) ??
     thinkingProblem(value, betas) ??
     outputConfigProblem(value['output_config'], betas) ??
+    modelProblem(value, profile) ??
     contextManagementProblem(value['context_management'], betas) ??
     systemProblem(value['system']) ??
     toolsProblem(value) ??
     breakpointsProblem(value) ??
     messagesProblem(value, rules) ??
-    toolChangesProblem(value, betas)
+    compactionBlockProblem(value, betas) ??
+    toolChangesProblem(value, betas) ??
+    sizesProblem(value, profile)
   );
 }
 

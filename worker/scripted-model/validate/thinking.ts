@@ -5,6 +5,7 @@ import { extraKey, isObject, type Json } from './shape.ts';
 
 const TYPES = ['disabled', 'enabled', 'adaptive', 'between_tools'];
 
+// Of models that the documents do not name; model-rules.ts knows the others.
 /** From 4.7 on a model decides by itself how much to think; up to 4.5 none does. */
 const ONLY_ADAPTIVE = /^claude-(?:(?:fable|mythos)-|[a-z]+-(?:4-[7-9]|[5-9]|\d\d)(?!\d))/;
 const NEVER_ADAPTIVE = /^claude-(?:\d|[a-z]+-4(?:-[015]|-\d{8})?(?!-?\d))/;
@@ -18,7 +19,7 @@ export function thinkingProblem(request: Json, betas: readonly string[]): string
     const expected = TYPES.map((each) => `'${each}'`).join(', ');
     return `thinking: Input tag found using 'type' does not match any of the expected tags: ${expected}`;
   }
-  const extra = fieldProblem(thinking, type, betas);
+  const extra = fieldProblem(thinking, type, betas) ?? displayProblem(thinking['display'], type, betas);
   if (extra !== undefined) return extra;
   const model = String(request['model']);
   if (type === 'adaptive' && NEVER_ADAPTIVE.test(model)) return 'adaptive thinking is not supported on this model';
@@ -44,6 +45,13 @@ function fieldProblem(thinking: Json, type: string, betas: readonly string[]): s
   const unknown = extraKey(binding, new Set(['prefix_mismatch_behavior']), `${path}.block_binding`);
   if (unknown !== undefined || [undefined, null, 'error', 'drop_block'].includes(behavior as string)) return unknown;
   return `${path}.block_binding.prefix_mismatch_behavior: Input should be 'error' or 'drop_block'`;
+}
+
+function displayProblem(display: unknown, type: string, betas: readonly string[]): string | undefined {
+  const values = ['summarized', 'omitted', ...(betas.includes(BETAS.displayUpdates) ? ['updates'] : [])];
+  if (display === undefined || display === null || values.includes(display as string)) return undefined;
+  const quoted = values.map((value) => `'${value}'`);
+  return `thinking.${type}.display: Input should be ${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
 }
 
 function thinkingBudgetProblem(budget: unknown, cap: unknown, model: string): string | undefined {

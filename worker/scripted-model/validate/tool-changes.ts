@@ -1,5 +1,6 @@
 // Checks changes of the tools in the middle of a conversation: blocks of system messages that add or remove a tool by its name, or bring
 // its definition. Each is judged by what is declared or defined where it stands.
+import { leadingBlock } from '../compaction/blocks.ts';
 import { BETAS } from './betas.ts';
 import { coded, firstProblem, isObject, type Json, type Problem } from './shape.ts';
 import { toolProblem } from './tools.ts';
@@ -22,6 +23,9 @@ type Place = { readonly path: string; readonly betas: readonly string[] };
 export function toolChangesProblem(request: Json, betas: readonly string[]): Problem | undefined {
   const known = declared(request);
   const messages = request['messages'] as readonly Json[];
+  const summarised = list(leadingBlock(messages)?.['tool_changes']);
+  for (const block of summarised)
+    changeProblem(block, { path: '', betas: [BETAS.inlineTools, BETAS.mcpClient] }, known);
   return firstProblem(messages, ({ role, content }, index) => {
     if (role !== 'system' || !Array.isArray(content)) return undefined;
     const blocks = content as readonly Json[];
@@ -102,6 +106,26 @@ function limitProblem({ defined, deferred }: Known, path: string): Problem | und
   const bytes = [...defined.values()].reduce((sum, size) => sum + size, 0);
   if (defined.size <= MOST_TOOLS && deferred.size <= MOST_TOOLS && bytes <= MOST_BYTES) return undefined;
   return coded(`${path}: the tools available after this message exceed a limit`, 'available_tools_limit_exceeded');
+}
+
+/** The changes that lead from the request's `tools` to those in effect at its end, as a compaction's block records them. */
+export function netToolChanges(request: Json): readonly object[] {
+  const last = new Map<string, Json>();
+  const messages = request['messages'] as readonly Json[];
+  const blocks = [
+    ...list(leadingBlock(messages)?.['tool_changes']),
+    ...messages.flatMap(({ content }) => list(content)),
+  ];
+  for (const block of blocks) {
+    const { type, tool } = block;
+    if ((type !== 'tool_addition' && type !== 'tool_removal') || !isObject(tool)) continue;
+    const definition = isObject(tool['definition']) ? tool['definition'] : tool;
+    const before = last.get(String(definition['name']));
+    const brought = isObject(before?.['tool']) && before['tool']['type'] === 'tool_definition';
+    if (type === 'tool_removal' && brought) last.delete(String(definition['name']));
+    else last.set(String(definition['name'] ?? definition['server_name']), { type, tool });
+  }
+  return [...last.values()];
 }
 
 /** A newer version of the same tool is the same kind. */
