@@ -1,10 +1,13 @@
 // Runs test files of all tiers: `npm test` their heart, `npm run test:rest` the others, `npm run test:all` both. A file that fails runs
 // once more, alone, when all others are done: if it passes then, the closing lines name it as unsteady, and it fails nothing.
-import { relative } from 'node:path';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createVitest } from 'vitest/node';
 import { heart, wholeTiers } from './heart.mjs';
 import { findChromium } from './support/chromium.mjs';
+import { leftOver } from './support/left-over.mjs';
 import ClosingLine from './support/closing-line.mjs';
 
 const [part = '', root = fileURLToPath(new URL('..', import.meta.url))] = process.argv.slice(2);
@@ -19,6 +22,8 @@ if (!PARTS.includes(part)) {
   process.exit(2);
 }
 
+const folder = mkdtempSync(join(tmpdir(), 'perdure-run-'));
+process.env.TMPDIR = folder;
 const closing = new ClosingLine();
 const vitest = await createVitest('test', { watch: false, root, reporters: ['default', closing] });
 // Interrupted, it still stops the servers that it has started.
@@ -30,6 +35,8 @@ try {
 } finally {
   await vitest.exit();
 }
+closing.leftOver = leftOver(folder);
+rmSync(folder, { recursive: true, force: true });
 process.exitCode = closing.failed > 0 ? 1 : 0;
 
 async function runPart() {

@@ -1,6 +1,6 @@
 // How this worker reaches the model: the real API with a key, another server with ANTHROPIC_BASE_URL, else the scripted model.
 import Anthropic from '@anthropic-ai/sdk';
-import { anthropicModel } from '../activities/model/stream.ts';
+import { anthropicModel } from '../activities/model/stream/stream.ts';
 import type { ModelPort } from '../activities/deps.ts';
 import { isKeyless } from './keyless.ts';
 import type { AskServer } from './models/server-facts.ts';

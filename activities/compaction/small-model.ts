@@ -5,7 +5,7 @@ import { type Attempt, describeGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { RecordsEnds } from '../tools/call/record-ends.ts';
 import { askModel, type AskFailure, type Asked, type Question } from '../model/ask-model.ts';
-import { maxOutputIn } from '../model/refused/classify.ts';
+import { maxOutputIn } from '../model/classify.ts';
 import { noTries, type Tries } from '../model/refused/failed-attempt.ts';
 import type { RunConfig, RunModel } from '../configuration.ts';
 import { aboutStep } from '../live/observe.ts';

@@ -5,11 +5,11 @@ import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import { type Redact, wellFormedText } from '../text.ts';
 import { patience, type RunConfig } from '../configuration.ts';
-import { createAccumulator, type BlockState } from './accumulate.ts';
-import { shortenDetail, classify, type Verdict } from './refused/classify.ts';
+import { createAccumulator, type BlockState } from './stream/accumulate.ts';
+import { shortenDetail, classify, type Verdict } from './classify.ts';
 import { judge } from './judge.ts';
 import { spendOf } from './bill.ts';
-import { streamReply } from './stream.ts';
+import { streamReply } from './stream/stream.ts';
 import { quietly } from './request.ts';
 import type { ModelPort, ModelRequest } from '../deps.ts';
 

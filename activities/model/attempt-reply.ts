@@ -1,11 +1,11 @@
 // One attempt at a reply: stream it, start safe calls on the way, and say what came of it. Stores nothing.
 import { randomUUID } from 'node:crypto';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import { createAccumulator, type BlockState } from './accumulate.ts';
+import { createAccumulator, type BlockState } from './stream/accumulate.ts';
 import { callBlocks, keepInterruptedPart, judge, type Judged } from './judge.ts';
 import type { CallBlock, CallTraits, EarlyOutcome } from '../tools/call/call-port.ts';
 import type { ModelRequest, ModelPort } from '../deps.ts';
-import { streamReply, type StreamLimits } from './stream.ts';
+import { streamReply, type StreamLimits } from './stream/stream.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { addSpend } from '../../workflows/contract/loop.ts';
 import { aboutStep } from '../live/observe.ts';

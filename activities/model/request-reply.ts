@@ -4,7 +4,7 @@ import { aboutRun } from '../log.ts';
 import { currentEpoch, droppedThinking } from '../transcript/preamble.ts';
 import { entriesOf } from '../transcript/transcripts.ts';
 import { type Attempted, attemptReply, replyPort } from './attempt-reply.ts';
-import { classify, type Verdict } from './refused/classify.ts';
+import { classify, type Verdict } from './classify.ts';
 import { buildRequest } from './request.ts';
 import type { ModelStep } from './step.ts';
 import { withoutThinking } from './tell-preamble.ts';

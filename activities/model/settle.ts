@@ -3,7 +3,7 @@ import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelAnswer } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit, totalTokens } from '../../workflows/contract/loop.ts';
 import type { Attempted } from './attempt-reply.ts';
-import { shortenDetail, classify, maxOutputIn, type Verdict } from './refused/classify.ts';
+import { shortenDetail, classify, maxOutputIn, type Verdict } from './classify.ts';
 import {
   type Abandoned,
   afterEmpty,

@@ -2,8 +2,8 @@
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelPort } from '../deps.ts';
 import type { Observe, ObservedAbout } from '../live/observe.ts';
-import { saysStop, usageWith } from './accumulate.ts';
-import { StalledStream } from './refused/classify.ts';
+import { saysStop, usageWith } from './stream/accumulate.ts';
+import { StalledStream } from './classify.ts';
 import { type Prices, spendOf } from './bill.ts';
 
 type Asking = { readonly observe: Observe; readonly about: ObservedAbout; readonly prices: Prices };

@@ -1,6 +1,6 @@
 import { APIError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
-import { classify, retryAfter, windowIn } from '../../activities/model/refused/classify.ts';
+import { classify, retryAfter, windowIn } from '../../activities/model/classify.ts';
 
 describe('a failure of the model API', () => {
   test('is told in brief, however long the error page of a proxy is (L20)', () => {

@@ -2,7 +2,7 @@
 import { APIError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
 import { chooseKept } from '../../activities/compaction/choose-kept.ts';
-import { classify, maxOutputIn } from '../../activities/model/refused/classify.ts';
+import { classify, maxOutputIn } from '../../activities/model/classify.ts';
 import {
   fault,
   reply,

@@ -10,7 +10,7 @@ import type { Deps, RunDefaults } from '../../activities/deps.ts';
 import type { HookConfig } from '../../activities/hooks/hooks.ts';
 import { hookRunner } from '../../activities/hooks/hook-runner.ts';
 import type { LiveChannel, LiveEvent, LiveFate } from '../../activities/live/events.ts';
-import { anthropicModel } from '../../activities/model/stream.ts';
+import { anthropicModel } from '../../activities/model/stream/stream.ts';
 import { openRun } from '../../activities/run/open-run.ts';
 import { configReader } from '../../activities/configuration.ts';
 import { runTool } from '../../activities/run-tool.ts';

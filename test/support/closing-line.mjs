@@ -13,6 +13,9 @@ export default class ClosingLine {
   /** Lines that are printed before the last one. */
   notes = [];
 
+  /** Processes that the run has left, a line each: each is a failure. */
+  leftOver = [];
+
   onInit() {
     process.once('exit', () => process.stdout.write(`${this.#lines().join('\n')}\n`));
   }
@@ -20,11 +23,11 @@ export default class ClosingLine {
   #lines() {
     const unsteady = [...this.#results].filter(([id, { failed }]) => failed === 0 && this.#everFailed.has(id));
     const named = unsteady.map(([, { name }]) => `unsteady: ${name} failed, and passed when it ran once more, alone`);
-    return [...this.notes, ...named, `${this.#sum('passed')} passed, ${this.failed} failed`];
+    return [...this.notes, ...named, ...this.leftOver, `${this.#sum('passed')} passed, ${this.failed} failed`];
   }
 
   get failed() {
-    return this.#sum('failed') + this.#unplaced;
+    return this.#sum('failed') + this.#unplaced + this.leftOver.length;
   }
 
   /** `id`: of a module, which is a specification's `taskId`. */

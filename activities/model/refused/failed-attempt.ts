@@ -6,7 +6,7 @@ import type { ModelResult } from '../../../workflows/contract/activities.ts';
 import { MODEL_ATTEMPT_DIED } from '../../../workflows/contract/failures.ts';
 import { noSpend, type Spend } from '../../../workflows/contract/loop.ts';
 import type { RunConfig } from '../../configuration.ts';
-import { backoffMs, type Verdict } from './classify.ts';
+import { backoffMs, type Verdict } from '../classify.ts';
 import type { Attempt } from '../../attempt.ts';
 import type { Deps } from '../../deps.ts';
 import { keySegment } from '../../transcript/store/store.ts';

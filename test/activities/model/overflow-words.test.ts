@@ -1,7 +1,7 @@
 // What servers say of a request that is too long, and what only sounds like it.
 import { APIError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
-import { classify, maxOutputIn } from '../../../activities/model/refused/classify.ts';
+import { classify, maxOutputIn } from '../../../activities/model/classify.ts';
 import { overflowRows } from '../../../activities/model/refused/overflow-rows.ts';
 
 function verdictOf(message: string, status: number | undefined = 400, words?: readonly string[]) {

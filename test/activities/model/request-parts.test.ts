@@ -1,7 +1,7 @@
 // Refusals of a part of the request: kept thinking, a field or a beta that a server does not know.
 import { APIError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
-import { classify } from '../../../activities/model/refused/classify.ts';
+import { classify } from '../../../activities/model/classify.ts';
 
 const BOUND =
   'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".';

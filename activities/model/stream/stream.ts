@@ -2,9 +2,9 @@
 import Anthropic, { AnthropicError, type Middleware } from '@anthropic-ai/sdk';
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import { GarbledStream, type Accumulator, type BlockState } from './accumulate.ts';
-import { StalledStream } from './refused/classify.ts';
-import type { ModelRequest, ModelPort } from '../deps.ts';
-import { TASK_BUDGETS_BETA, THINKING_BINDING_BETA } from './request.ts';
+import { StalledStream } from '../classify.ts';
+import type { ModelRequest, ModelPort } from '../../deps.ts';
+import { TASK_BUDGETS_BETA, THINKING_BINDING_BETA } from '../request.ts';
 
 /** The official SDK, its own retries off: Temporal alone retries (L14). */
 export function anthropicModel(client: Anthropic): ModelPort {

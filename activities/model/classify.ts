@@ -1,12 +1,12 @@
 // Classifies a failed attempt of a model call: a value the loop acts on, or another attempt after a wait (L14, L20).
 import { toUSVString } from 'node:util';
 import { AnthropicError, APIConnectionError, APIError } from '@anthropic-ai/sdk';
-import type { Redact } from '../../text.ts';
-import { GarbledStream } from '../accumulate.ts';
-import type { Backoff } from '../../configuration.ts';
-import { accountProblem } from './account.ts';
-import { isOverflow, roomLeft } from './overflow-words.ts';
-import { isUnboundThinking, refusedField } from './request-parts.ts';
+import type { Redact } from '../text.ts';
+import { GarbledStream } from './stream/accumulate.ts';
+import type { Backoff } from '../configuration.ts';
+import { accountProblem } from './refused/account.ts';
+import { isOverflow, roomLeft } from './refused/overflow-words.ts';
+import { isUnboundThinking, refusedField } from './refused/request-parts.ts';
 
 export type Verdict =
   /** `window`: the server has said how many tokens it holds. */
