@@ -59,13 +59,13 @@ const turn = fc.record({
   kind: fc.nat(4),
   model: fc.constantFrom(0, 0, 0, 0, 1, 2, 3),
 });
-const other = fc.oneof(
+const change = fc.oneof(
   fc.record({ do: fc.constant('run' as const), options: fc.nat(optionSets.length - 1), days: fc.nat(2) }),
   fc.record({ do: fc.constant('deploy' as const), tools: fc.nat(toolSets.length - 1) }),
   fc.record({ do: fc.constant('snip' as const), at: fc.nat(30) }),
   fc.record({ do: fc.constant('compact' as const), reactive: fc.boolean() }),
 );
-const actions = fc.array(fc.oneof({ weight: 3, arbitrary: turn }, { weight: 1, arbitrary: other }), {
+const actions = fc.array(fc.oneof({ weight: 3, arbitrary: turn }, { weight: 1, arbitrary: change }), {
   minLength: 6,
   maxLength: 25,
 });

@@ -237,17 +237,14 @@ test.each<[string, readonly object[], string]>([
     '"tools.0.inputSchema" is wrong: Date cannot be represented in JSON Schema',
   ],
 ])('a tool %s is told before anything starts, by its place and its key', (_, tools, told) => {
-  expect(() => checkConfig({ tools }, 'the configuration f')).toThrow(
-    new ConfigProblem(`the configuration f: ${told}`),
-  );
+  expect(() => checkConfig({ tools }, 'the file f')).toThrow(new ConfigProblem(`the file f: ${told}`));
 });
 
 test.each([
   ['the primary', { model: 'a', fallbackModels: ['a', 'b'] }, 'a'],
   ['the one before', { model: 'a', fallbackModels: ['b', 'b'] }, 'b'],
 ])('a fallback that is %s is told in the words of the check of a caller’s (L19)', (_, config, model) => {
-  expect(() => checkConfig(config, 'the configuration f')).toThrow(
-    `the configuration f: "fallbackModels" is wrong: ${optionsProblem(config) ?? ''}`,
-  );
+  const problem = `the configuration f: "fallbackModels" is wrong: ${optionsProblem(config) ?? ''}`;
+  expect(() => checkConfig(config, 'the configuration f')).toThrow(problem);
   expect(optionsProblem(config)).toContain(`fallback model ${model} comes right after itself`);
 });
