@@ -104,12 +104,15 @@ describe('a server without our small model', () => {
 });
 
 describe('a cap that the server refuses', () => {
+  /** As where a server has no Models API to name its own. */
+  const models = { 'claude-sonnet-': { maxOutput: 128_000 } };
+
   test('the reply that was cut is kept and continued, and the cap is raised no further than the server says (L26 L27)', async () => {
     const cut = fault({ maxTokensAfter: { block: 0, chars: 8 } }, 'One two three four.');
     const replies = [cut, reply([text('three.'), toolUse('read', { path: 'a.txt' })]), cut, reply('three four.')];
     const h = await harness({
       script: { maxOutputTokens: 10_000, replies },
-      worker: { config: { maxOutputTokens: 8_000 } },
+      worker: { config: { models, maxOutputTokens: 8_000 } },
     });
     fillWorkspace(h.cwd);
     const session = await h.open('Count.');
@@ -125,10 +128,18 @@ describe('a cap that the server refuses', () => {
   });
 
   test('the default is lowered to what the server names (L26)', async () => {
-    const h = await harness({ script: { maxOutputTokens: 4_096, replies: [reply('Hello.')] } });
+    const script = { maxOutputTokens: 4_096, replies: [reply('Hello.')] };
+    const h = await harness({ script, worker: { config: { models } } });
     const session = await h.open('Hi.');
     expect((await session.ended(1)).terminal).toEqual({ reason: 'completed' });
     expect(h.bodies().map((body) => body.max_tokens)).toEqual([32_000, 4_096]);
+  });
+
+  test('a maximum that the server names beforehand is never exceeded (L26 X1)', async () => {
+    const h = await harness({ script: { maxOutputTokens: 4_096, replies: [reply('Hello.')] } });
+    const session = await h.open('Hi.');
+    expect((await session.ended(1)).terminal).toEqual({ reason: 'completed' });
+    expect(h.bodies().map((body) => body.max_tokens)).toEqual([4_096]);
   });
 
   test.each([
