@@ -16,6 +16,7 @@ import { SetupProblem } from '../worker/setup-problem.ts';
 import { reasonOf } from '../activities/text.ts';
 import { isKeyless } from '../worker/keyless.ts';
 import { modelSettings } from '../worker/model-access.ts';
+import { describeNetwork } from '../worker/network/describe.ts';
 import { connectClient, type Target } from '../worker/embedded/connect-client.ts';
 import { findBinary } from '../worker/embedded/find-binary.ts';
 import { livingMembers } from '../worker/embedded/members.ts';
@@ -38,6 +39,7 @@ export async function examine(env: Env, config?: string): Promise<readonly Check
     ...('check' in folder ? [] : [await storeCheck(folder), ...(await liveChecks(folder))]),
     ...(await serverChecks(env, 'check' in folder ? null : folder)),
     model(env),
+    ...network(env),
     await sandbox(),
     existsSync(rgPath)
       ? ok('ripgrep', rgPath)
@@ -109,6 +111,12 @@ function model(env: Env): Check {
     if (!(error instanceof SetupProblem)) throw error;
     return missing('model', error.message);
   }
+}
+
+function network(env: Env): readonly Check[] {
+  const address = isKeyless(env) ? undefined : (env['ANTHROPIC_BASE_URL']?.trim() ?? '') || 'https://api.anthropic.com';
+  const findings = describeNetwork(env, address !== undefined && URL.canParse(address) ? address : undefined);
+  return findings.map(({ name, fine, found }) => (fine ? ok : missing)(name, found));
 }
 
 /** Some servers want a key in the query. */

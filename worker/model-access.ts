@@ -3,6 +3,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { anthropicModel } from '../activities/model/stream.ts';
 import type { ModelPort } from '../activities/deps.ts';
 import { isKeyless } from './keyless.ts';
+import { openNetwork } from './network/network.ts';
 import { demoScript, startScriptedModel } from './scripted-model/index.ts';
 import { SetupProblem } from './setup-problem.ts';
 
@@ -15,16 +16,17 @@ export type ModelAccess = {
   close(): Promise<void>;
 };
 
-/** Throws SetupProblem for a key or an address that no request can be made with. */
+/** Throws SetupProblem for a key, an address or a proxy that no request can be made with. */
 export async function modelAccess(env: NodeJS.ProcessEnv): Promise<ModelAccess> {
   if (isKeyless(env)) {
     const server = await startScriptedModel({ script: demoScript, keep: 'none' });
     const client = new Anthropic({ apiKey: 'scripted', authToken: null, baseURL: server.url, logLevel: 'off' });
     return { model: anthropicModel(client), scripted: true, close: server.close };
   }
+  const network = await openNetwork(env);
   // The loop reports failures, once.
-  const client = new Anthropic({ ...modelSettings(env), logLevel: 'off', fetch: boundFetch(fetch) });
-  return { model: anthropicModel(client), scripted: false, close: () => Promise.resolve() };
+  const client = new Anthropic({ ...modelSettings(env), logLevel: 'off', fetch: boundFetch(network.fetch) });
+  return { model: anthropicModel(client), scripted: false, close: network.close };
 }
 
 // The most bytes that one answer of a model server may have, after decompression: a server that streams without end, or a few kilobytes
