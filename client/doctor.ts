@@ -14,6 +14,8 @@ import { type DataFolder, dataFolder, type Env } from '../worker/embedded/data-f
 import { resolveConnection } from '../worker/embedded/resolve-connection.ts';
 import { SetupProblem } from '../worker/setup-problem.ts';
 import { reasonOf } from '../activities/text.ts';
+import { isKeyless } from '../worker/keyless.ts';
+import { describeNetwork } from '../worker/network/describe.ts';
 import { connectClient, type Target } from '../worker/embedded/connect-client.ts';
 import { findBinary } from '../worker/embedded/find-binary.ts';
 import { livingMembers } from '../worker/embedded/members.ts';
@@ -39,6 +41,7 @@ export async function examine(env: Env, config?: string): Promise<readonly Check
     ...('check' in folder ? [] : [await storeCheck(folder), ...(await liveChecks(folder))]),
     ...(await serverChecks(env, 'check' in folder ? null : folder)),
     ...(await modelChecks(env, await configOf(env, config))),
+    ...network(env),
     await sandbox(),
     existsSync(rgPath)
       ? ok('ripgrep', rgPath)
@@ -93,6 +96,12 @@ async function serverChecks(env: Env, folder: DataFolder | null): Promise<readon
     if (!(error instanceof SetupProblem)) throw error;
     return [missing('server', error.message)];
   }
+}
+
+function network(env: Env): readonly Check[] {
+  const address = isKeyless(env) ? undefined : (env['ANTHROPIC_BASE_URL']?.trim() ?? '') || 'https://api.anthropic.com';
+  const findings = describeNetwork(env, address !== undefined && URL.canParse(address) ? address : undefined);
+  return findings.map(({ name, fine, found }) => (fine ? ok : missing)(name, found));
 }
 
 async function sandbox(): Promise<Check> {

@@ -4,6 +4,7 @@ import { anthropicModel } from '../activities/model/stream/stream.ts';
 import type { ModelPort } from '../activities/deps.ts';
 import { isKeyless } from './keyless.ts';
 import type { AskServer } from './models/server-facts.ts';
+import { openNetwork } from './network/network.ts';
 import { demoScript, startScriptedModel } from './scripted-model/index.ts';
 import { SetupProblem } from './setup-problem.ts';
 
@@ -20,23 +21,24 @@ export type ModelAccess = {
   close(): Promise<void>;
 };
 
-/** Throws SetupProblem for a key or an address that no request can be made with. */
+/** Throws SetupProblem for a key, an address or a proxy that no request can be made with. */
 export async function modelAccess(env: NodeJS.ProcessEnv): Promise<ModelAccess> {
   if (isKeyless(env)) {
     const server = await startScriptedModel({ script: demoScript, keep: 'none' });
     const client = new Anthropic({ apiKey: 'scripted', authToken: null, baseURL: server.url, logLevel: 'off' });
     return { model: anthropicModel(client), scripted: true, close: server.close };
   }
+  const network = await openNetwork(env);
   // The loop reports failures, once.
   const settings = modelSettings(env);
-  const client = new Anthropic({ ...settings, logLevel: 'off', fetch: boundFetch(fetch) });
+  const client = new Anthropic({ ...settings, logLevel: 'off', fetch: boundFetch(network.fetch) });
   const official = isOfficial(settings.baseURL);
   return {
     model: anthropicModel(client),
     scripted: false,
     official,
     ask: askModels(client),
-    close: () => Promise.resolve(),
+    close: network.close,
   };
 }
 

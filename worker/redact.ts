@@ -19,9 +19,17 @@ function secretsOf(env: Env): readonly string[] {
     OTEL_EXPORTER_OTLP_TRACES_HEADERS: traces = '',
   } = env;
   const collectors = `${all},${traces}`.split(',').map((pair) => decoded(pair.slice(pair.indexOf('=') + 1).trim()));
-  return [key, token, ...bare, ...collectors, ...inAddress(url.trim()), passwordIn(live)].map((secret) =>
+  const proxies = PROXIES.map((name) => passwordIn(withScheme(env[name]?.trim() ?? '')));
+  return [key, token, ...bare, ...collectors, ...inAddress(url.trim()), passwordIn(live), ...proxies].map((secret) =>
     secret.trim(),
   );
+}
+
+const PROXIES = ['https_proxy', 'http_proxy', 'all_proxy'].flatMap((name) => [name, name.toUpperCase()]);
+
+/** As curl reads it. */
+function withScheme(proxy: string): string {
+  return proxy.includes('://') ? proxy : `http://${proxy}`;
 }
 
 /** A user's name may be a word of any text. */

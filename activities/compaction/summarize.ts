@@ -77,7 +77,7 @@ function strictlySmaller(work: Summarizing, summary: string): Summarized {
   const { from, prompts } = work.kept;
   const tasks = taskListOf(entries);
   const listed = tasks === null ? {} : { tasks };
-  const bareBefore = trigger === 'reactive' ? entries.length : readMarks(entries).bareBefore;
+  const bareBefore = trigger === 'reactive' ? refusedBefore(entries) : readMarks(entries).bareBefore;
   const bare = bareBefore > 0 && entries.some((entry) => mediaOf(entry).length > 0) ? { bareBefore } : {};
   const boundary = { kind: 'boundary', trigger, summary, prompts, from, before, ...listed, ...bare } as const;
   const after = scale.tokens([...entries, { ...boundary, after: 0 }], bodies);
@@ -86,6 +86,19 @@ function strictlySmaller(work: Summarizing, summary: string): Summarized {
     kind: 'failed',
     detail: `the summary saves nothing: about ${before} tokens before it, about ${after} with it`,
   };
+}
+
+/**
+ * Images and documents before it go when a request was refused: the oldest, which the model has answered. The newest are what it was
+ * just asked about; they go as well where there are no others.
+ */
+export function refusedBefore(entries: readonly Entry[]): number {
+  const answered = entries.findLastIndex(({ kind }) => kind === 'reply');
+  const { shown } = inView(entries);
+  const others = shown.some(
+    (each) => each.kind === 'entry' && !each.bare && each.position < answered && mediaOf(each.entry).length > 0,
+  );
+  return others ? answered : entries.length;
 }
 
 // The questions to the small model (L9, L10, L42). Fixed texts.

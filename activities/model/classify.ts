@@ -32,6 +32,9 @@ export class StalledStream extends Error {
   override readonly name = 'StalledStream';
 }
 
+/** Of an answer that came through a proxy and may be its own: the proxy's host and port. */
+export const VIA_HEADER = 'x-perdure-proxy';
+
 /** Null: not a failure of the model call, so a bug. `words`: of the configuration, for a request that is too long. */
 export function classify(error: unknown, now: number, redact: Redact, words: readonly string[] = []): Verdict | null {
   if (error instanceof StalledStream || error instanceof GarbledStream) {
@@ -47,16 +50,17 @@ export function classify(error: unknown, now: number, redact: Redact, words: rea
 
 function classifyApi(error: APIError, now: number, redact: Redact, words: readonly string[]): Verdict {
   const status = statusOf(error);
-  const said = `${status ?? 'stream error'}: ${error.apiMessage ?? error.message}`;
+  const via = error.headers?.get(VIA_HEADER);
+  const through = via ? ` (through the proxy ${via})` : '';
+  const said = `${status ?? 'stream error'}: ${error.apiMessage ?? error.message}${through}`;
   const detail = shortenDetail(said, redact);
   const known = status === undefined ? {} : { status };
   const ofAccount = accountProblem(status, error);
   if (ofAccount !== undefined) return { kind: 'failed', detail: `${detail} (${ofAccount})`, ...known };
   if (status === 413 || (maySayTooLong(status) && isOverflow(detail, words)))
     return { kind: 'too_long', detail, ...windowIn(detail) };
-  if (status === 400 && REFUSED_MEDIA.test(detail)) {
+  if (status === 400 && (error.errorCode === REFUSED_PIXELS || REFUSED_MEDIA.test(detail)))
     return { kind: 'media_too_large', detail };
-  }
   const part = isRefusal(status) ? refusedPart(said, detail, status) : null;
   if (part) return part;
   if (!retryable(status, error.headers?.get('x-should-retry'))) return { kind: 'failed', detail, ...known };
@@ -74,6 +78,9 @@ function refusedPart(whole: string, detail: string, status: number): Verdict | n
   const field = refusedField(said);
   return field === undefined ? null : { kind: 'refused_field', field, detail, status };
 }
+
+/** Of a request with more than 20 images, one of them larger than 2,000 pixels. */
+const REFUSED_PIXELS = 'image_dimensions_too_large';
 
 /** Too large, too many, or broken: without them the request may do (L24). */
 const REFUSED_MEDIA = new RegExp(

@@ -9,6 +9,8 @@ export const CALL_VARIABLE = 'PERDURE_CALL';
 const ORDINARY = /^(HOME|TMPDIR|LANG|LC_[A-Z]+|TZ)$/;
 /** Beside the ordinary ones, for commands of an agent and of hooks. */
 const COMMAND = /^(PATH|USER|LOGNAME|SHELL|LANGUAGE|XDG_CACHE_HOME|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS)$/;
+/** How a command reaches other machines. */
+const PROXY = /^(https?|all|no)_proxy$/i;
 /** Beside the ordinary ones, for a download or a Go build. */
 const NETWORK =
   /^((https?|no|all)_proxy|SSL_CERT_(FILE|DIR)|NETRC|XDG_[A-Z]+_HOME|GO(?!OS$|ARCH$|BIN$)[A-Z0-9_]+|CGO_[A-Z]+|CC)$/i;
@@ -27,7 +29,15 @@ export type EnvironmentOptions = {
 export function childEnvironment(source: Environment, options: EnvironmentOptions): Record<string, string> {
   const { cwd, callId, pass = [], set = {} } = options;
   const passed = chosen(source, (name) => ORDINARY.test(name) || COMMAND.test(name) || pass.includes(name));
-  return { ...passed, ...set, TERM: 'dumb', PWD: cwd, [CALL_VARIABLE]: callId };
+  return { ...passed, ...proxies(source), ...set, TERM: 'dumb', PWD: cwd, [CALL_VARIABLE]: callId };
+}
+
+/** Without name and password, which a command would show the model: where a proxy wants them, `toolEnv` gives them. */
+function proxies(source: Environment): Record<string, string> {
+  const given = chosen(source, (name) => PROXY.test(name));
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name, value.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/i, '$1')]),
+  );
 }
 
 /** For a program of Perdure's own. Its PATH is one that no agent can put a program into. */

@@ -17,14 +17,22 @@ beforeAll(async () => {
 });
 afterAll(() => page.close());
 
-type Asked = { readonly host?: string; readonly cookie?: string; readonly address?: string };
+type Asked = {
+  readonly host?: string;
+  readonly cookie?: string;
+  readonly address?: string;
+  /** Of a page that posts. */
+  readonly origin?: string;
+};
 type Answer = { readonly status: number; readonly headers: Readonly<Record<string, unknown>>; readonly text: string };
 
 /** As a browser sends it, at any name: the path goes out as it is written. */
-function ask(path: string, { host = url.host, cookie, address = '127.0.0.1' }: Asked = {}): Promise<Answer> {
-  const headers = { host, ...(cookie === undefined ? {} : { cookie }) };
+function ask(path: string, { host = url.host, cookie, address = '127.0.0.1', origin }: Asked = {}): Promise<Answer> {
+  const posts = origin === undefined ? {} : { origin, 'content-type': 'application/json' };
+  const headers = { host, ...(cookie === undefined ? {} : { cookie }), ...posts };
+  const method = origin === undefined ? 'GET' : 'POST';
   return new Promise((resolve, reject) => {
-    const sent = request({ host: address, port: url.port, path, headers, agent: false }, (answer) => {
+    const sent = request({ host: address, port: url.port, path, method, headers, agent: false }, (answer) => {
       let text = '';
       answer.setEncoding('utf8').on('data', (part: string) => (text += part));
       answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }));
@@ -48,18 +56,30 @@ test('has a name of its own, so that its cookie goes to no other port of this ma
 test('gives nothing under any other name, not even to who has the token: no cookie, no redirect, not its own name', async () => {
   const { port, hostname } = url;
   const others = ['127.0.0.1', 'localhost', '[::1]', 'x.localhost', `x.${hostname}`, `${hostname}.`, 'evil.example'];
-  const hosts = [...others.map((name) => `${name}:${port}`), hostname, `${hostname}:1`, `${url.host}.evil.example`, ''];
+  const hosts = [...others.map((name) => `${name}:${port}`), `${hostname}:x`, `${url.host}.evil.example`, ''];
   for (const host of hosts) {
     for (const path of [`/?token=${token()}`, '/', '/static/style.css', '/nowhere']) {
       const answer = await ask(path, { host, cookie: `perdure=${token()}` });
       // 400: not a host at all.
       expect([400, 421]).toContain(answer.status);
       if (answer.status === 421)
-        expect(answer.text).toBe('the page is only at the address that perdure printed: open that one');
+        expect(answer.text).toMatch(/^the page is only under the name that perdure printed, .* see --page-host/);
       expect(answer.headers['set-cookie'] ?? answer.headers['location']).toBeUndefined();
       expect(JSON.stringify(answer)).not.toContain(url.hostname);
     }
   }
+});
+
+test('is there through a forwarded port, under its own name, to who has the token; another port of that name may not post', async () => {
+  const { hostname } = url;
+  for (const host of [hostname, `${hostname}:9000`]) {
+    expect((await ask('/', { host })).status).toBe(401);
+    expect((await ask('/', { host, cookie: `perdure=${token()}` })).status).toBe(200);
+  }
+  const cookie = `perdure=${token()}`;
+  const post = (origin: string) => ask('/nowhere', { host: `${hostname}:9000`, cookie, origin });
+  expect((await post(`http://${hostname}:9000`)).status).toBe(404);
+  expect((await post(`http://${hostname}:8000`)).status).toBe(403);
 });
 
 test.each([

@@ -43,6 +43,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['runs', 'activities/run/'],
   ['activities', 'activities/'],
   ['worker basics', 'worker/{setup-problem,json-file,bundle}.ts'],
+  ['network', 'worker/network/'],
   ['payloads', 'worker/payloads/'],
   ['embedded server', 'worker/embedded/'],
   ['models', 'worker/models/'],

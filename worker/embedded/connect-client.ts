@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { Client, Connection, isRetryableError, makeGrpcRetryInterceptor, isGrpcServiceError } from '@temporalio/client';
 import { clientConverter } from '../payloads/data-converter.ts';
 import type { External } from './resolve-connection.ts';
+import { isThisMachine } from '../network/proxy-rules.ts';
 import { SetupProblem } from '../setup-problem.ts';
 import { codeOf, reasonOf } from '../../activities/text.ts';
 
@@ -31,7 +32,7 @@ export async function connectClient(target: Target): Promise<Connected> {
   const connection = Connection.lazy({
     ...connectionOptions(target),
     connectTimeout: CONNECT_MS,
-    channelArgs: quickReconnect,
+    channelArgs: { ...quickReconnect, ...direct(target) },
     interceptors,
   });
   const close = async (): Promise<void> => {
@@ -47,6 +48,12 @@ export async function connectClient(target: Target): Promise<Connected> {
   }
   const client = new Client({ connection, namespace: target.namespace, dataConverter: clientConverter(target.keys) });
   return { connection, client, close };
+}
+
+/** gRPC asks the proxy of the environment also for a server of this machine, which no proxy reaches. */
+function direct({ address }: Target) {
+  const host = address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
+  return isThisMachine(host) ? { 'grpc.enable_http_proxy': 0 } : {};
 }
 
 type Interceptor = ReturnType<typeof makeGrpcRetryInterceptor>;

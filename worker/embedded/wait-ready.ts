@@ -39,7 +39,7 @@ export async function waitReady(
 /** Connecting calls getSystemInfo. Throws while the server is not ready. */
 async function prepare(address: string): Promise<void> {
   // A channel of its own: one shared with this process's clients may be pausing after their last refusal.
-  const channelArgs = { 'grpc.use_local_subchannel_pool': 1 };
+  const channelArgs = { 'grpc.use_local_subchannel_pool': 1, 'grpc.enable_http_proxy': 0 };
   const connection = Connection.lazy({ address, connectTimeout: CALL_MS, interceptors: [], channelArgs });
   try {
     await connection.ensureConnected();

@@ -20,7 +20,8 @@ export function ownAccess(token: string, host: () => string, others: readonly Pe
   return { host, people: [{ name: null, role: 'steer', token }, ...others], hosted: false };
 }
 
-const ELSEWHERE = 'the page is only at the address that perdure printed: open that one';
+const ELSEWHERE =
+  'the page is only under the name that perdure printed, at any port that is forwarded to it: open that one, or see --page-host for others';
 export const SIGN_IN = '/sign-in';
 
 const POLICY = [
@@ -49,7 +50,7 @@ export function guard(access: Access): MiddlewareHandler {
     for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
     const { method, path } = context.req;
     if (!isFromProxy(context, access)) return context.text('only the proxy of this page may ask', 403);
-    if (context.req.header('host') !== access.host()) return context.text(ELSEWHERE, 421);
+    if (!isOwnHost(context, access)) return context.text(ELSEWHERE, 421);
     if (method !== 'GET' && method !== 'POST') return context.text('only GET and POST', 405, { Allow: 'GET, POST' });
     const given = access.hosted ? undefined : context.req.query('token');
     if (given !== undefined && method === 'GET')
@@ -80,10 +81,19 @@ export function isFromProxy(context: Context, { proxy }: Access): boolean {
   return peer === proxy && context.req.header('x-forwarded-proto') === 'https';
 }
 
+const nameIn = (host: string): string => host.replace(/:\d{1,5}$/, '');
+
+/** Under a name that no other page has, a forwarded port may be any. */
+function isOwnHost(context: Context, { host, hosted }: Access): boolean {
+  const asked = context.req.header('host') ?? '';
+  return asked === host() || (!hosted && nameIn(asked) === nameIn(host()));
+}
+
 /** Only our own page posts here: another site's form cannot send JSON, and its script is known by its origin. */
 function foreignProblem(context: Context, access: Access): Response | null {
-  if (context.req.header('origin') !== ownOrigin(access))
-    return context.text('only this page itself may ask that', 403);
+  // As the browser sees it, through whatever port.
+  const own = access.hosted ? ownOrigin(access) : `http://${context.req.header('host') ?? ''}`;
+  if (context.req.header('origin') !== own) return context.text('only this page itself may ask that', 403);
   return isJson(context) ? null : context.text('only application/json', 415);
 }
 

@@ -11,7 +11,6 @@ const secrets = {
   NODE_OPTIONS: '--require=./canary.js',
   BASH_ENV: './canary.sh',
   LD_PRELOAD: './canary.so',
-  HTTPS_PROXY: 'http://user:canary@proxy',
   'BASH_FUNC_ls%%': '() { canary; }',
 };
 
@@ -29,6 +28,28 @@ test('a child gets the ordinary variables, its mark, and nothing else', () => {
     ...ordinary,
     TERM: 'dumb',
     PWD: '/workspace',
+    PERDURE_CALL: 'abc',
+  });
+});
+
+test('a command reaches other machines as its worker does, and does not see what a proxy wants to know (X5)', () => {
+  const given = {
+    HTTPS_PROXY: 'http://user:can/ary@proxy.example:3128/',
+    https_proxy: 'user:canary@proxy.example:3128',
+    http_proxy: 'http://proxy.example:3128',
+    ALL_PROXY: 'socks5://user:c@nary@proxy.example:1080',
+    NO_PROXY: 'localhost,10.0.0.0/8',
+  };
+  const env = childEnvironment(given, { cwd: '/', callId: 'abc', set: { HTTP_PROXY: 'http://own@other:1' } });
+  expect(env).toEqual({
+    HTTPS_PROXY: 'http://proxy.example:3128/',
+    https_proxy: 'proxy.example:3128',
+    http_proxy: 'http://proxy.example:3128',
+    HTTP_PROXY: 'http://own@other:1',
+    ALL_PROXY: 'socks5://proxy.example:1080',
+    NO_PROXY: 'localhost,10.0.0.0/8',
+    TERM: 'dumb',
+    PWD: '/',
     PERDURE_CALL: 'abc',
   });
 });

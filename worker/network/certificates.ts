@@ -1,0 +1,60 @@
+// Whom connections trust: what Node trusts (NODE_EXTRA_CA_CERTS among it, which Node itself reads), and on request what the system does.
+import { existsSync, readFileSync } from 'node:fs';
+import * as tls from 'node:tls';
+import { SetupProblem } from '../setup-problem.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Where systems keep theirs, in one file. */
+const BUNDLES = [
+  '/etc/ssl/certs/ca-certificates.crt',
+  '/etc/pki/tls/certs/ca-bundle.crt',
+  '/etc/ssl/ca-bundle.pem',
+  '/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem',
+  '/etc/ssl/cert.pem',
+];
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g;
+
+/**
+ * Undefined: Node's own. `NODE_USE_SYSTEM_CA=1` asks for the system's beside them, on a Node that does not know the variable, too, and
+ * `SSL_CERT_FILE` then says where they are. Throws SetupProblem where none are found.
+ */
+export function trustedCertificates(env: Env): readonly string[] | undefined {
+  const extra = env['NODE_EXTRA_CA_CERTS']?.trim();
+  const asked = env['NODE_USE_SYSTEM_CA']?.trim() === '1';
+  // Node has read the file that its own environment named when it started.
+  const known = !extra || extra === process.env['NODE_EXTRA_CA_CERTS']?.trim();
+  if (known && !asked) return undefined;
+  return [...tls.rootCertificates, ...certificatesIn(extra), ...(asked ? systems(env) : [])];
+}
+
+/** A sentence's end; undefined for a file that is there, or that nobody names. */
+export function extraProblem(env: Env): string | undefined {
+  const extra = env['NODE_EXTRA_CA_CERTS']?.trim();
+  if (!extra || certificatesIn(extra).length > 0) return undefined;
+  return 'NODE_EXTRA_CA_CERTS names no file with certificates that can be read: they are not trusted';
+}
+
+function systems(env: Env): readonly string[] {
+  const named = env['SSL_CERT_FILE']?.trim();
+  if (!named && 'getCACertificates' in tls && typeof tls.getCACertificates === 'function') {
+    return tls.getCACertificates('system') as readonly string[];
+  }
+  const file = [...(named ? [named] : []), ...BUNDLES].find((each) => existsSync(each));
+  if (file === undefined || (named && file !== named))
+    throw new SetupProblem(
+      'NODE_USE_SYSTEM_CA asks for certificates that are not found: name their file in SSL_CERT_FILE, or leave it out',
+    );
+  return certificatesIn(file);
+}
+
+/** None of a file that cannot be read: Node, too, goes on without. */
+function certificatesIn(file: string | undefined): readonly string[] {
+  if (!file) return [];
+  try {
+    return readFileSync(file, 'latin1').match(CERTIFICATE) ?? [];
+  } catch {
+    return [];
+  }
+}

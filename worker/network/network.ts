@@ -1,0 +1,145 @@
+// How this process reaches other machines over HTTP: one dispatcher, which knows the proxies and whom to trust. Made once, where a worker
+// opens; what reaches out by itself takes `fetch` or the dispatcher from here.
+import type { Dispatcher as UndiciDispatcher } from 'undici';
+import { VIA_HEADER } from '../../activities/model/classify.ts';
+import { trustedCertificates } from './certificates.ts';
+import { codeOf, reasonOf } from '../../activities/text.ts';
+import { type Proxy, type ProxyRules, readProxyRules } from './proxy-rules.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+export type Network = {
+  readonly dispatcher: UndiciDispatcher;
+  /** Its failures name the proxy, where there is one; an answer that came through one by plain HTTP has VIA_HEADER. */
+  readonly fetch: typeof fetch;
+  close(): Promise<void>;
+};
+
+/** Throws SetupProblem for a proxy or a file of certificates that cannot be one. */
+export async function openNetwork(env: Env): Promise<Network> {
+  const rules = readProxyRules(env);
+  const certificates = trustedCertificates(env);
+  const undici = await import('undici');
+  const dispatcher = routed(undici, rules, certificates);
+  return {
+    dispatcher,
+    fetch: namingProxy(undici, dispatcher, rules),
+    close: () => dispatcher.destroy(),
+  };
+}
+
+type Undici = typeof import('undici');
+
+function routed(undici: Undici, rules: ProxyRules, ca: readonly string[] | undefined): UndiciDispatcher {
+  // Who asks says how long is waited: a model may be silent for longer than any default. Said with each request, for the agents in an
+  // agent do not hear of it.
+  const patient = { headersTimeout: 0, bodyTimeout: 0 };
+  const trust = ca === undefined ? {} : { ca: [...ca] };
+  const direct = new undici.Agent({ connect: trust });
+  const through = new Map(
+    rules.proxies.map(({ address, token = '', by }) => [
+      by,
+      new undici.ProxyAgent({
+        uri: address,
+        // As curl does: a tunnel for https, the whole address for http.
+        proxyTunnel: false,
+        ...(token !== '' && { token }),
+        ...(ca !== undefined && { requestTls: trust, proxyTls: trust }),
+      }),
+    ]),
+  );
+  const all = [direct, ...through.values()];
+  class Routes extends undici.Dispatcher {
+    override dispatch(options: UndiciDispatcher.DispatchOptions, handler: UndiciDispatcher.DispatchHandler): boolean {
+      const proxy = rules.proxyFor(new URL(options.origin ?? ''));
+      return ((proxy && through.get(proxy.by)) ?? direct).dispatch({ ...options, ...patient }, handler);
+    }
+    override async close(): Promise<void> {
+      await Promise.all(all.map((each) => each.close()));
+    }
+    override async destroy(): Promise<void> {
+      await Promise.all(all.map((each) => each.destroy()));
+    }
+  }
+  return new Routes();
+}
+
+function namingProxy(undici: Undici, dispatcher: UndiciDispatcher, rules: ProxyRules): typeof fetch {
+  return async (input, init) => {
+    const url = new URL(input instanceof Request ? input.url : input);
+    const proxy = rules.proxyFor(url);
+    const options = { ...init, dispatcher } as Parameters<Undici['fetch']>[1];
+    try {
+      const answer = await undici.fetch(input as Parameters<Undici['fetch']>[0], options);
+      return withVia(answer as unknown as Response, proxy, url);
+    } catch (error) {
+      if (init?.signal?.aborted === true) throw error;
+      // As fetch fails: what is wrong is the cause.
+      throw new TypeError('fetch failed', { cause: new Error(whyFailed(proxy, error)) });
+    }
+  };
+}
+
+/** The answer to a plain request may be the proxy's own, so that its failure names it. Whatever a server says there is taken out. */
+function withVia(answer: Response, proxy: Proxy | null, { protocol }: URL): Response {
+  if (proxy === null && !answer.headers.has(VIA_HEADER)) return answer;
+  const headers = new Headers(answer.headers);
+  headers.delete(VIA_HEADER);
+  if (proxy !== null && protocol === 'http:') headers.set(VIA_HEADER, proxy.shown);
+  const { status, statusText } = answer;
+  const body = answer.body && proxy !== null ? namingBreak(answer.body, proxy) : answer.body;
+  return new Response(body, { headers, status, statusText });
+}
+
+/** The same bytes. */
+function namingBreak(body: ReadableStream<Uint8Array>, { shown }: Proxy): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        const named = `${reasonOf(error)}, through the proxy ${shown}`;
+        controller.error(isAbort(error) ? error : new TypeError(named, { cause: error }));
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError';
+}
+
+/** Codes of a certificate that nobody here trusts: a proxy that reads along, or a server with one of its own. */
+const UNTRUSTED =
+  /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_GET_ISSUER_CERT(_LOCALLY)?|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
+
+/** A tunnel that failed is told of as a request that was cancelled, which has the reason in it. */
+function innermost(error: unknown): unknown {
+  let inner = error;
+  for (let depth = 0; depth < 5 && inner instanceof Error && inner.cause instanceof Error; depth += 1)
+    inner = inner.cause;
+  return inner;
+}
+
+/** In words that name no address but the proxy's, and nothing of its name and password. */
+function whyFailed(proxy: Proxy | null, error: unknown): string {
+  const inner = innermost(error);
+  const code = codeOf(inner);
+  const trust =
+    code !== undefined && UNTRUSTED.test(code)
+      ? ' (if that is right here, name the certificate in NODE_EXTRA_CA_CERTS, or set NODE_USE_SYSTEM_CA=1)'
+      : '';
+  const why = `${reasonOf(inner)}${trust}`;
+  // Said with its own word, the SDK takes it for a time limit of its own, and drops the rest.
+  const late = code === 'UND_ERR_CONNECT_TIMEOUT';
+  if (proxy === null) return late ? 'no connection within 10 s' : why;
+  const where = `the proxy ${proxy.shown} (${proxy.by})`;
+  const [, status] = /Proxy response \((\d{3})\)/.exec(why) ?? [];
+  if (status === '407') return `${where} wants a name and password, or others: http://NAME:PASSWORD@${proxy.shown}`;
+  if (status !== undefined) return `${where} answered ${status} when it was asked for a connection`;
+  return late ? `${where} cannot be reached: no connection within 10 s` : `${why}, through ${where}`;
+}
