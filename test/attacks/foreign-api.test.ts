@@ -105,14 +105,14 @@ describe('a server without our small model', () => {
 
 describe('a cap that the server refuses', () => {
   /** As where a server has no Models API to name its own. */
-  const models = { 'claude-sonnet-': { maxOutput: 128_000 } };
+  const unnamed = { models: { 'claude-sonnet-': { maxOutput: 128_000 } } };
 
   test('the reply that was cut is kept and continued, and the cap is raised no further than the server says (L26 L27)', async () => {
     const cut = fault({ maxTokensAfter: { block: 0, chars: 8 } }, 'One two three four.');
     const replies = [cut, reply([text('three.'), toolUse('read', { path: 'a.txt' })]), cut, reply('three four.')];
     const h = await harness({
       script: { maxOutputTokens: 10_000, replies },
-      worker: { config: { models, maxOutputTokens: 8_000 } },
+      worker: { config: { ...unnamed, maxOutputTokens: 8_000 } },
     });
     fillWorkspace(h.cwd);
     const session = await h.open('Count.');
@@ -129,7 +129,7 @@ describe('a cap that the server refuses', () => {
 
   test('the default is lowered to what the server names (L26)', async () => {
     const script = { maxOutputTokens: 4_096, replies: [reply('Hello.')] };
-    const h = await harness({ script, worker: { config: { models } } });
+    const h = await harness({ script, worker: { config: unnamed } });
     const session = await h.open('Hi.');
     expect((await session.ended(1)).terminal).toEqual({ reason: 'completed' });
     expect(h.bodies().map((body) => body.max_tokens)).toEqual([32_000, 4_096]);
