@@ -2,7 +2,11 @@
 import { defineConfig } from 'vitest/config';
 
 /** Test files of a tier share a process: they keep nothing global, and loading the tree for each took a third of the time. */
-const shared = { setupFiles: ['test/support/clean-env.ts'], pool: 'forks' as const, isolate: false };
+const shared = {
+  setupFiles: ['test/support/clean-env.ts', 'test/support/no-proxy.ts'],
+  pool: 'forks' as const,
+  isolate: false,
+};
 
 /** Workers in tests' own processes: see the file. */
 const oneThread = 'test/support/one-thread.ts';
@@ -11,7 +15,7 @@ export default defineConfig({
   test: {
     // Two cores, and tests that mostly wait for servers and workers.
     maxWorkers: 4,
-    reporters: ['default', './test/support/closing-line.ts'],
+    reporters: ['default', './test/support/closing-line.mjs'],
     projects: [
       {
         test: {
@@ -90,6 +94,7 @@ export default defineConfig({
           ...shared,
           name: 'packages',
           include: ['test/packages/**/*.test.ts'],
+          setupFiles: ['test/support/clean-env.ts'],
           globalSetup: ['test/support/temporal-server.ts', 'test/support/packed-project.ts'],
           testTimeout: 600_000,
           hookTimeout: 600_000,

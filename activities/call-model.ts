@@ -10,13 +10,13 @@ import { promptHooks } from './run/around-runs.ts';
 import { announce, finish, tellIfDies, retell } from './live/tell.ts';
 import type { LiveWriter } from './live/events.ts';
 import { answerChecks } from './model/answer-schema.ts';
-import { attemptReply, replyPort } from './model/attempt-reply.ts';
-import { chosenModel, buildRequest } from './model/request.ts';
-import { afterWait, noTries, type Tries, leftOfWait } from './model/failed-attempt.ts';
+import { type ChosenModel, chosenModel, withFacts } from './model/request.ts';
+import { afterWait, noTries, type Tries, leftOfWait } from './model/refused/failed-attempt.ts';
 import { refuseWithoutHooks, refuseScripted } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
 import { notAgain, settleDeath, settle } from './model/settle.ts';
-import { isListed } from './tools/listed.ts';
+import { type RefusedFields, refusedFields, requestReply } from './model/request-reply.ts';
+import { withPreamble } from './model/tell-preamble.ts';
 import { endWithout, observableMessage } from './model/store-reply.ts';
 import type { ModelStep } from './model/step.ts';
 import type { RunConfig } from './configuration.ts';
@@ -32,6 +32,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
   const prompts = promptHooks(deps);
   const heads = ownHeads();
   const above = sessionsAbove();
+  const refused = refusedFields();
   return async (attempt, input) => {
     const config = await deps.config(input.config);
     refuseScripted(deps, config);
@@ -67,10 +68,11 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       const collected = await collect(deps, config, given, told.entries);
       // Events of the superseded request are not news.
       if (input.supersedes === undefined) announce(live, collected);
-      const base = prepare(deps, given, collected);
-      const chosen = chosenModel(config, input.model);
+      const asked = chosenModel(config, input.model);
+      const chosen = { ...asked, model: withFacts(asked.model, deps.models) };
+      const base = prepare(deps, given, collected, chosen);
       const answer = checks(config.outputSchema);
-      const result = await reply({ deps, attempt, input, config, chosen, answer, live, base, record, tries });
+      const result = await reply({ deps, attempt, input, config, chosen, answer, live, base, record, tries }, refused);
       heads.wrote(attempt, record.own());
       return await finish(live, result);
     });
@@ -132,8 +134,8 @@ async function stillWaiting(
 }
 
 /** The entries stored before the reply: the workflow's, those collected here, and those that change the view (L6–L8). */
-function prepare(deps: Deps, given: Extended, collected: readonly Entry[]): Extended {
-  return deps.transcripts.prepared({ ...given, added: [...given.added, ...collected] }, deps.now());
+function prepare(deps: Deps, given: Extended, collected: readonly Entry[], { model }: ChosenModel): Extended {
+  return deps.transcripts.prepared({ ...given, added: [...given.added, ...collected] }, deps.now(), model);
 }
 
 /** Returns the counts that earlier attempts left, or those of the calls before a parking. */
@@ -151,14 +153,10 @@ function withPicks(step: ModelStep): ModelStep {
   return { ...step, tries: all };
 }
 
-async function reply(given: ModelStep): Promise<ModelAnswer> {
-  const step = withPicks(given);
-  const { deps, attempt, input, config, chosen, live, base } = step;
-  const { name } = chosen.model;
-  const [messages] = await Promise.all([deps.transcripts.messages(base, name), deps.tools.refresh()]);
-  const body = buildRequest(config, chosen, offered(step), messages, input);
-  live.write({ type: 'request_start', iteration: input.iteration, attempt: attempt.number, model: name });
-  const attempted = await attemptReply(body, replyPort(step));
+async function reply(given: ModelStep, refused: RefusedFields): Promise<ModelAnswer> {
+  await given.deps.tools.refresh();
+  const { step, attempted } = await requestReply(withPreamble(withPicks(given)), refused);
+  const { deps, attempt, config } = step;
   if (attempted.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
     throw describeGivenUp(attempt);
   }
@@ -167,12 +165,6 @@ async function reply(given: ModelStep): Promise<ModelAnswer> {
   deps.memory?.prepare(step);
   deps.attachments.prefetch(config);
   return result;
-}
-
-/** As of now (L44), and only those that the run was opened with (L57) and that a tool has left allowed (L38). */
-function offered({ deps, input, config }: ModelStep): Deps['tools']['definitions'] {
-  const limits = [config.tools, input.context?.allowedTools].filter((names) => names !== undefined);
-  return deps.tools.definitions.filter(({ name }) => limits.every((names) => isListed(names, name)));
 }
 
 // Finds the outcome of a model call that was stopped when its worker was gone: its stored reply, or nothing (L39, L47).

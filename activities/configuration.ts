@@ -1,9 +1,11 @@
 // The snapshot a run works with from its first iteration to its last (L57, L58): stored once, referred to by hash.
 import type { JsonSchema } from './schema/json-schema.ts';
 import { RecentMap } from './recent-map.ts';
+import { wellFormedText } from './text.ts';
 import type { Reach } from './process/places.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
-import type { Rules, Price } from '../workflows/contract/loop.ts';
+import type { Effort, Rules, Price } from '../workflows/contract/loop.ts';
+import type { SystemPart } from '../workflows/contract/activities.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
 import type { AgentFacts, ToolEnv } from '../workflows/contract/facts.ts';
 import { StoreError, type Store, newerValue, newerVersion, parseStored } from './transcript/store/store.ts';
@@ -45,12 +47,16 @@ export type RunConfig = {
   readonly smallModel: RunModel;
   /** The run was opened by a worker without a real model. */
   readonly scripted: boolean;
-  /** Tokens of extended thinking; null when off (L59). */
+  /** Tokens of extended thinking, where a model takes a number; null: as much as it thinks by itself (L59). */
   readonly thinkingTokens: number | null;
+  /** Absent: the model's own (X2). */
+  readonly effort?: Effort;
   /** The schema that the final answer must satisfy (L53). */
   readonly outputSchema: Readonly<Record<string, unknown>> | null;
   /** Caller's, system context and user context, joined (L58). */
   readonly system: string;
+  /** The same in parts, so that what changes from run to run can be told apart. Absent: opened by a version that joined them alone. */
+  readonly systemParts?: readonly SystemPart[];
   readonly backoff: Backoff;
   /** Milliseconds until the first byte of a reply, before an attempt is given up; absent in runs of v0.1.0. */
   readonly firstByteMs?: number;
@@ -103,20 +109,40 @@ export const DEFAULT_SYSTEM_PROMPT = [
 type Context = Reach & {
   /** Of MCP servers, about their tools (L74). */
   readonly instructions?: readonly string[];
+  /** What hooks said at the start of the session, each as the model is told it. */
+  readonly added?: readonly string[];
 };
 
-/** `at` in milliseconds since the epoch. `schema`: what the final answer must satisfy (L53). */
-export function systemPrompt(callers: string, context: Context, at: number, schema?: JsonSchema): string {
-  const { cwd, folders = [], instructions = [] } = context;
-  const date = new Date(at).toISOString().slice(0, 10);
+/**
+ * `at` in milliseconds since the epoch. `schema`: what the final answer must satisfy (L53). What may differ from run to run is a part of
+ * its own: later runs of the session are told that part alone.
+ */
+export function systemPrompt(
+  callers: string,
+  context: Context,
+  at: number,
+  schema?: JsonSchema,
+): readonly SystemPart[] {
+  const { cwd, folders = [], instructions = [], added = [] } = context;
   const facts = [
     `Workspace: ${cwd}`,
     ...(folders.length === 0 ? [] : [`Other folders you may work in, by absolute path: ${folders.join(', ')}`]),
     `Platform: ${process.platform}`,
-    `Date when this run started: ${date}`,
   ];
-  const parts = [callers.trim(), facts.join('\n'), ...instructions, schema === undefined ? '' : answerRule(schema)];
-  return parts.filter((part) => part !== '').join('\n\n');
+  const parts = [
+    { name: 'the instructions', text: callers.trim() },
+    { name: 'the workspace', text: facts.join('\n') },
+    { name: 'the date', text: `Date when this run started: ${new Date(at).toISOString().slice(0, 10)}` },
+    { name: 'what MCP servers say', text: instructions.join('\n\n') },
+    { name: 'the rule for the final answer', text: schema === undefined ? '' : answerRule(schema) },
+    { name: 'what hooks added', text: added.join('\n\n') },
+  ];
+  // One lone surrogate makes every request of the run unreadable (L58).
+  return parts.filter(({ text }) => text !== '').map(({ name, text }) => ({ name, text: wellFormedText(text) }));
+}
+
+export function systemPartsOf({ systemParts, system }: RunConfig): readonly SystemPart[] {
+  return systemParts ?? [{ name: 'the instructions', text: system }];
 }
 
 function answerRule(schema: JsonSchema): string {
@@ -127,11 +153,57 @@ function answerRule(schema: JsonSchema): string {
   ].join('\n');
 }
 
-/** Window and maximum output in tokens; prices in US dollars per million tokens, null when they are not known. */
-export type ModelFacts = { readonly window: number; readonly maxOutput: number; readonly price: Price | null };
+// What a run knows of a model (X1): a part of its snapshot. What is absent is not known, or was not when the run opened.
 
-/** By prefix, the longest that fits wins. */
-export type ModelTable = Readonly<Record<string, ModelFacts>>;
+/** How a request may ask for thinking. */
+export type ThinkingKind = 'adaptive' | 'enabled' | 'disabled' | 'between_tools';
+
+/** Window and maximum output in tokens; prices in US dollars per million tokens, null when they are not known. */
+export type ModelFacts = {
+  readonly window: number;
+  readonly maxOutput: number;
+  readonly price: Price | null;
+  /** Nobody knows this model: its window and its maximum are what such a model has at least. */
+  readonly assumed?: true;
+  /** `byDefault`: it thinks where a request says nothing of it. */
+  readonly thinking?: { readonly kinds: readonly ThinkingKind[]; readonly byDefault: boolean };
+  readonly effort?: { readonly levels: readonly Effort[]; readonly byDefault: Effort };
+  /** Its thinking is bound to what stood before it: the system prompt, the tools, every earlier message. */
+  readonly checksPrefix?: boolean;
+  /** The models, by their base names, whose thinking it reads beside its own. Absent: none that is documented. */
+  readonly reads?: readonly string[];
+  /** Messages of the role system may stand between others. */
+  readonly systemMessages?: boolean;
+  /** Tools may come and go in messages: with their definitions, or only those that the request declares. */
+  readonly toolChanges?: 'inline' | 'references';
+  /** The API itself summarises its conversations on demand. */
+  readonly compaction?: boolean;
+  /** Tokens below which nothing is cached. */
+  readonly minCacheable?: number;
+  /** The day of its end, as YYYY-MM-DD. */
+  readonly retires?: string;
+};
+
+/** By prefix of a name, the longest that fits wins: what is said of it goes before what is known otherwise. */
+export type ModelTable = Readonly<Record<string, Partial<ModelFacts>>>;
+
+/** What is known of models, and which of them a name means (X1, X2). */
+export type Models = {
+  /** The name that is sent for one that a person wrote; a sentence for one that is no model. */
+  find(name: string): FoundModel;
+  /** `name`: as it is sent. */
+  facts(name: string): ModelFacts;
+  /** Asks the server about them, at most once a day, and waits but a moment. Never throws. */
+  lookUp(names: readonly string[]): Promise<void>;
+  /** The server has said how much fits, in tokens. */
+  learn(name: string, window: number): void;
+  /** The server has no such model, or not for this account. True when that is news. */
+  lose(name: string): boolean;
+  /** It was lost, a while ago at most. */
+  isLost(name: string): boolean;
+};
+
+export type FoundModel = { readonly name: string } | { readonly problem: string };
 
 /** How long to wait before the next attempt of a model call (L14). */
 export type Backoff = {

@@ -2,7 +2,7 @@
 import type { Attachments } from './attachments/attachments.ts';
 import type { AttachmentProvider } from './attachments/prefetch.ts';
 import type { Attempt } from './attempt.ts';
-import type { Backoff, ModelTable, ConfigReader, RunConfig } from './configuration.ts';
+import type { Backoff, ConfigReader, Models, ModelTable, RunConfig } from './configuration.ts';
 import type { HookRunner } from './hooks/hooks.ts';
 import type { Places } from './process/places.ts';
 import type { LiveChannel } from './live/events.ts';
@@ -13,7 +13,7 @@ import type { SessionId } from '../workflows/contract/ids.ts';
 import type { PermissionMode, PermissionRules, SessionHost } from '../workflows/contract/session.ts';
 import type { CallModel } from '../workflows/contract/activities.ts';
 import type { EndWorktree, WorktreeEnd } from '../workflows/contract/delegation.ts';
-import type { CompactionRules, Spend } from '../workflows/contract/loop.ts';
+import type { CompactionRules, Effort, Spend } from '../workflows/contract/loop.ts';
 import type { Entry } from './transcript/log/entries.ts';
 import type { Store } from './transcript/store/store.ts';
 import type { Extended, Transcripts } from './transcript/transcripts.ts';
@@ -26,6 +26,7 @@ import type {
   MessageCreateParamsStreaming,
   OutputConfig,
   RawMessageStreamEvent,
+  ThinkingConfigParam,
 } from '@anthropic-ai/sdk/resources/messages';
 import type { BetaTokenTaskBudget } from '@anthropic-ai/sdk/resources/beta/messages';
 
@@ -35,6 +36,7 @@ export type Deps = {
   readonly transcripts: Transcripts;
   readonly config: ConfigReader;
   readonly model: ModelPort;
+  readonly models: Models;
   /** The model is the scripted one: runs say so. */
   readonly scripted: boolean;
   readonly tools: CallRunner;
@@ -128,6 +130,9 @@ export type RunDefaults = {
   readonly fallbackModels: readonly string[];
   /** Makes summaries (L9, L10, L42). */
   readonly smallModel: string;
+  /** Where neither a caller nor a type of agent chose: absent, the model's own (X2). */
+  readonly effort?: Effort;
+  /** What a worker's configuration says of models: it goes before what is known otherwise (X1). */
   readonly models: ModelTable;
   readonly compaction: CompactionRules;
   readonly batchSummaries: boolean;
@@ -144,16 +149,18 @@ export type RunDefaults = {
   readonly agents: AgentSettings;
   readonly maxTurns: number;
   readonly wrapUp: boolean;
-  readonly outputCap: number;
+  /** max_tokens of a request. Absent: as much as thinking of today needs (L26). */
+  readonly outputCap?: number;
   readonly backoff: Backoff;
   readonly firstByteMs: number;
   readonly stallMs: number;
   readonly overflowWords?: readonly string[];
 };
 
-/** The stable request, and the one field of a beta that we use. */
-export type ModelRequest = Omit<MessageCreateParamsStreaming, 'output_config'> & {
+/** The stable request, and the fields of betas that we use. */
+export type ModelRequest = Omit<MessageCreateParamsStreaming, 'output_config' | 'thinking'> & {
   output_config?: OutputConfig & { task_budget?: BetaTokenTaskBudget };
+  thinking?: ThinkingConfigParam & { block_binding?: { prefix_mismatch_behavior: 'error' | 'drop_block' } };
 };
 
 /** The narrow seam to the model (L54): everything else about it is HTTP. `alive` is called for each piece of an answer, pings too. */

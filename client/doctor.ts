@@ -15,7 +15,6 @@ import { resolveConnection } from '../worker/embedded/resolve-connection.ts';
 import { SetupProblem } from '../worker/setup-problem.ts';
 import { reasonOf } from '../activities/text.ts';
 import { isKeyless } from '../worker/keyless.ts';
-import { modelSettings } from '../worker/model-access.ts';
 import { describeNetwork } from '../worker/network/describe.ts';
 import { connectClient, type Target } from '../worker/embedded/connect-client.ts';
 import { findBinary } from '../worker/embedded/find-binary.ts';
@@ -23,10 +22,13 @@ import { livingMembers } from '../worker/embedded/members.ts';
 import { NAMESPACE } from '../worker/embedded/server-args.ts';
 import { runningServer, type ServerRecord, wantedVersion } from '../worker/embedded/server-record.ts';
 import { workerPolls, describeNoWorker } from './sessions/worker-polls.ts';
-import { ConfigProblem } from '../worker/config/config.ts';
+import { ConfigProblem, type PerdureConfig } from '../worker/config/config.ts';
 import { loadConfig } from '../worker/config/load-config.ts';
+import { type Check, missing, modelChecks, note, ok } from './model-checks.ts';
 import { oneLine } from './paint.ts';
 import { forAnyWorker } from '../worker/config/queue.ts';
+
+export type { Check };
 
 const OLDEST_NODE = [20, 19] as const;
 
@@ -38,7 +40,7 @@ export async function examine(env: Env, config?: string): Promise<readonly Check
     'check' in folder ? folder.check : ok('data folder', folder.root),
     ...('check' in folder ? [] : [await storeCheck(folder), ...(await liveChecks(folder))]),
     ...(await serverChecks(env, 'check' in folder ? null : folder)),
-    model(env),
+    ...(await modelChecks(env, await configOf(env, config))),
     ...network(env),
     await sandbox(),
     existsSync(rgPath)
@@ -96,33 +98,10 @@ async function serverChecks(env: Env, folder: DataFolder | null): Promise<readon
   }
 }
 
-function model(env: Env): Check {
-  if (isKeyless(env))
-    return note('model', 'scripted: set ANTHROPIC_API_KEY for a real one; until then only the demo task can be done');
-  try {
-    const { authToken, baseURL } = modelSettings(env);
-    const key = env['ANTHROPIC_API_KEY']?.trim()
-      ? 'ANTHROPIC_API_KEY is set'
-      : authToken === null
-        ? 'no key'
-        : 'ANTHROPIC_AUTH_TOKEN is set';
-    return ok('model', baseURL === undefined ? key : `${key}, at ${bareAddress(baseURL)}`);
-  } catch (error) {
-    if (!(error instanceof SetupProblem)) throw error;
-    return missing('model', error.message);
-  }
-}
-
 function network(env: Env): readonly Check[] {
   const address = isKeyless(env) ? undefined : (env['ANTHROPIC_BASE_URL']?.trim() ?? '') || 'https://api.anthropic.com';
   const findings = describeNetwork(env, address !== undefined && URL.canParse(address) ? address : undefined);
   return findings.map(({ name, fine, found }) => (fine ? ok : missing)(name, found));
-}
-
-/** Some servers want a key in the query. */
-function bareAddress(url: string): string {
-  const { origin, pathname, search } = new URL(url);
-  return `${origin}${pathname}${search === '' ? '' : '?…'}`;
 }
 
 async function sandbox(): Promise<Check> {
@@ -131,6 +110,16 @@ async function sandbox(): Promise<Check> {
     return kind === 'bwrap' ? ok('sandbox', describe) : note('sandbox', describe);
   } catch (error) {
     return missing('sandbox', reasonOf(error));
+  }
+}
+
+/** What is wrong with it is said where it is looked at. */
+async function configOf(env: Env, file?: string): Promise<PerdureConfig> {
+  try {
+    return (await loadConfig(file, env)).config;
+  } catch (error) {
+    if (!(error instanceof ConfigProblem)) throw error;
+    return {};
   }
 }
 
@@ -165,20 +154,6 @@ async function mcpCheck(name: string, server: McpServer, around: Parameters<type
     return missing(title, `it cannot be used: ${oneLine(reasonOf(error), 300)}`);
   }
 }
-
-// One thing a machine needs, and how it is there.
-
-/** `note`: it works, and could be better. `missing`: something will not work; `found` says what to do. */
-export type Check = {
-  readonly name: string;
-  readonly state: 'ok' | 'note' | 'missing';
-  /** One line. */
-  readonly found: string;
-};
-
-export const ok = (name: string, found: string): Check => ({ name, state: 'ok', found });
-export const note = (name: string, found: string): Check => ({ name, state: 'note', found });
-export const missing = (name: string, found: string): Check => ({ name, state: 'missing', found });
 
 // The embedded server of a data folder: whether it runs, from which binary it would, and who works there.
 

@@ -103,7 +103,15 @@ export const notice = z.discriminatedUnion('kind', [
   texts('batch_summary', ['text']),
   z.strictObject({ kind: z.literal('compaction_failed'), detail: z.string(), spent: z.boolean() }),
   texts('repaired', ['lost']),
+  texts('about_model', ['text']),
   texts('hook_failed', ['hook', 'detail']),
+  z.strictObject({
+    kind: z.literal('preamble_changed'),
+    parts: z.array(z.strictObject({ name: z.string(), text: z.string() })).readonly(),
+    ended: z.array(z.string()).readonly(),
+    toolsGone: z.array(z.string()).readonly(),
+    toolsBack: z.array(z.string()).readonly(),
+  }),
 ]);
 
 export const steered = z.strictObject({

@@ -26,6 +26,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   instructions: 'systemPrompt',
   maxSteps: 'maxTurns',
   maxThinkingTokens: 'thinkingTokens',
+  reasoningEffort: 'effort',
   maxIterations: 'maxTurns',
   outputFormat: 'outputSchema, a JSON schema',
   output_type: 'outputSchema, a JSON schema',

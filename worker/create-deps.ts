@@ -22,6 +22,7 @@ import { builtinTools } from '../activities/tools/builtin/builtin-tools.ts';
 import { changingRegistry, createRegistry, type ToolRegistry } from '../activities/tools/registry.ts';
 import { callRunner } from '../activities/tools/call/runner.ts';
 import type { Tool } from '../activities/tools/tool.ts';
+import { pipePlace } from '../activities/process/spawn-tree.ts';
 import { findPlaces } from '../activities/process/places.ts';
 import { probeSandbox, type Sandbox } from '../activities/tools/sandbox.ts';
 import { createWorktrees } from '../activities/worktrees/worktrees.ts';
@@ -33,6 +34,7 @@ import { watchStore } from './monitor/watch-store.ts';
 import { redactor } from './redact.ts';
 import { runDefaults } from './config/defaults.ts';
 import type { ModelAccess } from './model-access.ts';
+import { createModels } from './models/models.ts';
 import { sessionHost } from './config/session-host.ts';
 import type { SessionHost } from '../workflows/contract/session.ts';
 import type { ToolEnv } from '../workflows/contract/facts.ts';
@@ -87,13 +89,16 @@ export async function createDeps(
   const { registry, servers } = withServers(await registryOf(own, tools, log), { ...settings, sandbox, log });
   const hooks = hookRunner(settings.hooks ?? {}, {
     env,
+    pipes: pipePlace(sandbox.programs, dataDir),
     hold: { spares: sandbox.kind !== 'group', wrap: (argv, reach) => sandbox.wrap(argv, { ...reach, dataDir }) },
   });
   const transcripts = createTranscripts(
     store,
     async (session, key) => (await readOutcome(store, { session, key }))?.outcome ?? null,
   );
-  const asking = { model: access.model, observe, redact, now: Date.now };
+  const { model, models: configured } = chosen;
+  const models = createModels({ ...access, model, configured });
+  const asking = { model: access.model, models, log, observe, redact, now: Date.now };
   const memory = createMemory({ ...asking, log, transcripts, dataDir });
   const providers = [...(settings.attachments ?? []), memory.provider];
   const host = settings.host ?? sessionHost(env, storePlace, dataDir);
@@ -103,6 +108,7 @@ export async function createDeps(
     transcripts,
     config: configReader(store),
     model: access.model,
+    models,
     scripted: access.scripted,
     tools: callRunner(store, registry, hooks, {
       ofHost,

@@ -1,8 +1,9 @@
 // How this worker reaches the model: the real API with a key, another server with ANTHROPIC_BASE_URL, else the scripted model.
 import Anthropic from '@anthropic-ai/sdk';
-import { anthropicModel } from '../activities/model/stream.ts';
+import { anthropicModel } from '../activities/model/stream/stream.ts';
 import type { ModelPort } from '../activities/deps.ts';
 import { isKeyless } from './keyless.ts';
+import type { AskServer } from './models/server-facts.ts';
 import { openNetwork } from './network/network.ts';
 import { demoScript, startScriptedModel } from './scripted-model/index.ts';
 import { SetupProblem } from './setup-problem.ts';
@@ -13,6 +14,10 @@ export type ModelAccess = {
   readonly model: ModelPort;
   /** Runs say that no real model is behind them. */
   readonly scripted: boolean;
+  /** The API of the models' maker itself (X2). */
+  readonly official?: boolean;
+  /** By the Models API, where the server has it. Absent: it is not asked. */
+  readonly ask?: AskServer;
   close(): Promise<void>;
 };
 
@@ -23,10 +28,29 @@ export async function modelAccess(env: NodeJS.ProcessEnv): Promise<ModelAccess> 
     const client = new Anthropic({ apiKey: 'scripted', authToken: null, baseURL: server.url, logLevel: 'off' });
     return { model: anthropicModel(client), scripted: true, close: server.close };
   }
-  const network = await openNetwork(env);
+  const { client, official, close } = await openClient(env);
+  return { model: anthropicModel(client), scripted: false, official, ask: askModels(client), close };
+}
+
+/** Through the proxy that is named, if one is. Throws SetupProblem for a key, an address or a proxy that no request can be made with. */
+export async function openClient(
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<{ readonly client: Anthropic; readonly official: boolean; close(): Promise<void> }> {
+  const settings = modelSettings(env);
+  const { fetch, close } = await openNetwork(env);
   // The loop reports failures, once.
-  const client = new Anthropic({ ...modelSettings(env), logLevel: 'off', fetch: boundFetch(network.fetch) });
-  return { model: anthropicModel(client), scripted: false, close: network.close };
+  const client = new Anthropic({ ...settings, logLevel: 'off', fetch: boundFetch(fetch) });
+  return { client, official: isOfficial(settings.baseURL), close };
+}
+
+/** Whether an address is the API of the models' maker; absent it is. */
+function isOfficial(baseURL: string | undefined): boolean {
+  return baseURL === undefined || new URL(baseURL).hostname === 'api.anthropic.com';
+}
+
+/** Once: an answer that does not come now may come tomorrow. */
+export function askModels(client: Anthropic): AskServer {
+  return (name, signal) => client.models.retrieve(name, null, { signal, maxRetries: 0 });
 }
 
 // The most bytes that one answer of a model server may have, after decompression: a server that streams without end, or a few kilobytes

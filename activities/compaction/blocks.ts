@@ -1,12 +1,14 @@
 // Groups the entries in view into blocks that compaction and collapse take whole or leave (L10, L59): a reply with its outcomes, a
 // whole trajectory if it holds signed thinking, each message between replies.
-import type { Entry } from '../transcript/log/entries.ts';
+import type { Entry, ReplyEntry } from '../transcript/log/entries.ts';
 import { hasCalls, hasThinking, type Shown } from '../transcript/view/in-view.ts';
 import { type Bodies, wordsOf } from '../transcript/view/project.ts';
+import { isThinking } from '../transcript/view/sent-reply.ts';
 import { isShrunk, markCleared, outcomeCharacters } from '../transcript/view/microcompact.ts';
 import type { ShrinkFirst, ShrunkResults } from '../../workflows/contract/activities.ts';
 import type { StepRecord } from '../step-record.ts';
 import type { Extended } from '../transcript/transcripts.ts';
+import type { RunModel } from '../configuration.ts';
 import type { SummaryDeps } from './small-model.ts';
 
 /** `reply`: position of the reply that it belongs to, -1 before the first. */
@@ -25,11 +27,18 @@ export type Block = {
 
 type Draft = { items: Item[]; replies: Extract<Entry, { kind: 'reply' }>[]; signed: boolean };
 
-type Seen = { readonly shown: readonly Shown[]; readonly shrunkBefore: number; readonly bodies: Bodies };
+/** `plain`: no thinking is sent of what is before a boundary, so that one may stand between any two rounds. */
+type Seen = {
+  readonly shown: readonly Shown[];
+  readonly shrunkBefore: number;
+  readonly bodies: Bodies;
+  readonly plain?: boolean | undefined;
+};
 
 /** Oldest first. `runStarts`: positions of `run_started` entries, which end a trajectory. */
 export function blocksOf(seen: Seen, runStarts: readonly number[]): Block[] {
-  const units = withTrajectories(unitsOf(seen.shown), runStarts);
+  const rounds = unitsOf(seen.shown);
+  const units = seen.plain ? rounds : withTrajectories(rounds, runStarts);
   const lastReply = units.findLastIndex(({ replies }) => replies.length > 0);
   return units.map(({ items, replies, signed }, at) => {
     const from = items[0]?.shown.position ?? 0;
@@ -95,10 +104,10 @@ function lastOf(units: readonly Draft[], first: number, runStarts: readonly numb
   return last;
 }
 
-function sizeOf({ shown, reply }: Item, { shrunkBefore, bodies }: Seen): number {
+function sizeOf({ shown, reply }: Item, { shrunkBefore, bodies, plain }: Seen): number {
   if (shown.kind !== 'entry') return wordsOf(shown, bodies).length;
   const { entry, position } = shown;
-  if (entry.kind === 'reply') return JSON.stringify(entry.message.content).length;
+  if (entry.kind === 'reply') return JSON.stringify(plain ? withoutThinking(entry) : entry.message.content).length;
   const media = entry.kind === 'user' && shown.cut === undefined && !shown.bare ? (entry.body.media ?? []) : [];
   if (entry.kind !== 'outcomes')
     return media.reduce((sum, { characters }) => sum + characters, wordsOf(shown, bodies).length);
@@ -108,6 +117,10 @@ function sizeOf({ shown, reply }: Item, { shrunkBefore, bodies }: Seen): number 
       : outcomeCharacters(outcome, shown.bare),
   );
   return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+function withoutThinking({ message }: ReplyEntry): ReplyEntry['message']['content'] {
+  return message.content.filter((block) => !isThinking(block));
 }
 
 export function runStartsOf(entries: readonly Entry[]): number[] {
@@ -123,8 +136,9 @@ type ShrunkFirst = { readonly base: Extended; readonly freed: number };
 export function shrinkFirst(
   { transcripts, now }: Pick<SummaryDeps, 'transcripts' | 'now'>,
   given: Extended,
+  model: RunModel,
 ): ShrunkFirst {
-  const base = transcripts.prepared(given, now());
+  const base = transcripts.prepared(given, now(), model);
   const last = base === given ? undefined : base.added.at(-1);
   return { base, freed: last?.kind === 'microcompact' ? last.freed : 0 };
 }

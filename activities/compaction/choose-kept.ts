@@ -1,5 +1,5 @@
-// Chooses what a compaction keeps and what it summarises (L10). It keeps the prompts of the run and the newest rounds that fit, and
-// never a part of a trajectory with signed thinking (L59).
+// Chooses what a compaction keeps and what it summarises (L10). It keeps the prompts of the run and the newest rounds that fit: of a
+// model that checks what stood before its thinking without that thinking, of others never a part of a trajectory with it (L59).
 import type { Entry } from '../transcript/log/entries.ts';
 import { inView } from '../transcript/view/in-view.ts';
 import { type Bodies, project, requestCharacters } from '../transcript/view/project.ts';
@@ -34,16 +34,23 @@ export type Kept = {
   readonly shrunkBefore: number;
 };
 
-/** `characters`: of the window. Null when nothing is there to be summarised. */
+/** `characters`: of the window. `plain`: no thinking is kept, and a trajectory may be cut between two rounds. */
+type Keeping = {
+  readonly characters: number;
+  readonly trigger: 'auto' | 'reactive';
+  readonly plain?: boolean | undefined;
+};
+
+/** Null when nothing is there to be summarised. */
 export function chooseKept(
   entries: readonly Entry[],
   bodies: Bodies,
-  { characters: fitting, trigger }: { readonly characters: number; readonly trigger: 'auto' | 'reactive' },
+  { characters: fitting, trigger, plain }: Keeping,
 ): Kept | null {
   const { shown, marks } = inView(entries);
   const runStarts = runStartsOf(entries);
   const { shrunkBefore } = marks;
-  const blocks = blocksOf({ shown, shrunkBefore, bodies }, runStarts);
+  const blocks = blocksOf({ shown, shrunkBefore, bodies, plain }, runStarts);
   // A request that the API refused is more than its window holds, whatever we believe.
   const there = blocks.reduce((sum, block) => sum + block.characters, 0);
   const characters = trigger === 'reactive' ? Math.min(fitting, there) : fitting;
@@ -113,7 +120,7 @@ export async function scaleOf(
   { rules: { fixedTokens } }: Pick<RunConfig, 'rules'>,
 ): Promise<Scale> {
   const estimate = (shown: readonly Entry[], bodies: Bodies): number => {
-    const messages = project(shown, bodies, { model: model.name });
+    const messages = project(shown, bodies, { model });
     return fixedTokens + estimateTokens(requestCharacters(messages));
   };
   const last = entries.findLastIndex((entry) => entry.kind === 'reply' && totalTokens(entry.spend.usage) > 0);

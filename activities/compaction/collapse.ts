@@ -53,9 +53,9 @@ type Step = {
 };
 
 async function makeCollapse({ deps, attempt, input, config, given, record }: Step): Promise<Collapsed> {
-  const { model } = chosenModel(config, input.model);
+  const { model } = chosenModel(config, input.model, input.window);
   const small = smallModel(deps, attempt, config, { ...input, instead: model });
-  const shrunk = shrinkFirst(deps, given);
+  const shrunk = shrinkFirst(deps, given, model);
   if (isEnough(shrunk, input)) {
     return storeShrunk(deps, record, shrunk, (marked) => ({ kind: 'shrunk', ...marked, spend: small.spend() }));
   }

@@ -27,7 +27,7 @@ import {
   countFailure,
   type Tries,
   leftOfWait,
-} from '../model/failed-attempt.ts';
+} from '../model/refused/failed-attempt.ts';
 import { settleDeath } from '../model/settle.ts';
 import type { RunConfig } from '../configuration.ts';
 
@@ -58,7 +58,7 @@ export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) =
     const live = deps.live.open({ session, step, attempt: number, activity: 'compact' });
     return tellIfDies(live, async () => {
       const given = await deps.transcripts.extend(session, input.head, append);
-      const instead = chosenModel(config, input.model).model;
+      const instead = chosenModel(config, input.model, input.window).model;
       const small = smallModel(deps, attempt, config, { ...input, instead });
       if (!known) {
         const began = { at: deps.now(), tick: performance.now() };
@@ -85,12 +85,13 @@ function seeCompaction({ observe }: SummaryDeps, about: ObservedAbout, { at, tic
 
 async function made(step: Step): Promise<Compacted> {
   const { deps, config, input, live, given, record, small } = step;
-  const shrunk = shrinkFirst(deps, given);
+  const { model } = chosenModel(config, input.model, input.window);
+  const shrunk = shrinkFirst(deps, given, model);
   const enough = isEnough(shrunk, input);
   const spend = small.spend();
   const shown = entriesOf(shrunk.base);
   const bodies = await deps.transcripts.bodies(shown);
-  const scale = await scaleOf(deps.transcripts, shown, chosenModel(config, input.model).model, config);
+  const scale = await scaleOf(deps.transcripts, shown, model, config);
   const tokens = scale.tokens(shown, bodies);
   // Watchers are told nothing: the next step says it.
   if (enough && shrunk.freed === 0) return { kind: 'unshrunk', tokens, spend };
@@ -108,14 +109,14 @@ async function made(step: Step): Promise<Compacted> {
 
 /** Counted entries have been snipped since (L7), or are shown in part (L6). A request that the API has refused does not fit. */
 function fits({ input, config }: Step, tokens: number): boolean {
-  const { window } = chosenModel(config, input.model).model;
+  const { window } = chosenModel(config, input.model, input.window).model;
   return input.trigger === 'auto' && tokens < config.rules.compaction.critical * window;
 }
 
 function keptOf({ input, config }: Step, entries: readonly Entry[], bodies: Bodies, scale: Scale): Kept | null {
-  const { window } = chosenModel(config, input.model).model;
+  const { window, checksPrefix: plain } = chosenModel(config, input.model, input.window).model;
   const characters = window * scale.charactersPerToken;
-  return chooseKept(entries, bodies, { characters, trigger: input.trigger });
+  return chooseKept(entries, bodies, { characters, trigger: input.trigger, plain });
 }
 
 /** Staged collapses are committed before a summary is made (L9); when the API has refused the request that has been done. */
@@ -132,7 +133,7 @@ async function summed(step: Summing): Promise<Compacted> {
   if (waits) return waits;
   begin(live, input);
   const hooks = hookContext(config, { iteration, signal: attempt.signal }, live);
-  const { model } = chosenModel(config, input.model);
+  const { model } = chosenModel(config, input.model, input.window);
   const before = scale.tokens(entries, bodies);
   const asked = deps.hooks.has('preCompact')
     ? await deps.hooks.preCompact(hooks, { trigger, tokens: before })

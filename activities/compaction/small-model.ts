@@ -6,19 +6,31 @@ import type { Deps } from '../deps.ts';
 import type { RecordsEnds } from '../tools/call/record-ends.ts';
 import { askModel, type AskFailure, type Asked, type Question } from '../model/ask-model.ts';
 import { maxOutputIn } from '../model/classify.ts';
-import { noTries, type Tries } from '../model/failed-attempt.ts';
+import { noTries, type Tries } from '../model/refused/failed-attempt.ts';
 import type { RunConfig, RunModel } from '../configuration.ts';
 import { aboutStep } from '../live/observe.ts';
 import type { AsksSmall } from '../tools/call/runner.ts';
 import { watchModel } from '../model/watch-model.ts';
 
 /** The means of one question. */
-type AskingDeps = Pick<Deps, 'model' | 'observe' | 'redact' | 'now'>;
+type AskingDeps = Pick<Deps, 'model' | 'models' | 'observe' | 'log' | 'redact' | 'now'>;
 
 /** The dependencies of compactions, collapses and batch summaries. */
 export type SummaryDeps = Pick<
   Deps,
-  'store' | 'live' | 'transcripts' | 'config' | 'model' | 'observe' | 'redact' | 'scripted' | 'hooks' | 'now' | 'random'
+  | 'store'
+  | 'live'
+  | 'log'
+  | 'transcripts'
+  | 'config'
+  | 'model'
+  | 'models'
+  | 'observe'
+  | 'redact'
+  | 'scripted'
+  | 'hooks'
+  | 'now'
+  | 'random'
 > &
   Pick<RecordsEnds, 'tools'>;
 
@@ -41,17 +53,18 @@ const SPENT: AskFailure = { kind: 'failed', detail: 'the budget of the run is sp
 type Asking = Pick<Compact, 'failures' | 'left' | 'iteration' | 'step'> & { readonly instead?: RunModel };
 
 /**
- * `failures`: of the attempts before a parking. `left`: it is not asked when that is spent (L51). `instead` is asked where there is no
- * small model.
+ * `failures`: of the attempts before a parking. `left`: it is not asked when that is spent (L51). `instead`, the run's own model, is asked
+ * where the small one is not there, or refuses (X1).
  */
 export function smallModel(
   deps: AskingDeps,
   attempt: Attempt,
   config: RunConfig,
-  { failures = 0, left = {}, instead, ...step }: Asking,
+  { failures = 0, left = {}, instead = config.models[0], ...step }: Asking,
 ): SmallModel {
   let tries: Tries = { ...noTries, failures, ...(attempt.remembered as Partial<Tries> | undefined) };
-  let asks = config;
+  const own = { ...config, smallModel: instead };
+  let asks = deps.models.isLost(config.smallModel.name) ? own : config;
   const { now, observe, redact } = deps;
   const about = aboutStep(config, attempt, step);
   return {
@@ -60,22 +73,30 @@ export function smallModel(
     room: (maxTokens, charactersPerToken) =>
       Math.max(0, asks.smallModel.window * FILLED - maxTokens) * charactersPerToken,
     async ask(question) {
-      const asked = await once(question);
-      const lower = asked.kind === 'failed' ? maxOutputIn(asked.failure, question.maxTokens) : undefined;
-      if (lower !== undefined) return once({ ...question, maxTokens: lower });
-      if (!isMissing(asked) || instead === undefined || instead.name === asks.smallModel.name) return asked;
-      asks = { ...config, smallModel: instead };
-      return once(question);
+      const asked = await within(question);
+      const { name } = asks.smallModel;
+      if (!isUseless(asked) || instead.name === name) return asked;
+      // A refusal is about this question alone.
+      if (isMissing(asked)) asks = own;
+      if (isMissing(asked) && deps.models.lose(name)) deps.log('warn', tellLost(name, instead.name, asked));
+      return within(question, own);
     },
   };
 
-  async function once(question: Question): Promise<Asked> {
+  /** With less room for its answer where it may not have as much. */
+  async function within(question: Question, by = asks): Promise<Asked> {
+    const asked = await once(question, by);
+    const lower = asked.kind === 'failed' ? maxOutputIn(asked.failure, question.maxTokens) : undefined;
+    return lower === undefined ? asked : once({ ...question, maxTokens: lower }, by);
+  }
+
+  async function once(question: Question, by: RunConfig): Promise<Asked> {
     const before = tries;
     if (spentLimit(left, before.spend)) return { kind: 'failed', failure: SPENT, spend: noSpend };
     const spent = (more: Spend): Tries => ({ ...before, spend: addSpend(before.spend, more) });
     const billed = (more: Spend): void => attempt.remember(spent(more));
-    const model = watchModel(deps.model, { observe, about, price: asks.smallModel.price });
-    const asked = await askModel({ model, config: asks, signal: attempt.signal, now, redact, billed }, question);
+    const model = watchModel(deps.model, { observe, about, prices: by.smallModel });
+    const asked = await askModel({ model, config: by, signal: attempt.signal, now, redact, billed }, question);
     tries = spent(asked.spend);
     if (asked.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
       throw describeGivenUp(attempt);
@@ -103,7 +124,23 @@ export function smallModelOfCalls(deps: AskingDeps): AsksSmall {
   };
 }
 
-/** The account, or the server, has no such model. */
-function isMissing(asked: Asked): boolean {
-  return asked.kind === 'failed' && asked.failure.kind === 'failed' && asked.failure.status === 404;
+type Failed = Extract<Asked, { kind: 'failed' }>;
+
+/** It will not answer this, however often it is asked. A key that is wrong is wrong for all models. */
+function isUseless(asked: Asked): asked is Failed {
+  if (asked.kind !== 'failed' || asked.failure.kind !== 'failed' || asked.failure === SPENT) return false;
+  return asked.failure.status !== 401;
+}
+
+const NO_MODEL =
+  /(?:unknown|invalid|unsupported|no such) model|model\b.*\b(?:not (?:exist|found|available|supported)|invalid|retired)/i;
+
+/** The account, or the server, has no such model, or no more. */
+function isMissing({ failure }: Failed): boolean {
+  const { status, detail } = failure as Extract<AskFailure, { kind: 'failed' }>;
+  return status === 404 || status === 403 || (status === 400 && NO_MODEL.test(detail));
+}
+
+function tellLost(small: string, own: string, { failure }: Failed): string {
+  return `the small model ${small} is not there (${failure.detail}): ${own} answers in its place; "smallModel" of the configuration names another`;
 }

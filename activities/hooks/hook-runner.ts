@@ -1,6 +1,8 @@
 // The hooks of a worker, run: each kind's hooks together or in order, and what they answer made into one verdict. A hook that
 // fails is listed and changes nothing; one that is stopped counts as failed, and whoever stopped it knows why (L21, L30, L41).
 import { atExit } from '../process/at-exit.ts';
+import { findPrograms } from '../process/programs.ts';
+import { pipePlace, type PipePlace } from '../process/spawn-tree.ts';
 import type { Hook, HookConfig, HookPayload, HookContext, HookName, HookRunner } from './hooks.ts';
 import {
   collectContexts,
@@ -17,6 +19,8 @@ import { hookName, runHook, type HookEnd } from './run-hook.ts';
 type HookRunnerOptions = {
   /** The environment, of which commands get an allow-listed part. */
   readonly env: NodeJS.ProcessEnv;
+  /** Absent: in the temporary folder, with the programs of the environment. */
+  readonly pipes?: PipePlace;
   /** For commands that are to be held as those of the agent are. */
   readonly hold?: Hold;
 };
@@ -88,14 +92,14 @@ function about<Name extends HookName>(config: HookConfig, name: Name, payload: u
   return hooks.filter((hook) => typeof hook === 'function' || matchesTool(hook.tools, tool));
 }
 
-function runOne({ env, hold }: HookRunnerOptions): RunOne {
+function runOne({ env, hold, pipes = pipePlace(findPrograms(env), undefined) }: HookRunnerOptions): RunOne {
   const exit = atExit(process);
   return async (name, hook, context, payload) => {
     const { session, queryId, depth, iteration, cwd, folders, signal, watch } = context;
     const called = hookName(hook);
     watch?.({ type: 'start', hook: called });
     const input = { hook: name, session, queryId, depth, iteration, cwd, ...(folders && { folders }), ...payload };
-    const end = await runHook(hook, { input, signal, env, hold, atExit: exit });
+    const end = await runHook(hook, { input, signal, env, hold, pipes, atExit: exit });
     watch?.({ type: 'end', hook: called, result: inWords(end) });
     return { hook: called, end };
   };

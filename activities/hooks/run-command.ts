@@ -1,19 +1,17 @@
 // One hook command: JSON on its standard input, its output collected, and none of its processes left when this returns, or when
 // this process exits before that.
 import { reasonOf } from '../text.ts';
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bootId } from '../process/identity.ts';
 import { childEnvironment, withGitSettings } from '../process/environment.ts';
 import { ownProcessId } from '../process/orphans.ts';
 import { killNow, killTree } from '../process/kill-tree.ts';
-import { processInfo } from '../process/proc.ts';
 import type { Reach } from '../process/places.ts';
 import { pathOutside, temporaryFolders } from '../process/programs.ts';
+import { spawnPiped, type PipedProcess } from '../process/spawn-piped.ts';
+import type { PipePlace } from '../process/spawn-tree.ts';
 import type { AtExit } from '../process/at-exit.ts';
 
 type CommandRun = {
@@ -27,6 +25,7 @@ type CommandRun = {
   /** The environment, of which the command gets an allow-listed part. */
   readonly env: NodeJS.ProcessEnv;
   readonly atExit: AtExit;
+  readonly pipes: PipePlace;
   /** Holds it as commands of the agent are held. */
   readonly hold?: Hold | undefined;
 };
@@ -52,31 +51,23 @@ const DRAIN_MS = 200;
 const GRACE_MS = 500;
 
 export async function runCommand(run: CommandRun): Promise<CommandEnd> {
-  const callId = ownProcessId('hook');
+  const { pipes } = run;
   const cwd = run.cwd ?? tmpdir();
   const argv = typeof run.command === 'string' ? ['/bin/sh', '-c', run.command] : run.command;
-  const [program = '', ...args] = run.hold?.wrap(argv, { cwd, folders: run.folders }) ?? argv;
-  let child: ChildProcessWithoutNullStreams;
+  const held = run.hold?.wrap(argv, { cwd, folders: run.folders }) ?? argv;
+  let child: PipedProcess;
   try {
-    child = spawn(program, args, { cwd, env: environmentOf(run, cwd, callId), detached: true });
-    await once(child, 'spawn');
+    child = await spawnPiped(held, { cwd, env: environmentOf(run, cwd, ownProcessId('hook')), pipes });
   } catch (error) {
     return { kind: 'not_started', detail: existsSync(cwd) ? reasonOf(error) : `the folder ${cwd} is gone` };
   }
-  // Whatever happens to the process later is told by its exit.
-  child.on('error', () => undefined);
-  const pid = child.pid ?? 0;
-  const leader = { pid, startTime: processInfo(pid)?.startTime ?? '', bootId: bootId() };
-  const tree = { callId, leader, fresh: true };
-  const ended = run.atExit.add(() => killNow(tree));
+  const ended = run.atExit.add(() => killNow(child.tree));
   const output = collect(child);
   try {
-    // A command need not read what it is told.
-    child.stdin.on('error', () => undefined);
     child.stdin.end(run.input);
     return await untilEnd(child, output, run);
   } finally {
-    await killTree(tree, { graceMs: GRACE_MS, spareLeader: run.hold?.spares === true }).finally(ended);
+    await killTree(child.tree, { graceMs: GRACE_MS, spareLeader: run.hold?.spares === true }).finally(ended);
     child.stdout.destroy();
     child.stderr.destroy();
   }
@@ -96,7 +87,7 @@ type Output = {
   texts(): { readonly stdout: string; readonly stderr: string };
 };
 
-function collect({ stdout, stderr }: ChildProcessWithoutNullStreams): Output {
+function collect({ stdout, stderr }: PipedProcess): Output {
   const out: Buffer[] = [];
   const err: Buffer[] = [];
   const size = { out: 0, err: 0 };
@@ -122,17 +113,12 @@ function collect({ stdout, stderr }: ChildProcessWithoutNullStreams): Output {
   };
 }
 
-async function untilEnd(
-  child: ChildProcessWithoutNullStreams,
-  output: Output,
-  { signal, timeoutMs }: CommandRun,
-): Promise<CommandEnd> {
+async function untilEnd(child: PipedProcess, output: Output, { signal, timeoutMs }: CommandRun): Promise<CommandEnd> {
   const over = new AbortController();
   const exited = new Promise<CommandEnd>((resolve) => {
-    child.once('exit', (code) => {
-      void Promise.race([output.drained, sleep(DRAIN_MS)]).then(() =>
-        resolve({ kind: 'exit', code, ...output.texts() }),
-      );
+    void child.exit.then(async ({ code }) => {
+      await Promise.race([output.drained, sleep(DRAIN_MS)]);
+      resolve({ kind: 'exit', code, ...output.texts() });
     });
   });
   const stopped = new Promise<CommandEnd>((resolve) => {

@@ -5,6 +5,7 @@ import { TimedOut, within } from '../async.ts';
 import type { CommandHook, FunctionHook, Hook, HookInput, HookName, HookAnswers } from './hooks.ts';
 import { clip } from '../text.ts';
 import type { AtExit } from '../process/at-exit.ts';
+import type { PipePlace } from '../process/spawn-tree.ts';
 import { runCommand, type CommandEnd, type Hold } from './run-command.ts';
 import { deeperThan, MAX_DEPTH } from '../json.ts';
 
@@ -16,6 +17,7 @@ type HookRun<Name extends HookName> = {
   readonly signal: AbortSignal;
   readonly env: NodeJS.ProcessEnv;
   readonly atExit: AtExit;
+  readonly pipes: PipePlace;
   /** Holds the commands that want it. */
   readonly hold?: Hold | undefined;
 };

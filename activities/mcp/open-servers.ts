@@ -3,6 +3,7 @@ import { within } from '../async.ts';
 import type { Log } from '../log.ts';
 import { atExit } from '../process/at-exit.ts';
 import type { Environment } from '../process/environment.ts';
+import { pipePlace } from '../process/spawn-tree.ts';
 import { isListed, RESOURCES, serverOf } from '../tools/listed.ts';
 import { definitionOf, type ToolRegistry } from '../tools/registry.ts';
 import type { Sandbox } from '../tools/sandbox.ts';
@@ -26,7 +27,7 @@ export type ToolServers = {
 
 type Around = {
   readonly env: Environment;
-  readonly sandbox: Pick<Sandbox, 'kind' | 'hold'>;
+  readonly sandbox: Pick<Sandbox, 'kind' | 'hold' | 'programs'>;
   /** Hidden from servers that are processes. */
   readonly dataDir?: string;
 };
@@ -73,7 +74,8 @@ export function openServers(
 
 function serverProcesses({ env, sandbox, dataDir }: Around): ServerProcesses {
   const hold = (argv: readonly string[]): readonly string[] => sandbox.hold(argv, dataDir);
-  return { env, hold, spares: sandbox.kind !== 'group', atExit: atExit(process) };
+  const pipes = pipePlace(sandbox.programs, dataDir);
+  return { env, hold, pipes, spares: sandbox.kind !== 'group', atExit: atExit(process) };
 }
 
 /** Connects once and ends again. Throws an error whose message is the end of a sentence. */

@@ -1,18 +1,16 @@
 // An MCP server that is a process: started with an allow-listed environment, ended with all it has started, and gone when this process is.
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter } from 'node:path';
 import { awaitInTime } from '../async.ts';
 import type { AtExit } from '../process/at-exit.ts';
 import { childEnvironment, type Environment } from '../process/environment.ts';
-import { bootId } from '../process/identity.ts';
 import { killNow, killTree } from '../process/kill-tree.ts';
 import { ownProcessId } from '../process/orphans.ts';
-import { processInfo } from '../process/proc.ts';
 import { pathOutside, temporaryFolders } from '../process/programs.ts';
+import { spawnPiped, type PipedProcess } from '../process/spawn-piped.ts';
+import type { PipePlace } from '../process/spawn-tree.ts';
 import { reasonOf } from '../text.ts';
 import { answeredId, lineReader, TOO_LARGE } from './long-lines.ts';
 import type { McpBounds, StdioServer } from './servers.ts';
@@ -21,6 +19,7 @@ export type ServerProcesses = {
   /** The environment, of which a server gets an allow-listed part. */
   readonly env: Environment;
   readonly hold: (argv: readonly string[]) => readonly string[];
+  readonly pipes: PipePlace;
   /** What is started is the sandbox's own process. */
   readonly spares: boolean;
   readonly atExit: AtExit;
@@ -39,7 +38,7 @@ export type EndingTransport = Transport & {
 const MOST_UNREAD = 16 * 1024 * 1024;
 const LAST_WORDS = 300;
 
-type Started = { readonly child: ChildProcessWithoutNullStreams; readonly end: (graceMs: number) => Promise<void> };
+type Started = { readonly child: PipedProcess; readonly end: (graceMs: number) => Promise<void> };
 
 export function stdioTransport(
   server: StdioServer,
@@ -89,7 +88,7 @@ export function stdioTransport(
       child.stdout.on('data', (bytes: Buffer) => lines.read(bytes));
       const read = new Promise<void>((resolve) => void child.stdout.once('close', resolve));
       said = lastWords(child);
-      child.once('exit', (code, signal) => {
+      void child.exit.then(({ code, signal }) => {
         // What it said last may still be in the pipe, which something that it started may hold open.
         void awaitInTime(read, undefined, graceMs).then(() =>
           close(`its process ended with ${signal ?? `status ${code}`}`),
@@ -110,42 +109,34 @@ export function stdioTransport(
   return transport;
 }
 
-async function startServer(server: StdioServer, { env, hold, spares, atExit }: ServerProcesses): Promise<Started> {
+async function startServer(
+  server: StdioServer,
+  { env, hold, pipes, spares, atExit }: ServerProcesses,
+): Promise<Started> {
   // A workspace must not choose what `npx` finds, or which settings a program reads.
   const cwd = server.cwd ?? env['HOME'] ?? homedir();
-  const callId = ownProcessId('mcp');
-  const [program = '', ...args] = hold([server.command, ...(server.args ?? [])]);
   const PATH = pathOutside(env, temporaryFolders()).join(delimiter);
-  const child = spawn(program, args, {
-    cwd,
-    env: { ...childEnvironment(env, { cwd, callId, set: { PATH, ...server.env } }) },
-    detached: true,
-  });
-  try {
-    await once(child, 'spawn');
-  } catch (error) {
-    throw new Error(existsSync(cwd) ? `it cannot be started: ${reasonOf(error)}` : `its folder ${cwd} is not there`, {
-      cause: error,
-    });
-  }
-  // What happens to the process or its pipes later is told by its exit.
-  for (const emitter of [child, child.stdin, child.stdout, child.stderr]) emitter.on('error', () => undefined);
-  const pid = child.pid ?? 0;
-  const tree = { callId, leader: { pid, startTime: processInfo(pid)?.startTime ?? '', bootId: bootId() }, fresh: true };
-  const ended = atExit.add(() => killNow(tree));
-  const exited = once(child, 'exit');
+  const own = childEnvironment(env, { cwd, callId: ownProcessId('mcp'), set: { PATH, ...server.env } });
+  const child = await spawnPiped(hold([server.command, ...(server.args ?? [])]), { cwd, env: own, pipes }).catch(
+    (error: unknown) => {
+      const why = existsSync(cwd) ? `it cannot be started: ${reasonOf(error)}` : `its folder ${cwd} is not there`;
+      throw new Error(why, { cause: error });
+    },
+  );
+  const ended = atExit.add(() => killNow(child.tree));
+  let over = false;
+  const exited = child.exit.then(() => void (over = true));
   const end = async (graceMs: number): Promise<void> => {
     // The end of its input tells it to end; what does not heed that is ended.
     child.stdin.end();
-    if (child.exitCode === null && child.signalCode === null && graceMs > 0)
-      await awaitInTime(exited, undefined, graceMs);
-    await killTree(tree, { graceMs, spareLeader: spares }).finally(ended);
+    if (!over && graceMs > 0) await awaitInTime(exited, undefined, graceMs);
+    await killTree(child.tree, { graceMs, spareLeader: spares }).finally(ended);
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
   };
   return { child, end };
 }
 
-function lastWords({ stderr }: ChildProcessWithoutNullStreams): () => string {
+function lastWords({ stderr }: PipedProcess): () => string {
   let last = '';
   stderr.on('data', (bytes: Buffer) => {
     last = `${last}${bytes.toString('utf8')}`.slice(-LAST_WORDS);

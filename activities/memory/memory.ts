@@ -16,7 +16,7 @@ import { addNote, hasNote, MOST_NOTES, type Note, noteName, notesFolder, readNot
 
 type Ended = Pick<EndedRun, 'entries'>;
 
-type MemoryDeps = Pick<Deps, 'model' | 'observe' | 'redact' | 'now' | 'log' | 'transcripts'> & {
+type MemoryDeps = Pick<Deps, 'model' | 'models' | 'observe' | 'redact' | 'now' | 'log' | 'transcripts'> & {
   readonly dataDir: string;
 };
 

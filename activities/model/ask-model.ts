@@ -1,16 +1,17 @@
 // One question to the small model (L9, L10, L42): a text goes in, a text comes out. No tools, nothing is stored, one try: whether
 // and when there is another is for the activity that asks to say.
 import { messageText } from '../transcript/view/result.ts';
-import type { Message, MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
+import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import { type Redact, wellFormedText } from '../text.ts';
 import { patience, type RunConfig } from '../configuration.ts';
-import { createAccumulator, type BlockState } from './accumulate.ts';
+import { createAccumulator, type BlockState } from './stream/accumulate.ts';
 import { shortenDetail, classify, type Verdict } from './classify.ts';
 import { judge } from './judge.ts';
-import { spendOf } from './store-reply.ts';
-import { streamReply } from './stream.ts';
-import type { ModelPort } from '../deps.ts';
+import { spendOf } from './bill.ts';
+import { streamReply } from './stream/stream.ts';
+import { quietly } from './request.ts';
+import type { ModelPort, ModelRequest } from '../deps.ts';
 
 /** Why there is no text. `empty`: the model said nothing. */
 export type AskFailure = Verdict | { readonly kind: 'empty'; readonly detail: string };
@@ -36,9 +37,9 @@ export type AskPort = {
 
 /** Throws only what is a bug. */
 export async function askModel(port: AskPort, question: Question): Promise<Asked> {
-  const { price } = port.config.smallModel;
+  const { smallModel } = port.config;
   const into = createAccumulator();
-  const spent = (): Spend => spendOf(into.message()?.usage, price);
+  const spent = (): Spend => spendOf(into.message()?.usage, smallModel);
   try {
     await streamReply(
       port.model,
@@ -46,7 +47,7 @@ export async function askModel(port: AskPort, question: Question): Promise<Asked
       into,
       { signal: port.signal, ...patience(port.config) },
       {
-        onStart: (usage) => port.billed?.(spendOf(usage, price)),
+        onStart: (usage) => port.billed?.(spendOf(usage, smallModel)),
         onText: () => {},
         onThinking: () => {},
         onBlock: () => {},
@@ -75,11 +76,13 @@ function answered(message: Message, blocks: readonly BlockState[], spend: Spend,
   return { kind: 'text', text: text.trim(), cut: message.stop_reason === 'max_tokens', spend };
 }
 
-function request({ config }: AskPort, { system, text, maxTokens }: Question): MessageCreateParamsStreaming {
+function request({ config: { smallModel } }: AskPort, { system, text, maxTokens }: Question): ModelRequest {
+  const { fields, room } = quietly(smallModel);
   return {
-    model: config.smallModel.name,
-    max_tokens: Math.min(maxTokens, config.smallModel.maxOutput),
+    model: smallModel.name,
+    max_tokens: Math.min(maxTokens + room, smallModel.maxOutput),
     stream: true,
+    ...fields,
     system: wellFormedText(system),
     messages: [{ role: 'user', content: wellFormedText(text) }],
   };

@@ -1,17 +1,17 @@
 // One attempt at a reply: stream it, start safe calls on the way, and say what came of it. Stores nothing.
 import { randomUUID } from 'node:crypto';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import { createAccumulator, type BlockState } from './accumulate.ts';
+import { createAccumulator, type BlockState } from './stream/accumulate.ts';
 import { callBlocks, keepInterruptedPart, judge, type Judged } from './judge.ts';
 import type { CallBlock, CallTraits, EarlyOutcome } from '../tools/call/call-port.ts';
 import type { ModelRequest, ModelPort } from '../deps.ts';
-import { streamReply, type StreamLimits } from './stream.ts';
+import { streamReply, type StreamLimits } from './stream/stream.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { addSpend } from '../../workflows/contract/loop.ts';
 import { aboutStep } from '../live/observe.ts';
 import { watchModel } from './watch-model.ts';
 import { attemptSignal } from '../tools/call/runner.ts';
-import { spendOf } from './store-reply.ts';
+import { pricesOf, spendOf } from './bill.ts';
 import type { ModelStep } from './step.ts';
 import { patience } from '../configuration.ts';
 
@@ -91,13 +91,14 @@ const EARLY_GRACE_MS = 500;
 /** Nothing runs any more (L51). */
 const NEVER = { safe: false, plan: 'regular' } as const;
 
-export function replyPort({ deps, attempt, config, chosen, live, input, tries }: ModelStep): ReplyPort {
+export function replyPort(step: ModelStep): ReplyPort {
+  const { deps, attempt, config, live, input, tries } = step;
   const { tools } = deps;
   const { iteration, context, head } = input;
-  const { price } = chosen.model;
+  const prices = pricesOf(step);
   const given = attemptSignal(attempt);
   return {
-    model: watchModel(deps.model, { observe: deps.observe, about: aboutStep(config, attempt, input), price }),
+    model: watchModel(deps.model, { observe: deps.observe, about: aboutStep(config, attempt, input), prices }),
     signal: attempt.signal,
     ...patience(config),
     graceMs: EARLY_GRACE_MS,
@@ -114,7 +115,7 @@ export function replyPort({ deps, attempt, config, chosen, live, input, tries }:
       ),
     say: {
       // Input tokens are billed from here on, also if this attempt dies with its worker.
-      start: (usage) => attempt.remember({ ...tries, spend: addSpend(tries.spend, spendOf(usage, price)) }),
+      start: (usage) => attempt.remember({ ...tries, spend: addSpend(tries.spend, spendOf(usage, prices)) }),
       text: (index, text) => live.write({ type: 'text_delta', iteration, index, text }),
       thinking: (index, text) => live.write({ type: 'thinking_delta', iteration, index, text }),
       call: (call) => {

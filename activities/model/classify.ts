@@ -2,14 +2,16 @@
 import { toUSVString } from 'node:util';
 import { AnthropicError, APIConnectionError, APIError } from '@anthropic-ai/sdk';
 import type { Redact } from '../text.ts';
-import { GarbledStream } from './accumulate.ts';
+import { GarbledStream } from './stream/accumulate.ts';
 import type { Backoff } from '../configuration.ts';
 import { accountProblem } from './refused/account.ts';
 import { isOverflow, roomLeft } from './refused/overflow-words.ts';
 import { isUnboundThinking, refusedField } from './refused/request-parts.ts';
 
 export type Verdict =
-  | { readonly kind: 'too_long' | 'media_too_large'; readonly detail: string }
+  /** `window`: the server has said how many tokens it holds. */
+  | { readonly kind: 'too_long'; readonly detail: string; readonly window?: number }
+  | { readonly kind: 'media_too_large'; readonly detail: string }
   /** `afterMs`: the provider said how long to wait. */
   | { readonly kind: 'retry'; readonly detail: string; readonly status?: number; readonly afterMs?: number }
   /** `maxOutput`: it was refused for its cap, and this is the most, in tokens. */
@@ -55,7 +57,8 @@ function classifyApi(error: APIError, now: number, redact: Redact, words: readon
   const known = status === undefined ? {} : { status };
   const ofAccount = accountProblem(status, error);
   if (ofAccount !== undefined) return { kind: 'failed', detail: `${detail} (${ofAccount})`, ...known };
-  if (status === 413 || (maySayTooLong(status) && isOverflow(detail, words))) return { kind: 'too_long', detail };
+  if (status === 413 || (maySayTooLong(status) && isOverflow(detail, words)))
+    return { kind: 'too_long', detail, ...windowIn(detail) };
   if (status === 400 && (error.errorCode === REFUSED_PIXELS || REFUSED_MEDIA.test(detail)))
     return { kind: 'media_too_large', detail };
   const part = isRefusal(status) ? refusedPart(said, detail, status) : null;
@@ -127,6 +130,24 @@ function statusOf(error: APIError): number | undefined {
 function retryAfterMs(header: string | null | undefined): number | null {
   const ms = header === null || header === undefined || header.trim() === '' ? Number.NaN : Number(header);
   return Number.isNaN(ms) ? null : Math.min(MOST_AFTER_MS, Math.max(0, ms));
+}
+
+/** How servers name their window when a prompt does not fit it (X1). */
+const WINDOW = [
+  /tokens > ([\d,]+) maximum/i,
+  /maximum context length (?:is|of) (?:only )?([\d,]+)/i,
+  /context (?:window|length|size|limit)\D{0,40}?([\d,]+) ?tokens/i,
+  /> ([\d,]+)(?:, decrease| tokens|$)/i,
+];
+
+/** Tokens: numbers outside are no windows. */
+const LEAST_WINDOW = 1_000;
+const MOST_WINDOW = 100_000_000;
+
+export function windowIn(detail: string): { readonly window?: number } {
+  const [named] = WINDOW.flatMap((words) => words.exec(detail)?.[1] ?? []);
+  const window = Number(named?.replaceAll(',', ''));
+  return window >= LEAST_WINDOW && window <= MOST_WINDOW ? { window } : {};
 }
 
 /** About the cap, and not about the prompt. */

@@ -1,6 +1,6 @@
 // Judges a finished message: is it a reply, a cut one, a refusal, or none at all (L15).
 import type { ContentBlock, Message } from '@anthropic-ai/sdk/resources/messages';
-import type { BlockState } from './accumulate.ts';
+import type { BlockState } from './stream/accumulate.ts';
 import { isThinking } from '../transcript/view/sent-reply.ts';
 import type { CallBlock } from '../tools/call/call-port.ts';
 

@@ -1,42 +1,59 @@
 // The request of one iteration: what is fixed for the run, what the model sees of the transcript, and where the prompt cache may
 // break (L22): after the system prompt, and at the last two user messages, so that an unchanged prefix is read on the next turn.
-import type { MessageParam, Tool, UserMessageParam, ThinkingConfigParam } from '@anthropic-ai/sdk/resources/messages';
-import type { BetaTokenTaskBudget } from '@anthropic-ai/sdk/resources/beta/messages';
+import type { MessageParam, UserMessageParam, ThinkingConfigParam } from '@anthropic-ai/sdk/resources/messages';
 import type { CallModel } from '../../workflows/contract/activities.ts';
-import type { RunConfig, RunModel, ModelFacts, ModelTable } from '../configuration.ts';
-import type { Price } from '../../workflows/contract/loop.ts';
+import type { Effort } from '../../workflows/contract/loop.ts';
+import { efforts } from '../../workflows/contract/options-problem.ts';
+import type { ModelFacts, Models, RunConfig, RunModel } from '../configuration.ts';
+import { type Preamble, systemText } from '../transcript/preamble.ts';
 import type { ModelRequest } from '../deps.ts';
 
 /** Names the beta that `task_budget` belongs to. */
 export const TASK_BUDGETS_BETA = 'task-budgets-2026-03-13';
+/** Names the beta that `block_binding` belongs to. */
+export const THINKING_BINDING_BETA = 'thinking-binding-controls-2026-08-01';
 
 const ephemeral = { type: 'ephemeral' } as const;
 
 export function buildRequest(
   config: RunConfig,
   { model, primary }: ChosenModel,
-  tools: readonly Tool[],
+  { system, tools }: Preamble,
   messages: readonly MessageParam[],
   { cap, taskRemaining }: Pick<CallModel, 'cap' | 'taskRemaining'>,
+  server: ServerKnows = {},
 ): ModelRequest {
-  const thinking = primary ? thinkingFor(model.name, config.thinkingTokens, cap) : undefined;
-  const budget = taskBudget(config.rules.taskBudget, taskRemaining);
+  const asked = thinkingFor(model, config.thinkingTokens, { cap, primary });
+  const thinking = model.checksPrefix && server.binding !== false ? bound(asked) : asked;
+  const output = { ...effortFor(model, config.effort), ...taskBudget(config.rules.taskBudget, taskRemaining) };
   return {
     model: model.name,
     max_tokens: cap,
     stream: true,
     ...(thinking ? { thinking } : {}),
-    ...(budget ? { output_config: { task_budget: budget } } : {}),
-    system: [{ type: 'text', text: config.system, cache_control: ephemeral }],
+    ...(Object.keys(output).length > 0 ? { output_config: output } : {}),
+    system: [{ type: 'text', text: systemText(system), cache_control: ephemeral }],
     ...(tools.length > 0 ? { tools: [...tools] } : {}),
     messages: withBreakpoints(messages),
   };
 }
 
+/** What the server has refused to know. */
+export type ServerKnows = { readonly binding?: boolean };
+
+/**
+ * Thinking that no longer fits what stands before it is to be left out: the API would refuse the request, and every later one. We send it
+ * nothing of the kind: what it says it has left out is a defect of ours.
+ */
+function bound(asked: ThinkingConfigParam = { type: 'adaptive' }): ModelRequest['thinking'] {
+  if (asked.type !== 'adaptive' && asked.type !== 'enabled') return asked;
+  return { ...asked, block_binding: { prefix_mismatch_behavior: 'drop_block' } };
+}
+
 /** `remaining` is said from the first compaction on (L11): until then the API counts by itself. */
-function taskBudget(total: number | null, remaining: number | undefined): BetaTokenTaskBudget | undefined {
-  if (total === null) return undefined;
-  return { type: 'tokens', total, ...(remaining === undefined ? {} : { remaining }) };
+function taskBudget(total: number | null, remaining: number | undefined): ModelRequest['output_config'] {
+  if (total === null) return {};
+  return { task_budget: { type: 'tokens', total, ...(remaining === undefined ? {} : { remaining }) } };
 }
 
 function withBreakpoints(messages: readonly MessageParam[]): MessageParam[] {
@@ -53,64 +70,79 @@ function withBreakpoint(message: UserMessageParam): UserMessageParam {
   return { ...message, content: [...blocks.slice(0, -1), { ...last, cache_control: ephemeral }] };
 }
 
-// How a run's wish for extended thinking is said to a model (L59). Thinking counts as output, so it must leave room for the answer.
+// How a run's wishes are said to a model, as far as it is known what it takes (L59, X2).
 
 /** Tokens; the API refuses less. */
 const LEAST_THINKING = 1_024;
 
-/** These models decide by themselves how much to think: a budget of tokens is a 400 for them, and 4.6 warns of one. */
-const ADAPTIVE = /(?:^|[./])claude-(?:(?:fable|mythos)-|[a-z]+-(?:4-[6-9]|[5-9]|\d\d)(?!\d))/;
+type Asking = { readonly cap: number; readonly primary: boolean };
 
-/** `cap`: max_tokens of the request. Undefined: not asked for, or no room for it. */
-export function thinkingFor(model: string, tokens: number | null, cap: number): ThinkingConfigParam | undefined {
-  if (tokens === null) return undefined;
-  if (ADAPTIVE.test(model)) return { type: 'adaptive' };
+/**
+ * `cap`: max_tokens of the request. A model that decides by itself how much to think says in short what it thinks, so that people see what
+ * goes on between calls. A budget of tokens counts as output and leaves room for the answer; where thinking is not signed by the model
+ * that is to go on, as after a fallback, such a model takes none. Undefined: nothing is said of it.
+ */
+export function thinkingFor(
+  { thinking }: Pick<ModelFacts, 'thinking'>,
+  tokens: number | null,
+  { cap, primary }: Asking,
+): ThinkingConfigParam | undefined {
+  const { kinds, byDefault } = thinking ?? NOT_KNOWN;
+  if (kinds.includes('adaptive'))
+    return byDefault || tokens !== null ? { type: 'adaptive', display: 'summarized' } : undefined;
+  if (tokens === null || !primary || !kinds.includes('enabled')) return undefined;
   const budget = Math.min(tokens, cap - 1);
   return budget < LEAST_THINKING ? undefined : { type: 'enabled', budget_tokens: budget };
 }
 
-// Facts about models: context window and maximum output in tokens, prices in US dollars per million tokens, as of
-// 2026-11-01. A worker may add to it or replace it. An unknown model runs with the defaults and without a price.
+/** Servers of others take a budget, if anything. */
+const NOT_KNOWN: NonNullable<ModelFacts['thinking']> = { kinds: ['enabled'], byDefault: false };
 
-export const DEFAULT_MODEL = 'claude-sonnet-5-5';
+/** The nearest level below where a model, as a fallback may, has not the one that is wanted. Of models that are not known all may be asked. */
+export function effortFor({ effort, thinking }: Pick<ModelFacts, 'effort' | 'thinking'>, wanted: Effort | undefined) {
+  if (wanted === undefined || (!effort && thinking)) return {};
+  const near = effort ? effort.levels.filter((level) => rank(level) <= rank(wanted)).at(-1) : wanted;
+  return near === undefined ? {} : { effort: near };
+}
 
-/** Makes summaries. */
-export const SMALL_MODEL = 'claude-haiku-5';
+/**
+ * For a short question beside the conversation: thinking is off where it can be, else as little as it can be, and `room` is left for it, in
+ * tokens.
+ */
+export function quietly({ thinking, effort }: Pick<ModelFacts, 'thinking' | 'effort'>): {
+  readonly fields: Pick<ModelRequest, 'thinking' | 'output_config'>;
+  readonly room: number;
+} {
+  if (!thinking?.byDefault) return { fields: {}, room: 0 };
+  const off = (['disabled', 'between_tools'] as const).find((kind) => thinking.kinds.includes(kind));
+  if (off) return { fields: { thinking: { type: off } }, room: 0 };
+  const [least] = effort?.levels ?? [];
+  return { fields: least ? { output_config: { effort: least } } : {}, room: THINKING_ROOM };
+}
 
-const priced = (input: number, output: number): Price => ({
-  input,
-  output,
-  cacheRead: input / 10,
-  cacheWrite: input * 1.25,
-});
+const THINKING_ROOM = 8_000;
 
-export const modelTable: ModelTable = {
-  'claude-opus-': { window: 200_000, maxOutput: 64_000, price: priced(5, 25) },
-  'claude-sonnet-': { window: 200_000, maxOutput: 64_000, price: priced(3, 15) },
-  'claude-haiku-': { window: 200_000, maxOutput: 64_000, price: priced(1, 5) },
-};
+const rank = (effort: Effort): number => efforts.indexOf(effort);
 
-const unknownModel: ModelFacts = { window: 200_000, maxOutput: 64_000, price: null };
-
-export function modelFacts(table: ModelTable, model: string): ModelFacts {
-  const prefixes = Object.keys(table).filter((prefix) => model.startsWith(prefix));
-  const longest = prefixes.toSorted((a, b) => b.length - a.length)[0];
-  return longest === undefined ? unknownModel : (table[longest] ?? unknownModel);
+/** A run that an earlier release opened knows no more of its models than their sizes and prices. */
+export function withFacts(model: RunModel, models: Pick<Models, 'facts'>): RunModel {
+  return model.thinking ? model : { ...models.facts(model.name), ...model };
 }
 
 // The model that one call asks, by its position in the run's list, and the one after it (L19).
 
 export type ChosenModel = {
   readonly model: RunModel;
-  /** False after a fallback: thinking is off then (L59). */
+  /** False after a fallback. */
   readonly primary: boolean;
   /** Null: there is none. */
   readonly next: string | null;
 };
 
-/** `position`: 0 or absent for the primary. */
-export function chosenModel({ models }: RunConfig, position = 0): ChosenModel {
-  const model = models[position];
-  if (!model) throw new Error(`the run has ${models.length} models, and number ${position} (from 0) was asked for`);
+/** `position`: 0 or absent for the primary. `window`: what the server has said that its window is. */
+export function chosenModel({ models }: RunConfig, position = 0, window?: number): ChosenModel {
+  const found = models[position];
+  if (!found) throw new Error(`the run has ${models.length} models, and number ${position} (from 0) was asked for`);
+  const model = window === undefined ? found : { ...found, window };
   return { model, primary: position === 0, next: models[position + 1]?.name ?? null };
 }

@@ -15,9 +15,10 @@ import {
   type Tries,
   keepWait,
   type Waiting,
-} from './failed-attempt.ts';
+} from './refused/failed-attempt.ts';
 import { runOpenCalls } from './run-open-calls.ts';
-import { spendOf, MOST_NAME, storeReply, UnwritableReply } from './store-reply.ts';
+import { pricesOf, spendOf } from './bill.ts';
+import { MOST_NAME, storeReply, UnwritableReply } from './store-reply.ts';
 import type { ModelStep } from './step.ts';
 import { aboutRun } from '../log.ts';
 
@@ -38,9 +39,9 @@ export async function settle(step: ModelStep, attempted: Attempted): Promise<Mod
 }
 
 async function settled(step: ModelStep, attempted: Attempted): Promise<ModelAnswer> {
-  const { deps, config, tries, chosen } = step;
+  const { deps, config, tries } = step;
   const { message } = attempted;
-  const spend = addSpend(tries.spend, spendOf(message?.usage, chosen.model.price));
+  const spend = addSpend(tries.spend, spendOf(message?.usage, pricesOf(step)));
   switch (attempted.kind) {
     case 'aborted':
       return attempted.part
@@ -51,6 +52,8 @@ async function settled(step: ModelStep, attempted: Attempted): Promise<ModelAnsw
         classify(attempted.error, deps.now(), deps.redact, config.overflowWords) ?? defect(step, attempted.error),
         step,
       );
+      if (verdict.kind === 'too_long' && verdict.window !== undefined)
+        deps.models.learn(step.chosen.model.name, verdict.window);
       const counted = countFailure(tries, verdict, spend);
       return settleDeath(
         step,

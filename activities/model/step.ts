@@ -8,7 +8,7 @@ import type { AnswerCheck } from './answer-schema.ts';
 import type { LiveWriter } from '../live/events.ts';
 import type { Extended } from '../transcript/transcripts.ts';
 import type { StepRecord } from '../step-record.ts';
-import type { Tries } from './failed-attempt.ts';
+import type { Tries } from './refused/failed-attempt.ts';
 
 /** One attempt of one model call, and what it works on. */
 export type ModelStep = {

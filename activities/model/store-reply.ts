@@ -1,10 +1,10 @@
 // Stores a reply with what was appended before it and what ran early, in one segment with the step's record, and describes it
 // to the loop.
-import type { Message, Usage as ApiUsage } from '@anthropic-ai/sdk/resources/messages';
+import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Call, ModelResult } from '../../workflows/contract/activities.ts';
 import { type Hash, estimateTokens } from '../../workflows/contract/ids.ts';
 import { requestCharacters } from '../transcript/view/project.ts';
-import { type Spend, totalTokens, costOf, noUsage, type Price, type Usage } from '../../workflows/contract/loop.ts';
+import type { Spend } from '../../workflows/contract/loop.ts';
 import { describeGivenUp, isGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { CallRunner, EarlyOutcome, CallBlock } from '../tools/call/call-port.ts';
@@ -22,6 +22,7 @@ import type { View } from '../transcript/view/view.ts';
 import { clip } from '../text.ts';
 import { inDoubt } from './run-open-calls.ts';
 import { hookContext } from '../hooks/hooks.ts';
+import { contextOf, pricesOf, spendOf } from './bill.ts';
 import type { ModelStep } from './step.ts';
 
 type Storing = {
@@ -93,7 +94,7 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
   const { deps, attempt, input, base, chosen } = step;
   const { message, calls, fate, spend } = storing;
   const early = inOrder(calls, storing.early);
-  const own = spendOf(message.usage, chosen.model.price);
+  const own = spendOf(message.usage, pricesOf(step));
   const { iteration } = input;
   const at = deps.now();
   const { name } = chosen.model;
@@ -101,16 +102,16 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
   const number = attempt.number;
   const reply: ReplyEntry = { kind: 'reply', fate, message, ...asked, iteration, attempt: number, spend: own, at };
   const next = deps.transcripts.next(base, [reply, ...(await adopted(deps, calls, early))]);
-  const facts = { head: next.hash, contextTokens: await inContext(step, reply, own), spend };
+  const facts = { head: next.hash, contextTokens: await inContext(step, reply), spend };
   const listed = calls.map((call) => describe(step, call, early.get(call.index)));
   return { next, result: resultOf(step, storing, facts, listed, next.view) };
 }
 
 /** An estimate where the server counts nothing: the window fills all the same (L10). */
-async function inContext({ deps, base, config, chosen }: ModelStep, reply: Entry, { usage }: Spend): Promise<number> {
-  const counted = totalTokens(usage);
+async function inContext({ deps, base, config, chosen }: ModelStep, reply: ReplyEntry): Promise<number> {
+  const counted = contextOf(reply.message.usage);
   if (counted > 0) return counted;
-  const messages = await deps.transcripts.messages({ ...base, added: [...base.added, reply] }, chosen.model.name);
+  const messages = await deps.transcripts.messages({ ...base, added: [...base.added, reply] }, chosen.model);
   return config.rules.fixedTokens + estimateTokens(requestCharacters(messages));
 }
 
@@ -191,26 +192,4 @@ export function observableMessage({ observable }: Pick<CallRunner, 'observable'>
     return { ...block, input: observable({ index, id, name, input }) };
   });
   return { ...message, content };
-}
-
-// The bill of one attempt (L51): tokens as its usage says, US dollars by the run's price.
-
-export function spendOf(usage: ApiUsage | undefined, price: Price | null): Spend {
-  const counted = usage ? countUsage(usage) : noUsage;
-  return { usage: counted, usd: price && costOf(counted, price) };
-}
-
-/** No reply has so many tokens: sums of what a server makes up must stay numbers. */
-const MOST_TOKENS = 1_000_000_000;
-
-/** Missing or absurd counts of a server count as nothing. */
-function countUsage(usage: ApiUsage): Usage {
-  const whole = (value: unknown): number =>
-    typeof value === 'number' && value > 0 && value <= MOST_TOKENS ? Math.ceil(value) : 0;
-  return {
-    input: whole(usage.input_tokens),
-    output: whole(usage.output_tokens),
-    cacheRead: whole(usage.cache_read_input_tokens),
-    cacheWrite: whole(usage.cache_creation_input_tokens),
-  };
 }

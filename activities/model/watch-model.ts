@@ -1,16 +1,15 @@
 // Watches requests to the model from outside, beside whoever reads their streams: how long each took, how it ended, what it was billed.
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
-import type { Price } from '../../workflows/contract/loop.ts';
 import type { ModelPort } from '../deps.ts';
 import type { Observe, ObservedAbout } from '../live/observe.ts';
-import { saysStop, usageWith } from './accumulate.ts';
+import { saysStop, usageWith } from './stream/accumulate.ts';
 import { StalledStream } from './classify.ts';
-import { spendOf } from './store-reply.ts';
+import { type Prices, spendOf } from './bill.ts';
 
-type Asking = { readonly observe: Observe; readonly about: ObservedAbout; readonly price: Price | null };
+type Asking = { readonly observe: Observe; readonly about: ObservedAbout; readonly prices: Prices };
 
 /** The same model; of each call it tells how it went. */
-export function watchModel(model: ModelPort, { observe, about, price }: Asking): ModelPort {
+export function watchModel(model: ModelPort, { observe, about, prices }: Asking): ModelPort {
   return async (body, signal, alive) => {
     const at = Date.now();
     const began = performance.now();
@@ -19,7 +18,7 @@ export function watchModel(model: ModelPort, { observe, about, price }: Asking):
     let ended = false;
     let firstMs: number | null = null;
     const end = (error: string | null): void => {
-      const spend = spendOf(usage, price);
+      const spend = spendOf(usage, prices);
       observe({ kind: 'model_call', about, model: body.model, at, ms: passed(), firstMs, error, spend });
     };
     const watched = async function* (stream: AsyncIterable<RawMessageStreamEvent>) {

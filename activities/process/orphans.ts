@@ -1,14 +1,15 @@
-// Processes that belong to a worker, hook commands, MCP servers and commands in the background, by name. The name says which worker started them: of a worker
-// that was killed (SIGKILL leaves no time to end anything) they are found by it before its work goes on elsewhere.
+// Processes that belong to a worker, by name: hook commands, MCP servers, commands in the background, and helpers of its own (searches, git).
+// The name says which worker started them. Of a worker that was killed (SIGKILL leaves no time to end anything) those that did not end with it
+// are found by it before its work goes on elsewhere.
 import { randomUUID } from 'node:crypto';
 import { CALL_VARIABLE } from './environment.ts';
 import { formatIdentity, isAlive, parseIdentity, processIdentity } from './identity.ts';
 import { killTree } from './kill-tree.ts';
 import { allProcesses, readStartVariable } from './proc.ts';
 
-type Kind = 'bash' | 'hook' | 'mcp';
+type Kind = 'bash' | 'helper' | 'hook' | 'mcp';
 
-const PREFIX = /^(?:bash|hook|mcp)\//;
+const PREFIX = /^(?:bash|helper|hook|mcp)\//;
 
 /** For CALL_VARIABLE, of one process that this worker starts. */
 export function ownProcessId(kind: Kind): string {

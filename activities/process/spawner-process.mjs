@@ -1,10 +1,10 @@
-// Starts commands on behalf of a worker. Forking a process of a worker's size takes tens of milliseconds in which the worker stands
-// still; this one is small. It ends with its worker, and what it has started ends with it: a sandbox may not see that by itself while it
-// is being set up, and without one nothing does.
+// Starts the programs of a worker. Forking a process of a worker's size takes tens of milliseconds in which the worker stands
+// still; this one is small. It ends with its worker, and what it has started ends with it: a sandbox that is being set up does not see
+// that by itself (the death signals of bubblewrap's two processes come late), and without one nothing does.
 import { spawn } from 'node:child_process';
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 
-/** @import { FromSpawner, ToSpawner } from './spawner.ts' */
+/** @import { FromSpawner, PipeEnd, ToSpawner } from './spawner.ts' */
 
 const worker = Number(process.argv[2]);
 
@@ -50,10 +50,22 @@ function processes() {
 const sessionOf = (pid) => Number(statFields(pid)[3]);
 
 /** @param {ToSpawner} request */
-function start({ id, argv, cwd, env, output }) {
-  const write = output === undefined ? /** @type {const} */ ('ignore') : openOutput(output);
+function start({ id, argv, cwd, env, input, output, errors = output }) {
+  /** @type {number[]} */
+  const open = [];
+  /**
+   * @param {PipeEnd | undefined} end
+   * @param {typeof openInput} opener
+   */
+  const take = (end, opener) => {
+    if (end === undefined) return 'ignore';
+    const fd = opener(end);
+    open.push(fd);
+    return fd;
+  };
   try {
-    const child = spawn(argv[0] ?? '', argv.slice(1), { cwd, env, detached: true, stdio: ['ignore', write, write] });
+    const stdio = [take(input, openInput), take(output, openOutput), take(errors, openOutput)];
+    const child = spawn(argv[0] ?? '', argv.slice(1), { cwd, env, detached: true, stdio });
     child.once('error', (error) => refuse(id, error));
     const { pid } = child;
     if (pid !== undefined) running.add(pid);
@@ -63,30 +75,42 @@ function start({ id, argv, cwd, env, output }) {
       say({ id, kind: 'ended', code, signal });
     });
   } finally {
-    if (write !== 'ignore') closeSync(write);
+    open.forEach((fd) => closeSync(fd));
   }
 }
 
-/** @param {NonNullable<ToSpawner['output']>} output */
-function openOutput({ path, inode }) {
-  // A pipe is opened for writing once someone reads it: a worker that was killed just now does not.
-  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
-  const write = openWriter(path, reader);
-  const found = fstatSync(write);
-  if (found.isFIFO() && found.ino === inode) return write;
-  closeSync(write);
-  throw new Error('the pipe for the output of a command was replaced by something else while it was being opened');
+// A pipe is opened once someone has its other end: a worker that was killed just now has not.
+
+/** @param {PipeEnd} end */
+const openOutput = (end) => openEnd(end, constants.O_WRONLY, constants.O_RDONLY | constants.O_NONBLOCK);
+
+/** @param {PipeEnd} end */
+const openInput = (end) => openEnd(end, constants.O_RDONLY, constants.O_RDWR | constants.O_NONBLOCK);
+
+/**
+ * @param {PipeEnd} end
+ * @param {number} flags
+ * @param {number} ofOther how the other end is held meanwhile
+ */
+function openEnd({ path, inode }, flags, ofOther) {
+  const other = openSync(path, ofOther | constants.O_NOFOLLOW);
+  const own = openBeside(other, path, flags);
+  const found = fstatSync(own);
+  if (found.isFIFO() && found.ino === inode) return own;
+  closeSync(own);
+  throw new Error('a pipe of a command was replaced by something else while it was being opened');
 }
 
 /**
+ * @param {number} other closed
  * @param {string} path
- * @param {number} reader closed
+ * @param {number} flags
  */
-function openWriter(path, reader) {
+function openBeside(other, path, flags) {
   try {
-    return openSync(path, constants.O_WRONLY | constants.O_NOFOLLOW);
+    return openSync(path, flags | constants.O_NOFOLLOW);
   } finally {
-    closeSync(reader);
+    closeSync(other);
   }
 }
 
@@ -122,5 +146,8 @@ function refuse(id, error) {
 
 /** @param {FromSpawner} message */
 function say(message) {
-  process.send?.(message);
+  // Told before its end is, a worker that was killed is a broken pipe: an error that nobody heard would end this process alone.
+  process.send?.(message, undefined, undefined, (error) => {
+    if (error) leave();
+  });
 }

@@ -1,14 +1,20 @@
-// The worker's side of the process that starts its commands. There is one for each process of ours, from the first command on.
+// The worker's side of the process that starts its programs. There is one for each process of ours, from the first program on.
 import { type ChildProcess, fork } from 'node:child_process';
 import { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
-/** A command to start. `output`: the pipe that takes its standard output and error; without one they are dropped. */
+/** A pipe of ours by its name, and what must be found there. */
+export type PipeEnd = { readonly path: string; readonly inode: number };
+
+/** A command to start. Its input is empty and what it prints is dropped, but for the pipes that are given. */
 export type Command = {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  readonly output?: { readonly path: string; readonly inode: number };
+  readonly input?: PipeEnd;
+  readonly output?: PipeEnd;
+  /** Of its standard error; absent: as its output. */
+  readonly errors?: PipeEnd;
 };
 
 export type TreeExit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };

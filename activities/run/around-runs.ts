@@ -103,10 +103,6 @@ export async function sessionStart(
   return { context: result, failed: said.failed };
 }
 
-export function withContext(system: string, context: readonly HookText[]): string {
-  return [system, ...context.map(({ hook, text }) => `Added by the hook ${hook}:\n${text}`)].join('\n\n');
-}
-
 // Hooks at the end of a session, told after its end is stored. A second attempt may tell them again.
 
 /** Failures are logged: there is no conversation left to put them into. Throws StoreError. */

@@ -38,7 +38,7 @@ export async function inherit(
   return {
     options: {
       ...ofParent(parent),
-      ...ofType(type, defaults.smallModel),
+      ...ofType(type, parent, defaults.smallModel),
       ...given,
       ...(opened && { appendSystemPrompt: [options.appendSystemPrompt ?? [], OF_WORKTREE].flat().join('\n\n') }),
       cwd: opened?.path ?? parent.cwd,
@@ -107,10 +107,15 @@ function ofParent({ models: [primary, ...fallbacks], rules }: RunConfig): Partia
   };
 }
 
-function ofType({ systemPrompt, model, outputSchema }: AgentType, small: string): Partial<RunOptions> {
+/** Another model than its parent's may not have its parent's effort. */
+function ofType({ model, ...type }: AgentType, parent: RunConfig, small: string): Partial<RunOptions> {
+  const { systemPrompt, outputSchema } = type;
+  const isParents = model === undefined || model === 'inherit';
+  const effort = type.effort ?? (isParents ? parent.effort : undefined);
   return {
     ...(systemPrompt === undefined ? {} : { systemPrompt }),
-    ...(model === undefined ? {} : { model: model === 'small' ? small : model, fallbackModels: [] }),
+    ...(effort && { effort }),
+    ...(isParents ? {} : { model: model === 'small' ? small : model, fallbackModels: [] }),
     ...(outputSchema && { outputSchema }),
   };
 }

@@ -1,5 +1,4 @@
 // Opens a run: takes the snapshot it will work with to its end (L57), or says why it cannot start.
-import { wellFormedText } from '../text.ts';
 import type { AlertKind, OpenRun, RunOpened } from '../../workflows/contract/activities.ts';
 import { nearName, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { parseRule } from '../../workflows/contract/permission-rules.ts';
@@ -11,20 +10,19 @@ import type { Deps } from '../deps.ts';
 import { announce } from '../live/tell.ts';
 import { schemaProblem } from '../schema/json-schema.ts';
 import { hookFailed } from '../hooks/hooks.ts';
-import { sessionStart, withContext, type SessionStarted } from './around-runs.ts';
-import { modelFacts } from '../model/request.ts';
+import { sessionStart, type SessionStarted } from './around-runs.ts';
 import { aboutRun } from '../log.ts';
-import { type RunConfig, type RunModel, systemPrompt } from '../configuration.ts';
+import { type RunConfig, systemPrompt } from '../configuration.ts';
+import { systemText } from '../transcript/preamble.ts';
 import { inherit } from './inherit.ts';
+import { RecentMap } from '../recent-map.ts';
+import { notKnown, runModels } from './run-models.ts';
 import { findExtraFolders, findWorkspace } from './folders.ts';
 import { rulesOf } from './rules.ts';
 import { OF_SERVER, RESOURCES, serverOf } from '../tools/listed.ts';
 import { namesSome } from '../tools/rules/match-rules.ts';
 
 const MAX_EMPTY_REPLIES = 3;
-
-/** Replies of the scripted model cost nothing. */
-const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
 export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
   const open = openWith(deps);
@@ -36,7 +34,11 @@ function alertsOf({ hooks }: Deps): readonly AlertKind[] {
   return (['waiting', 'failed'] as const).filter((kind) => hooks.has(kind));
 }
 
+/** Sessions of which a worker remembers what their watchers have been told of models. */
+const MOST_TOLD = 1_000;
+
 function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
+  const told = new RecentMap<string, true>(MOST_TOLD);
   return async (attempt, given) => {
     const inherited = given.agent ? await inherit(deps, attempt, given.agent, given.options) : null;
     if (typeof inherited === 'string') return { kind: 'refused', detail: inherited };
@@ -54,7 +56,8 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
     const rules = wrong === undefined ? rulesWithoutTool(deps, asked) : {};
     if (rules.mistaken !== undefined || wrong !== undefined)
       return { kind: 'refused', detail: wrong ?? rules.mistaken ?? '' };
-    const models = runModels(deps, options);
+    const chosen = await runModels(deps, options);
+    if (typeof chosen === 'string') return { kind: 'refused', detail: chosen };
     const cwd = await findWorkspace(options.cwd, deps.dataDir, input.place);
     const extra = await findExtraFolders(
       options.additionalDirectories ?? deps.defaults.additionalDirectories,
@@ -63,33 +66,31 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
     );
     const missing = cwd.isMissing ? options.cwd : extra.missing;
     if (missing !== undefined) leaveToAnother(deps, attempt, input, missing);
-    const problem =
-      (cwd.isMissing ? missingFolder(deps, input) : undefined) ??
-      cwd.problem ??
-      extra.problem ??
-      priceProblem([...models, runModel(deps, deps.defaults.smallModel)], options) ??
-      thinkingProblem(models[0], options);
+    const problem = (cwd.isMissing ? missingFolder(deps, input) : undefined) ?? cwd.problem ?? extra.problem;
     if (problem !== undefined) return { kind: 'refused', detail: problem };
     const { folders } = extra;
     await deps.live.forgetBefore(attempt.session, step);
     const started = await sessionStart(deps, attempt, input, { cwd: cwd.path, folders });
     const callers = [options.systemPrompt ?? deps.defaults.systemPrompt, options.appendSystemPrompt ?? ''].join('\n\n');
-    const prompt = systemPrompt(
+    const systemParts = systemPrompt(
       callers,
-      { cwd: cwd.path, folders, instructions: deps.servers?.instructions(options.tools) ?? [] },
+      {
+        cwd: cwd.path,
+        folders,
+        instructions: deps.servers?.instructions(options.tools) ?? [],
+        added: started.context.map(({ hook, text }) => `Added by the hook ${hook}:\n${text}`),
+      },
       deps.now(),
       options.outputSchema,
     );
-    // One lone surrogate makes every request of the run unreadable (L58).
-    const system = wellFormedText(withContext(prompt, started.context));
-    const found = { models, cwd: cwd.path, folders, system };
+    const found = { ...chosen, cwd: cwd.path, folders, system: systemText(systemParts), systemParts };
     const permissions = inherited?.permissions ?? joined(deps.defaults.permissions, options.permissions);
     const config = snapshot(deps, attempt, input, { ...found, permissions });
     const hash = await deps.store.put(new TextEncoder().encode(JSON.stringify(config)));
-    await announceRun(deps, attempt, step, config, started);
+    await announceRun(deps, attempt, step, config, { ...started, about: news(config, told) });
     deps.attachments.prefetch(config);
     const { host } = deps;
-    const names = models.map(({ name }) => name);
+    const names = chosen.models.map(({ name }) => name);
     return {
       kind: 'opened',
       config: hash,
@@ -108,10 +109,12 @@ function snapshot(
   {
     folders,
     ...found
-  }: Pick<RunConfig, 'models' | 'cwd' | 'system' | 'permissions'> & { readonly folders: readonly string[] },
+  }: Pick<RunConfig, 'models' | 'smallModel' | 'cwd' | 'system' | 'systemParts' | 'permissions'> & {
+    readonly folders: readonly string[];
+  },
 ): RunConfig {
   const { defaults, scripted } = deps;
-  const smallModel = runModel(deps, defaults.smallModel);
+  const effort = options.effort ?? defaults.effort;
   return {
     v: 1,
     session,
@@ -128,9 +131,9 @@ function snapshot(
     ...(!agent && deps.memory && (options.memory ?? defaults.memory) ? { memory: true as const } : {}),
     ...(options.toolEnv === undefined ? {} : { toolEnv: options.toolEnv }),
     ...(folders.length === 0 ? {} : { folders }),
-    smallModel,
     scripted,
     thinkingTokens: options.thinkingTokens ?? null,
+    ...(effort && { effort }),
     outputSchema: options.outputSchema ?? null,
     backoff: defaults.backoff,
     firstByteMs: defaults.firstByteMs,
@@ -138,7 +141,7 @@ function snapshot(
     ...(defaults.overflowWords && { overflowWords: defaults.overflowWords }),
     maxEmptyReplies: MAX_EMPTY_REPLIES,
     rules: {
-      ...rulesOf(deps, { models: found.models, smallModel }, found.system, options),
+      ...rulesOf(deps, found, found.system, options),
       // Nobody reads along with an agent, and its work is remembered with that of the session that a person began (L73).
       ...(agent && { batchSummaries: false, afterStop: false }),
     },
@@ -147,35 +150,33 @@ function snapshot(
   };
 }
 
+/** What is not known of its models: told once in a session. */
+function news({ session, models }: RunConfig, told: RecentMap<string, true>): readonly string[] {
+  return models.flatMap((model) => {
+    const key = `${session} ${model.name}`;
+    const text = told.get(key) ? null : notKnown(model);
+    if (text === null) return [];
+    told.set(key, true);
+    return [text];
+  });
+}
+
 async function announceRun(
   { live: channel, log }: Deps,
   { session, number }: Attempt,
   step: number,
   config: RunConfig,
-  { failed }: SessionStarted,
+  { failed, about: aboutModels }: SessionStarted & { readonly about: readonly string[] },
 ): Promise<void> {
   const { run, queryId: query, depth, cwd, models, scripted } = config;
   const live = channel.open({ session, step, attempt: number, activity: 'openRun' });
   const [{ name: model, window }] = models;
   live.write({ type: 'run_start', run, queryId: query, depth, cwd, model, window, scripted });
   announce(live, failed.map(hookFailed));
+  for (const text of aboutModels) live.write({ type: 'notice', notice: { kind: 'about_model', text } });
   const about = { ...aboutRun(config), attempt: number };
   for (const { hook, detail } of failed) log('warn', `hook ${hook} at the start of the session: ${detail}`, about);
   await live.end({ type: 'fate', fate: 'done' });
-}
-
-function runModels(deps: Deps, options: RunOptions): RunConfig['models'] {
-  const { defaults } = deps;
-  const primary = options.model ?? defaults.model;
-  const names = [primary, ...(options.fallbackModels ?? defaults.fallbackModels)];
-  // A worker's list may begin with the model that a caller chose: nothing is gained by asking it again.
-  const fallbacks = names.slice(1).filter((name, at) => name !== names[at]);
-  return [runModel(deps, primary), ...fallbacks.map((name) => runModel(deps, name))];
-}
-
-function runModel({ defaults, scripted }: Deps, name: string): RunModel {
-  const facts = modelFacts(defaults.models, name);
-  return { name, ...facts, ...(scripted ? { price: FREE } : {}) };
 }
 
 /**
@@ -236,16 +237,4 @@ function leaveToAnother({ host }: Deps, { number }: Attempt, { onHost }: OpenRun
   if (!host || onHost || number > LEFT_TO_OTHERS) return;
   const message = `host ${host.name} has no folder ${folder}: a worker of the host that has it is waited for`;
   throw forAnotherWorker('FolderElsewhere', message, number <= LEFT_SOON);
-}
-
-function thinkingProblem({ name, maxOutput }: RunModel, { thinkingTokens }: RunOptions): string | undefined {
-  if (thinkingTokens === undefined || thinkingTokens < maxOutput) return undefined;
-  return `thinking tokens are ${thinkingTokens}, and all that ${name} may answer with is ${maxOutput} tokens: give fewer`;
-}
-
-/** Every model that may be asked needs a price: one without would count for nothing. */
-function priceProblem(models: readonly RunModel[], { maxBudgetUsd }: RunOptions): string | undefined {
-  const unpriced = models.find(({ price }) => price === null);
-  if (maxBudgetUsd === undefined || unpriced === undefined) return undefined;
-  return `a budget in US dollars cannot be kept with model ${unpriced.name}: its price is not known; use a known model or leave the budget out`;
 }

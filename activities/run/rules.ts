@@ -11,8 +11,12 @@ const MAX_SAME_FAILURES = 5;
 const MAX_STRUCTURED_RETRIES = 5;
 const MAX_STOP_HOOK_ROUNDS = 8;
 
-/** Tokens that a cap may be raised to, whatever the model allows (L26). */
-const MOST_RAISED = 64_000;
+/** Tokens of a reply, thinking and all: what is cut is paid for and done again, or continued. The two highest efforts think long (L26). */
+const OUTPUT_CAP = 32_000;
+const HARD_OUTPUT_CAP = 64_000;
+const HARD: readonly unknown[] = ['xhigh', 'max'];
+/** However full the window is, a reply has so much, and the server says whether it fits. */
+const LEAST_OUTPUT_CAP = 4_096;
 
 type Models = Pick<RunConfig, 'models' | 'smallModel'>;
 
@@ -20,9 +24,11 @@ export function rulesOf(deps: Deps, { models, smallModel }: Models, system: stri
   const { defaults, hooks, tools } = deps;
   const limits = (model: RunModel, thinking = 0): ModelLimits => {
     // Thinking counts as output, and must not take the room of the answer (L59).
-    const outputCap = Math.min(options.maxOutputTokens ?? defaults.outputCap + thinking, model.maxOutput);
-    const raised = Math.max(outputCap, Math.min(MOST_RAISED, model.maxOutput));
-    return { window: model.window, outputCap, raisedOutputCap: raised, price: model.price };
+    const cap = defaults.outputCap ?? (HARD.includes(options.effort ?? defaults.effort) ? HARD_OUTPUT_CAP : OUTPUT_CAP);
+    const outputCap = Math.min(options.maxOutputTokens ?? cap + thinking, model.maxOutput);
+    const leastOutputCap = Math.min(outputCap, LEAST_OUTPUT_CAP);
+    const { window, price } = model;
+    return { window, outputCap, raisedOutputCap: Math.max(outputCap, model.maxOutput), leastOutputCap, price };
   };
   const [primary, ...fallbacks] = models;
   return {
@@ -37,7 +43,8 @@ export function rulesOf(deps: Deps, { models, smallModel }: Models, system: stri
     maxOutputRecoveries: MAX_OUTPUT_RECOVERIES,
     maxSameFailures: MAX_SAME_FAILURES,
     fixedTokens: estimateTokens(system.length + JSON.stringify(tools.definitions).length),
-    compaction: defaults.compaction,
+    // Short forms change what was sent in the middle of a conversation: a model that checks it would lose all of its thinking for each.
+    compaction: primary.checksPrefix ? { ...defaults.compaction, collapse: false } : defaults.compaction,
     tokenBudget: options.tokenBudget ?? null,
     taskBudget: options.taskBudget ?? null,
     structured: options.outputSchema !== undefined,

@@ -1,6 +1,7 @@
 // The kinds of agents that a call of `agent` may start (L66), and how narrow each is: what a type says is added to what its parent may do,
 // and widens nothing of it (L70).
 import type { AgentCounts, Isolation } from '../../workflows/contract/delegation.ts';
+import type { Effort } from '../../workflows/contract/loop.ts';
 import type { PermissionMode, PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import { isListed } from './listed.ts';
 
@@ -10,8 +11,10 @@ export type AgentType = {
   readonly systemPrompt?: string;
   /** Of those that its parent has. Absent: all of these. */
   readonly tools?: readonly string[];
-  /** `small`: the worker's small model. Absent: that of its parent. */
+  /** `small`: the worker's small model. Absent, or `inherit`: that of its parent. */
   readonly model?: string;
+  /** How much its model puts into its replies (X2). Absent: as its parent's. */
+  readonly effort?: Effort;
   readonly permissionMode?: PermissionMode;
   /** `worktree`: each agent of it works in a git work tree and on a branch of its own (L72). */
   readonly isolation?: Isolation;

@@ -1,10 +1,11 @@
 // How a shell command is held: found out once, by trying, best first. bubblewrap confines files and processes, unshare only
 // processes, a process group neither; which one it is belongs in the start-up line.
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { bwrapArguments, holdArguments, type Confinement } from '../process/bwrap.ts';
 import { findPlaces, type Places } from '../process/places.ts';
 import { findPrograms, type Programs } from '../process/programs.ts';
+import { runProgram } from '../process/spawn-piped.ts';
+import { pipePlace } from '../process/spawn-tree.ts';
+import { reasonOf } from '../text.ts';
 
 export type SandboxKind = 'bwrap' | 'unshare' | 'group';
 
@@ -41,8 +42,8 @@ type Found = { readonly programs: Programs; readonly places: Places };
 const FIRST_PROCESS = ['-c', 'exec 3>&2 2>/dev/null; (exec 2>&3 3>&-; exec "$@"); exit $?', 'sh'];
 const NAMESPACE = ['--pid', '--fork', '--kill-child', '--mount-proc', '--'];
 
-const run = promisify(execFile);
 const PROBE_MS = 5_000;
+const PROBE_OUTPUT = 64 * 1024;
 
 export async function probeSandbox(options: ProbeOptions = {}): Promise<Sandbox> {
   const { programs = findPrograms(process.env), places = findPlaces(process.env) } = options;
@@ -65,16 +66,24 @@ async function attempt(kind: SandboxKind, found: Found): Promise<Sandbox | strin
   const candidates = kind === 'bwrap' ? [bwrap(found)] : unshareVariants().map((variant) => unshare(variant, found));
   let why = '';
   for (const sandbox of candidates) {
-    const [program = '', ...args] = sandbox.wrap(['true'], { cwd: '/' });
-    try {
-      await run(program, args, { timeout: PROBE_MS, cwd: '/', env: found.programs.environment() });
-      return sandbox;
-    } catch (error) {
-      // Whatever stops it (not installed, not allowed, not this system) means the same here: it does not work.
-      why = (error as Error).message.trim().split('\n').at(-1) ?? '';
-    }
+    const failure = await tryOut(sandbox);
+    if (failure === null) return sandbox;
+    why = failure;
   }
   return why;
+}
+
+/** Null when it works. Whatever stops it (not installed, not allowed, not this system) means the same here: it does not. */
+async function tryOut({ wrap, programs }: Sandbox): Promise<string | null> {
+  const argv = wrap(['true'], { cwd: '/' });
+  const where = { cwd: '/', env: programs.environment(), pipes: pipePlace(programs, undefined) };
+  try {
+    const { cut, exit, stderr } = await runProgram(argv, { ...where, timeoutMs: PROBE_MS, mostOutput: PROBE_OUTPUT });
+    if (cut === undefined && exit.code === 0) return null;
+    return stderr.trim().split('\n').at(-1) || `${argv[0]} ended with ${exit.signal ?? `status ${exit.code}`}`;
+  } catch (error) {
+    return reasonOf(error);
+  }
 }
 
 const bwrap = (found: Found): Sandbox => ({

@@ -8,7 +8,7 @@ import { bodyReader } from './log/bodies.ts';
 import type { Entry, Outcome } from './log/entries.ts';
 import { inView, type InView, type Shown } from './view/in-view.ts';
 import { microcompact } from './view/microcompact.ts';
-import { type Bodies, createMemo, projectView } from './view/project.ts';
+import { type Bodies, type CalledModel, createMemo, projectView } from './view/project.ts';
 import { nextSegment, type NextSegment } from './view/next-segment.ts';
 import type { Store } from './store/store.ts';
 import { createViewCache, loadView, loadWorkingView, type View } from './view/view.ts';
@@ -23,10 +23,10 @@ export type Transcripts = {
   whole(session: SessionId, head: Hash | null): Promise<View>;
   /** Entries from inputs and records only: a second attempt makes the same ones. Throws StoreError. */
   extend(session: SessionId, head: Hash | null, append: readonly Append[]): Promise<Extended>;
-  /** With old tool results shrunk, if it is time for it (L8): one more entry in `added`. */
-  prepared(extended: Extended, now: number): Extended;
-  /** The messages that `model` is shown, without thinking that another model signed (L59). */
-  messages(extended: Extended, model?: string): Promise<MessageParam[]>;
+  /** With old tool results shrunk for `model`, if it is time for it (L8): one more entry in `added`. */
+  prepared(extended: Extended, now: number, model: Pick<CalledModel, 'checksPrefix'>): Extended;
+  /** The messages that `model` is shown. */
+  messages(extended: Extended, model?: CalledModel): Promise<MessageParam[]>;
   /** Texts of the stored messages that are seen of `entries`. */
   bodies(entries: readonly Entry[]): Promise<Bodies>;
   /** The segment of `added` and `more`, not stored yet. */
@@ -56,7 +56,9 @@ export function createTranscripts(
       const recorded = (key: CallKey): Promise<Outcome | null> => readOutcome(session, key);
       return { view: base, added: await prepareAppend(base, append, { store, readOutcome: recorded }) };
     },
-    prepared(extended, now) {
+    prepared(extended, now, { checksPrefix }) {
+      // It would cost such a model all that it has thought, and what it frees is less than its cache saves.
+      if (checksPrefix) return extended;
       const shrunk = microcompact(entriesOf(extended), now);
       return shrunk ? { ...extended, added: [...extended.added, shrunk] } : extended;
     },

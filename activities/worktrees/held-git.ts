@@ -1,10 +1,11 @@
 // Runs git for the worker on a repository that is not trusted: held as a command of an agent is, without a network, with none of the
 // repository's hooks, and with its configuration only where refs and work trees are made.
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLimit, pause } from '../async.ts';
-import { clip, onOneLine } from '../text.ts';
+import { clip, onOneLine, reasonOf } from '../text.ts';
+import { runProgram } from '../process/spawn-piped.ts';
+import { pipePlace, type PipePlace } from '../process/spawn-tree.ts';
 import type { Sandbox } from '../tools/sandbox.ts';
 
 /** `holder`: the folder, out of its agent's reach, that holds a work tree and what is needed for it. */
@@ -24,6 +25,13 @@ export type HeldGit = {
 /** One line: what git, or a helper, said. */
 export class GitProblem extends Error {
   override readonly name = 'GitProblem';
+  /** Null when no program said it by its status. */
+  readonly status: number | null;
+
+  constructor(message: string, status: number | null = null) {
+    super(message);
+    this.status = status;
+  }
 }
 
 /** Of one command: a large repository takes its time to check out. */
@@ -47,8 +55,9 @@ export function heldGit(sandbox: Sandbox, dataDir: string, signal: AbortSignal):
     argv: readonly string[],
     { folders, env = {} }: { readonly folders: readonly string[]; readonly env?: Readonly<Record<string, string>> },
   ): Promise<string> => {
-    const [program = '', ...args] = sandbox.wrap(argv, { cwd: holder, folders, dataDir, offline: true });
-    return runProgram(program, args, { env: { ...sandbox.programs.environment(), ...env }, cwd: holder, signal });
+    const wrapped = sandbox.wrap(argv, { cwd: holder, folders, dataDir, offline: true });
+    const pipes = pipePlace(sandbox.programs, dataDir);
+    return outputOf(wrapped, { env: { ...sandbox.programs.environment(), ...env }, cwd: holder, pipes, signal });
   };
   const refs: HeldGit['refs'] = (place, args, gitDir = place.common) => {
     if (!existsSync(git)) return Promise.reject(new GitProblem('git is not installed on this worker'));
@@ -63,8 +72,7 @@ export function heldGit(sandbox: Sandbox, dataDir: string, signal: AbortSignal):
       const found = await refs(place, ['rev-parse', '--verify', '--quiet', revision], gitDir).catch(
         (error: unknown) => {
           // Quiet about what is not there.
-          if (error instanceof GitProblem && (error.cause as { readonly code?: unknown } | undefined)?.code === 1)
-            return '';
+          if (error instanceof GitProblem && error.status === 1) return '';
           throw error;
         },
       );
@@ -102,23 +110,26 @@ function gitEnvironment(): Record<string, string> {
 type Running = {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
+  readonly pipes: PipePlace;
   readonly signal: AbortSignal;
 };
 
-/** Rejects with a GitProblem, or with the signal's AbortError. */
-function runProgram(program: string, args: readonly string[], running: Running): Promise<string> {
-  const limits = { timeout: LONGEST_MS, maxBuffer: MOST_OUTPUT, killSignal: 'SIGKILL' } as const;
-  return new Promise((resolve, reject) => {
-    execFile(program, args, { ...running, ...limits }, (error, stdout, stderr) => {
-      if (error === null) return resolve(stdout.trimEnd());
-      if (running.signal.aborted) return reject(error);
-      const tooMuch = error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER' && `it printed more than ${MOST_OUTPUT} bytes`;
-      const tooLong = error.killed === true && `it took more than ${LONGEST_MS / 1000} s`;
-      const why = tooMuch || tooLong || stderr.trim() || error.message;
-      reject(new GitProblem(clip(onOneLine(why), 300), { cause: error }));
-    });
+/** Rejects with a GitProblem, or with the signal's reason. */
+async function outputOf(argv: readonly string[], running: Running): Promise<string> {
+  running.signal.throwIfAborted();
+  const limits = { timeoutMs: LONGEST_MS, mostOutput: MOST_OUTPUT };
+  const { cut, exit, stdout, stderr } = await runProgram(argv, { ...running, ...limits }).catch((error: unknown) => {
+    throw problem(reasonOf(error), null);
   });
+  if (cut === undefined && exit.code === 0) return stdout.trimEnd();
+  running.signal.throwIfAborted();
+  const tooMuch = cut === 'output' && `it printed more than ${MOST_OUTPUT} bytes`;
+  const tooLong = cut === 'time' && `it took more than ${LONGEST_MS / 1000} s`;
+  const ended = `it ended with ${exit.signal ?? `status ${exit.code}`}`;
+  throw problem(tooMuch || tooLong || stderr.trim() || ended, exit.code);
 }
+
+const problem = (why: string, status: number | null): GitProblem => new GitProblem(clip(onOneLine(why), 300), status);
 
 // `git worktree`, one at a time of a repository: it reads what there is of all its work trees, and fails at one that is half made or half removed.
 // The agents of one reply begin at once (L72).

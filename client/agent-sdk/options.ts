@@ -3,7 +3,8 @@
 import { resolve } from 'node:path';
 import { OF_SERVER, RESOURCES } from '../../activities/tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
-import type { OptionChanges, PermissionMode as OurMode } from '../../workflows/contract/session.ts';
+import { modelProblem } from '../../worker/models/find-model.ts';
+import type { Effort, OptionChanges, PermissionMode as OurMode } from '../../workflows/contract/session.ts';
 import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/facts.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Hooks, hooksOf, unknownEvents } from './callbacks.ts';
@@ -33,6 +34,7 @@ export type Options = {
   readonly maxTurns?: number;
   readonly maxBudgetUsd?: number;
   readonly maxThinkingTokens?: number;
+  readonly effort?: Effort;
   readonly outputFormat?: { readonly type: 'json_schema'; readonly schema: Readonly<Record<string, unknown>> };
   /** The session of this id goes on. */
   readonly resume?: string;
@@ -71,7 +73,6 @@ const REFUSED: Readonly<Record<string, string>> = {
 const PASSED_OVER: Readonly<Record<string, string>> = {
   betas: 'the betas that are needed are asked for',
   debug: 'see PERDURE_DATA for the logs',
-  effort: 'give maxThinkingTokens',
   executable: 'no other process is started',
   executableArgs: 'no other process is started',
   extraArgs: 'no other process is started',
@@ -103,6 +104,7 @@ const KNOWN: Readonly<Record<keyof Options, true>> = {
   maxTurns: true,
   maxBudgetUsd: true,
   maxThinkingTokens: true,
+  effort: true,
   outputFormat: true,
   resume: true,
   continue: true,
@@ -149,9 +151,9 @@ export function translateOptions(options: Options, say: (line: string) => void):
 /** Throws ClientProblem `refused`: a part of one that is not there would have guarded, or made another agent of it. */
 function agentTypes(agents: Readonly<Record<string, AgentDefinition>>): NonNullable<PerdureConfig['agents']> {
   const types = Object.entries(agents).map(([name, { description, prompt, tools, model, maxTurns, ...more }]) => {
-    const { isolation, ...unknown } = more;
-    const [other] = Object.keys(isolation === undefined || isolation === 'worktree' ? unknown : more);
-    const why = other !== undefined ? `has ${JSON.stringify(other)}, which is not known here` : aliasProblem(model);
+    const { isolation, effort, ...unknown } = more;
+    const [other] = Object.keys(isolation === undefined || isolation === 'worktree' ? unknown : { isolation });
+    const why = other !== undefined ? `has ${JSON.stringify(other)}, which is not known here` : modelOf(model);
     if (why !== undefined) throw new ClientProblem('refused', `the agent ${JSON.stringify(name)} of query() ${why}`);
     const type = {
       description,
@@ -160,16 +162,14 @@ function agentTypes(agents: Readonly<Record<string, AgentDefinition>>): NonNulla
       ...(model !== undefined && model !== 'inherit' && { model }),
       ...(maxTurns !== undefined && { limits: { maxTurns } }),
       ...(isolation && { isolation }),
+      ...(effort && { effort }),
     };
     return [name, type] as const;
   });
   return Object.fromEntries(types);
 }
 
-function aliasProblem(model: string | undefined): string | undefined {
-  if (model === undefined || !/^(?:sonnet|opus|haiku)$/.test(model)) return undefined;
-  return `has the model "${model}": give the whole name of one, or "inherit"`;
-}
+const modelOf = (model = 'inherit') => modelProblem({ model })?.replace(/^/, 'has no model: ');
 
 /** Also none of them: the worker's own are not the program's. */
 function folderOptions({ additionalDirectories: given }: Options, cwd: string): OptionChanges {
@@ -200,7 +200,8 @@ function checkOption(name: string, say: (line: string) => void): void {
 }
 
 function modelOptions(options: Options): OptionChanges {
-  const { model, fallbackModel, systemPrompt, maxTurns, maxBudgetUsd, maxThinkingTokens, outputFormat } = options;
+  const { model, fallbackModel, systemPrompt, maxTurns, maxBudgetUsd, maxThinkingTokens, effort, outputFormat } =
+    options;
   const prompt =
     typeof systemPrompt === 'string'
       ? { systemPrompt }
@@ -214,6 +215,7 @@ function modelOptions(options: Options): OptionChanges {
     ...(maxTurns !== undefined && { maxTurns }),
     ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
     ...(maxThinkingTokens ? { thinkingTokens: maxThinkingTokens } : {}),
+    ...(effort !== undefined && { effort }),
     ...(outputFormat !== undefined && { outputSchema: outputFormat.schema }),
   };
 }

@@ -12,7 +12,7 @@ import { type OpenWorkplace, openWorkplace, type Workplace } from '../connect/wo
 import { ClientProblem } from '../problem.ts';
 import { checkedId } from '../sessions/info.ts';
 import { headOf, transcriptReader } from '../sessions/read.ts';
-import { runDefaults } from '../../worker/config/defaults.ts';
+import { catalogue } from '../../worker/models/catalogue.ts';
 import { approvalBy, questionBy } from './callbacks.ts';
 import { type Continued, findContinued, rememberSession } from './continue.ts';
 import { openTalk } from './conversation.ts';
@@ -59,7 +59,7 @@ export function query({ prompt, options = {} }: QueryParams): Query {
       change({ permissionMode: modeOf(mode, options.canUseTool !== undefined) }),
     setMaxThinkingTokens: (tokens: number | null) => change({ thinkingTokens: tokens ?? null }),
     supportedModels: () =>
-      Promise.resolve(Object.keys(runDefaults.models).map((value) => ({ value, displayName: value }))),
+      Promise.resolve(Object.keys(catalogue.models).map((value) => ({ value, displayName: value }))),
     mcpServerStatus: () => Promise.resolve(servers),
     streamInput: async (stream: AsyncIterable<SDKUserMessage>) => {
       if (steering.add === null)

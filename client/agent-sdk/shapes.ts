@@ -152,6 +152,7 @@ export type AgentDefinition = {
   readonly tools?: readonly string[];
   readonly model?: string;
   readonly maxTurns?: number;
+  readonly effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max';
   /** It works in a git worktree of its own, on a new branch. */
   readonly isolation?: 'worktree';
 };

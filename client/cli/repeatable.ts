@@ -44,3 +44,8 @@ function pairsOf(flag: string, given: readonly string[]): Readonly<Record<string
   });
   return Object.fromEntries(pairs);
 }
+
+export function fallbacksOf({ fallbackModel }: { readonly fallbackModel?: readonly string[] }): OptionChanges {
+  if (fallbackModel === undefined) return {};
+  return { fallbackModels: isNone('--fallback-model', fallbackModel) ? null : fallbackModel };
+}

@@ -2,15 +2,22 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { optionsProblem, permissionModes, MOST, withChanges } from '../../workflows/contract/options-problem.ts';
-import type { OptionChanges, PermissionMode, RunOptions } from '../../workflows/contract/session.ts';
+import {
+  efforts,
+  optionsProblem,
+  permissionModes,
+  MOST,
+  withChanges,
+} from '../../workflows/contract/options-problem.ts';
+import type { Effort, OptionChanges, PermissionMode, RunOptions } from '../../workflows/contract/session.ts';
 import { sessionIdProblem } from '../sessions/info.ts';
 import { UsageError } from './errors.ts';
 import { type JsonSchema, schemaProblem } from '../../activities/schema/json-schema.ts';
 import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts';
+import { modelProblem } from '../../worker/models/find-model.ts';
 import { oneLine } from '../paint.ts';
 import { parseDuration } from '../units.ts';
-import { added, foldersOf, isNone, NONE, tagsOf, toolEnvOf } from './repeatable.ts';
+import { added, fallbacksOf, foldersOf, isNone, NONE, tagsOf, toolEnvOf } from './repeatable.ts';
 
 export type RunFlags = {
   readonly cwd?: string;
@@ -31,6 +38,7 @@ export type RunFlags = {
   readonly tokenBudget?: string;
   readonly taskBudget?: string;
   readonly thinking?: string;
+  readonly effort?: string;
   readonly outputSchema?: string;
   readonly approvalTimeout?: string;
   readonly wrapUp?: boolean;
@@ -51,7 +59,7 @@ export function addRunOptions(command: Command): Command {
   return command
     .option('--cwd <dir>', 'the workspace: file tools touch nothing outside it (default: the current folder)')
     .option('--add-dir <dir>', 'another folder that tools may read and change; repeatable', added)
-    .option('--model <name>', 'the model to use')
+    .option('--model <name>', 'the model to use: a whole name, or opus, sonnet, haiku or fable for the newest of these')
     .option(
       '--fallback-model <name>',
       'a model to switch to when the one before is overloaded, missing or refuses; repeatable',
@@ -63,6 +71,7 @@ export function addRunOptions(command: Command): Command {
     .option('--token-budget <n>', 'spend this many output tokens before stopping on its own')
     .option('--task-budget <n>', 'tell the model how many tokens it has for the task')
     .option('--thinking <n>', 'let the model think with up to this many tokens in each reply')
+    .option('--effort <level>', `how much the model puts into its replies: ${efforts.join(', ')}`)
     .option('--output-schema <file>', 'a JSON schema that the final answer must satisfy')
     .option('--timeout <time>', 'end the run after this time: 1500ms, 90s, 30m, 2h')
     .option('--wrap-up', 'before a limit ends the run, make one more call that sums up what is done')
@@ -107,6 +116,7 @@ export function runOptions(flags: RunFlags, base: () => string): OptionChanges &
     ...(flags.memory === undefined ? {} : { memory: flags.memory }),
     ...change('model', flags.model, (text) => text),
     ...fallbacksOf(flags),
+    ...change('effort', flags.effort, (text) => text as Effort),
     ...change('systemPrompt', flags.systemPrompt, (text) => text),
     ...change('appendSystemPrompt', flags.appendSystemPrompt, (text) => text),
     ...change('tools', flags.tools, namesIn),
@@ -119,7 +129,8 @@ export function runOptions(flags: RunFlags, base: () => string): OptionChanges &
     ...change('outputSchema', flags.outputSchema, (file) => readSchema(resolve(base(), file))),
   };
   const given = withChanges<Partial<RunOptions>>({}, changes);
-  const problem = optionsProblem(given) ?? (session === undefined ? undefined : sessionIdProblem(session));
+  const problem =
+    optionsProblem(given) ?? modelProblem(given) ?? (session === undefined ? undefined : sessionIdProblem(session));
   if (problem !== undefined) throw new UsageError(problem);
   return { ...changes, ...(session === undefined ? {} : { session }) };
 }
@@ -136,11 +147,6 @@ function change<Key extends keyof OptionChanges>(
 /** `""` names none. */
 function namesIn(list: string): readonly string[] {
   return list.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
-}
-
-function fallbacksOf({ fallbackModel }: RunFlags): OptionChanges {
-  if (fallbackModel === undefined) return {};
-  return { fallbackModels: isNone('--fallback-model', fallbackModel) ? null : fallbackModel };
 }
 
 /** Replaced all together: with no rule left, none is given. */

@@ -1,9 +1,10 @@
 // All of a transcript, across compactions: every text as it is stored, results whole where the model was sent a preview. What is
 // said around them is on lines of its own, each with its entry's position.
 import { mediaNote } from '../../activities/transcript/log/bodies.ts';
-import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
+import type { Entry, EpochEntry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
+import { systemText } from '../../activities/transcript/preamble.ts';
 import type { SessionReading } from '../sessions/read.ts';
-import { contextText, fullCommand, endingText, noticeText, transitionText } from './words.ts';
+import { contextText, epochText, fullCommand, endingText, noticeText, transitionText } from './words.ts';
 import { steeredText } from './steered-words.ts';
 import { endWord } from './tool-lines.ts';
 import { oneLine, type Paint } from '../paint.ts';
@@ -60,6 +61,8 @@ async function* parts({ reading, whole }: Reading, entry: Entry, position: numbe
     case 'collapse_committed':
     case 'snip':
       return yield line(contextText(entry, 'here'));
+    case 'epoch':
+      return yield* epochParts(entry);
     case 'steered':
       return yield line(steeredText(entry.steered));
     case 'notice':
@@ -71,6 +74,13 @@ async function* parts({ reading, whole }: Reading, entry: Entry, position: numbe
     case 'session_closed':
       return yield line(`closed; ${count(entry.notTaken.length, 'message')} not taken`);
   }
+}
+
+function* epochParts(entry: EpochEntry): Iterable<Part> {
+  const why = epochText(entry);
+  if (why !== null) yield line(why);
+  yield { mark: 'system prompt', text: systemText(entry.system) };
+  yield { mark: 'tools', text: entry.tools.map(({ name }) => name).join(', ') };
 }
 
 function* replyParts({ message, fate }: ReplyEntry): Iterable<Part> {

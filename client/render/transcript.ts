@@ -2,13 +2,19 @@
 import type { RunEnded } from '../../workflows/contract/activities.ts';
 import { isUntimed } from '../../activities/live/tell.ts';
 import { mediaNote } from '../../activities/transcript/log/bodies.ts';
-import { type Entry, type Outcome, type ReplyEntry, isRepeated } from '../../activities/transcript/log/entries.ts';
+import {
+  type Entry,
+  type EpochEntry,
+  type Outcome,
+  type ReplyEntry,
+  isRepeated,
+} from '../../activities/transcript/log/entries.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import type { MessageBody } from '../../workflows/contract/people.ts';
 import { isUnderWay, phaseText } from '../sessions/info.ts';
 import type { SessionReading } from '../sessions/read.ts';
-import { contextText, fullCommand, endingText, noticeText, reasonText, transitionText } from './words.ts';
+import { contextText, epochText, fullCommand, endingText, noticeText, reasonText, transitionText } from './words.ts';
 import { steeredText } from './steered-words.ts';
 import { outcomeWords, type PairedOutcomes, pairedOutcomes, REPEATED, callLines, resultLines } from './tool-lines.ts';
 import { type Paint, oneLine } from '../paint.ts';
@@ -96,6 +102,8 @@ function entryLines(
     case 'collapse_committed':
     case 'snip':
       return [paint.dim(`⇣ ${contextText(entry, fullCommand(description.session))}`)];
+    case 'epoch':
+      return epochLines(paint, entry);
     case 'steered':
       return [paint.dim(`• ${steeredText(entry.steered)}`)];
     case 'notice':
@@ -111,6 +119,11 @@ function entryLines(
         ),
       ];
   }
+}
+
+function epochLines(paint: Paint, entry: EpochEntry): readonly string[] {
+  const text = epochText(entry);
+  return text === null ? [] : [paint.dim(`• ${text}`)];
 }
 
 function endLine(paint: Paint, text: string, { terminal }: RunEnded): string {

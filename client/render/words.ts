@@ -1,10 +1,10 @@
 // Words the loop for people: transitions, notices, endings.
-import type { Notice, RunEnded } from '../../workflows/contract/activities.ts';
+import type { Notice, PreambleChanged, RunEnded } from '../../workflows/contract/activities.ts';
 import type { RunLimit, TerminalReason, TransitionReason } from '../../workflows/contract/loop.ts';
 import { type RunOutcome, terminalDetail } from '../sessions/outcome.ts';
 import { oneLine } from '../paint.ts';
 import { count, formatMoney, shortTime, formatTokens } from '../units.ts';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
+import type { Entry, EpochEntry } from '../../activities/transcript/log/entries.ts';
 import type { LiveEvent } from '../../activities/live/events.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
@@ -85,6 +85,8 @@ export function noticeText(notice: Notice): string {
       return `${oneLine(notice.source, 60)}: ${oneLine(notice.text, 300)}`;
     case 'batch_summary':
       return oneLine(notice.text, 300);
+    case 'about_model':
+      return oneLine(notice.text, 500);
     case 'compaction_failed': {
       const now = notice.spent ? '; it is not tried again in this run' : '';
       return `compacting failed${now}: ${oneLine(notice.detail, 500)}`;
@@ -93,6 +95,35 @@ export function noticeText(notice: Notice): string {
       return `the transcript was repaired: ${oneLine(notice.lost, 1_000)}`;
     case 'hook_failed':
       return `hook ${oneLine(notice.hook, 60)} failed and changes nothing: ${oneLine(notice.detail, 300)}`;
+    case 'preamble_changed':
+      return preambleChanged(notice);
+  }
+}
+
+/** The model is told: the date (…); tools gone: a, b */
+function preambleChanged({ parts, ended, toolsGone, toolsBack }: PreambleChanged): string {
+  const told = [
+    ...parts.map(({ name, text }) => `${oneLine(name, 60)} (${oneLine(text, 100)})`),
+    ...ended.map((name) => `${oneLine(name, 60)} no longer holds`),
+    ...(toolsGone.length === 0 ? [] : [`tools gone: ${listed(toolsGone, 10)}`]),
+    ...(toolsBack.length === 0 ? [] : [`tools back: ${listed(toolsBack, 10)}`]),
+  ];
+  return `the model is told what has changed: ${told.join('; ')}`;
+}
+
+/** Why the system prompt and the tools are sent anew; null where they are sent for the first time. */
+export function epochText({ why }: Pick<EpochEntry, 'why'>): string | null {
+  switch (why) {
+    case 'first':
+      return null;
+    case 'compacted':
+      return 'after the compaction the system prompt and the tools are sent as they are now';
+    case 'tools':
+      return 'a tool came, or takes other inputs: the tools are sent anew, and thinking from before is not sent on';
+    case 'older':
+      return 'a newer version goes on: thinking from before is not sent on';
+    case 'refused':
+      return 'the API found earlier thinking bound to something else: it is not sent on (a defect of Perdure: please report it)';
   }
 }
 

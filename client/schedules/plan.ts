@@ -12,6 +12,7 @@ import {
   TASK_QUEUE,
 } from '../../workflows/contract/session.ts';
 import type { ForWorkers } from '../../worker/config/queue.ts';
+import { modelProblem } from '../../worker/models/find-model.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { checkedId, newSessionId, STORE_KEY } from '../sessions/info.ts';
@@ -100,7 +101,7 @@ function runOptions(name: string, changes: OptionChanges): RunOptions {
   const { tags = {} } = given;
   if (Object.hasOwn(tags, TAG)) refuse(`tag "${TAG}" is given by the schedule itself: leave it out`);
   const options: RunOptions = { cwd: process.cwd(), ...given, tags: { ...tags, [TAG]: name } };
-  refuse(optionsProblem(options) ?? schemaProblem(options.outputSchema));
+  refuse(optionsProblem(options) ?? modelProblem(options) ?? schemaProblem(options.outputSchema));
   return options;
 }
 

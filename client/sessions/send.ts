@@ -34,6 +34,7 @@ import {
 import { withChanges, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { schemaProblem } from '../../activities/schema/json-schema.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
+import { modelProblem } from '../../worker/models/find-model.ts';
 
 type Opening = {
   readonly session: SessionId;
@@ -245,5 +246,5 @@ export function nameProblem(by: string): string | undefined {
 /** A sentence that says what is wrong with the options, or undefined. */
 export function findWrongOption(changes: OptionChanges): string | undefined {
   const options = withChanges<Partial<RunOptions>>({}, changes);
-  return optionsProblem(options) ?? schemaProblem(options.outputSchema);
+  return optionsProblem(options) ?? modelProblem(options) ?? schemaProblem(options.outputSchema);
 }

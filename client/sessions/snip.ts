@@ -71,6 +71,7 @@ const whats: Readonly<Record<Entry['kind'], string>> = {
   collapse_committed: 'the collapse of a stretch',
   snip: 'a snip',
   steered: 'who steered the session',
+  epoch: 'the system prompt and the tools',
   notice: 'a notice',
   transition: 'a transition',
   run_ended: 'the end of a run',

@@ -22,6 +22,8 @@ import type { StartOptions } from '../sessions/start.ts';
 
 export type TestEnvironmentOptions = {
   readonly script: ScriptedModelOptions['script'];
+  /** Whose key it is; a newcomer's unless given. */
+  readonly account?: ScriptedModelOptions['account'];
   /** Of the worker. */
   readonly config?: PerdureConfig;
 };
@@ -44,7 +46,7 @@ const { History } = proto.temporal.api.history.v1;
 const QUEUE = 'testing';
 
 /** Takes a second or two; the first ever gets the server's binary. Throws ConfigProblem and SetupProblem. */
-export async function testEnvironment({ script, config }: TestEnvironmentOptions): Promise<TestEnvironment> {
+export async function testEnvironment({ script, account, config }: TestEnvironmentOptions): Promise<TestEnvironment> {
   const root = mkdtempSync(join(tmpdir(), 'perdure-testing-'));
   const cwd = join(root, 'workspace');
   mkdirSync(cwd);
@@ -53,7 +55,7 @@ export async function testEnvironment({ script, config }: TestEnvironmentOptions
     for (let next = closing.pop(); next; next = closing.pop()) await next();
   };
   try {
-    const model = await startScriptedModel({ script });
+    const model = await startScriptedModel({ script, ...(account && { account }) });
     closing.push(() => model.close());
     const { PATH, HOME, XDG_CACHE_HOME } = process.env;
     const own = { PERDURE_DATA: join(root, 'data'), ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url };

@@ -22,6 +22,8 @@ export type InMemory = {
   readonly prompt: string;
   /** The model's replies, in order. */
   readonly script: ScriptedModelOptions['script'];
+  /** Whose key it is; a newcomer's unless given. */
+  readonly account?: ScriptedModelOptions['account'];
   /** As in a configuration file: tools, hooks, permissions, models. */
   readonly config?: PerdureConfig;
   /** Absent: mode `bypass`, in an empty folder that is removed again. */
@@ -43,12 +45,12 @@ export type RanInMemory = {
  * Runs the prompt to its end. Throws ConfigProblem, an Error for options that no run can open with, and one for a call that asks for a
  * decision, since nobody is there.
  */
-export async function runInMemory({ prompt, script, config = {}, options }: InMemory): Promise<RanInMemory> {
+export async function runInMemory({ prompt, script, account, config = {}, options }: InMemory): Promise<RanInMemory> {
   const checked = checkConfig(config, 'the configuration');
   const root = mkdtempSync(join(tmpdir(), 'perdure-testing-'));
   const cwd = join(root, 'workspace');
   mkdirSync(cwd);
-  const model = await startScriptedModel({ script });
+  const model = await startScriptedModel({ script, ...(account && { account }) });
   const env = { PATH: process.env['PATH'], ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url };
   const access = await modelAccess(env);
   const places = { storePlace: join(root, 'store'), liveDir: join(root, 'live'), dataDir: join(root, 'data') };

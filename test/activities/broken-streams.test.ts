@@ -3,7 +3,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { callModel } from '../../activities/call-model.ts';
-import { anthropicModel } from '../../activities/model/stream.ts';
+import { anthropicModel } from '../../activities/model/stream/stream.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { reply, startScriptedModel, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';

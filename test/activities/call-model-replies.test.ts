@@ -136,7 +136,7 @@ describe('early calls', () => {
     expect(result).toMatchObject({ kind: 'message', calls: [{ index: 0, outcome: {} }] });
     if (result.kind !== 'message') return;
     const entries = await bench.entries(result.head);
-    expect(entries.map((entry) => entry.kind)).toEqual(['user', 'reply', 'outcomes']);
+    expect(entries.map((entry) => entry.kind)).toEqual(['user', 'epoch', 'reply', 'outcomes']);
   });
 
   test('nothing starts early after an unsafe call (L37)', async () => {

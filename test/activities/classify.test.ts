@@ -1,6 +1,6 @@
 import { APIError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
-import { classify, retryAfter } from '../../activities/model/classify.ts';
+import { classify, retryAfter, windowIn } from '../../activities/model/classify.ts';
 
 describe('a failure of the model API', () => {
   test('is told in brief, however long the error page of a proxy is (L20)', () => {
@@ -37,4 +37,16 @@ describe('a failure of the model API', () => {
     );
     expect(classify(error, 0, (text) => text)?.kind).toBe('media_too_large');
   });
+});
+
+test.each([
+  ['prompt is too long: 1200000 tokens > 1000000 maximum', 1_000_000],
+  ['input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length', 200_000],
+  ["This model's maximum context length is 32768 tokens. However, you requested 40000 tokens", 32_768],
+  ['the request exceeds the available context size (4096 tokens), try increasing it', 4_096],
+  ['request (5000 tokens) exceeds the available context size (4,096 tokens)', 4_096],
+  ['prompt is too long', undefined],
+  ['messages.0.content: 12 tokens > 5 maximum', undefined],
+])('%s names a window of %s tokens (L24 X1)', (detail, window) => {
+  expect(windowIn(detail).window).toBe(window);
 });

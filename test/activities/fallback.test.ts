@@ -103,13 +103,13 @@ describe('after the switch', () => {
     const { call, lines, model } = await bench([reply('Yes.', { usage, expect: { model: SECOND } })]);
     expect(await call(fakeAttempt(), { model: 1 })).toMatchObject({
       kind: 'message',
-      spend: { usd: expect.closeTo(3, 2) },
+      spend: { usd: expect.closeTo(2, 2) },
     });
     expect(lines.find(({ type }) => type === 'request_start')).toMatchObject({ model: SECOND });
     expect(model.problems).toEqual([]);
   });
 
-  test('thinking signed by another model is not sent, and the request asks for none (L19 L59)', async () => {
+  test('thinking of another of its kin is sent on, and the new one thinks as it does by itself (L19 L59)', async () => {
     const script = [
       reply([thinking('Let me see.'), text('Looking.'), toolUse('look', {}, 'toolu_1')]),
       reply('Done.', { expect: { model: SECOND } }),
@@ -118,8 +118,20 @@ describe('after the switch', () => {
     const first = await call();
     const { head } = first as { head: Hash };
     expect(await call(fakeAttempt(), { head, append: [], step: 3, model: 1 })).toMatchObject({ kind: 'message' });
-    expect(bodies()[0]).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 2_000 }, max_tokens: 10_000 });
-    expect(bodies()[1]).not.toHaveProperty('thinking');
+    expect(bodies()[0]).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 2_000 }, max_tokens: 34_000 });
+    expect(bodies()[1]).toMatchObject({ thinking: { type: 'adaptive', display: 'summarized' } });
+    expect(JSON.stringify(bodies()[1])).toContain('Let me see.');
+    expect(model.problems).toEqual([]);
+  });
+
+  test('thinking that another maker’s model signed is not sent (L19 L59)', async () => {
+    const script = [
+      reply([thinking('Let me see.'), text('Looking.'), toolUse('look', {}, 'toolu_1')]),
+      reply('Done.', { expect: { model: SECOND } }),
+    ];
+    const { call, bodies, model } = await bench(script, { run: { model: 'other-1', fallbackModels: [SECOND] } });
+    const { head } = (await call()) as { head: Hash };
+    await call(fakeAttempt(), { head, append: [], step: 3, model: 1 });
     expect(JSON.stringify(bodies()[1])).not.toContain('Let me see.');
     expect(model.problems).toEqual([]);
   });

@@ -133,3 +133,20 @@ test('an agent that can have no work tree does not begin, and the reason is said
     /^no git work tree of \/.*\/workspace can be made for the agent: it has no commit yet$/,
   );
 });
+
+test('an agent puts as much into its replies as its type says, else as its parent, of whose model it is (L70 X2)', async () => {
+  const { deps, child } = await family({ model: 'opus', effort: 'xhigh' });
+  const typed = (type: object): Deps => {
+    const agents = { ...deps.defaults.agents, types: { general: { description: 'd', ...type } } };
+    return { ...deps, defaults: { ...deps.defaults, agents } };
+  };
+  expect(await child(deps)).toMatchObject({ effort: 'xhigh', models: [{ name: 'claude-opus-5-5' }] });
+  expect(await child(typed({ model: 'inherit', effort: 'low' }))).toMatchObject({
+    effort: 'low',
+    models: [{ name: 'claude-opus-5-5' }],
+  });
+  const small = await child(typed({ model: 'claude-haiku-4-5' }));
+  expect(small).toMatchObject({ models: [{ name: 'claude-haiku-4-5' }] });
+  expect(small).not.toHaveProperty('effort');
+  expect(await child(typed({ model: 'claude-haiku-4-5', effort: 'low' }))).toMatch(/^claude-haiku-4-5 takes no effort/);
+});

@@ -29,6 +29,8 @@ type Looking = {
   readonly summary?: () => Reply;
   readonly compaction?: Partial<RunDefaults['compaction']>;
   readonly window?: number;
+  /** One that does not check what stood before its thinking, unless given. */
+  readonly model?: string;
 };
 
 /** Four results a turn, for so many turns. */
@@ -38,6 +40,7 @@ async function looking({
   summary = () => reply('They looked.'),
   compaction,
   window = 200_000,
+  model = 'claude-sonnet-5',
 }: Looking) {
   let turn = 0;
   const script = (request: ParsedRequest): Reply => {
@@ -48,7 +51,7 @@ async function looking({
   const models = { 'claude-sonnet-': { window, maxOutput: 8_000, price: null } };
   const defaults = { models, compaction: { ...runDefaults.compaction, collapse: false, ...compaction } };
   const bench = await benchDeps({ script, tools: [big], defaults });
-  const run = await memoryLoop(bench.deps, SESSION, 'word '.repeat(prompt), { cwd: tempDir() });
+  const run = await memoryLoop(bench.deps, SESSION, 'word '.repeat(prompt), { cwd: tempDir(), model });
   const marks = run.entries.flatMap(({ kind }) => (kind === 'microcompact' || kind === 'boundary' ? [kind] : []));
   return { ...run, bodies: bench.bodies(), marks, problems: bench.model.problems };
 }
@@ -61,6 +64,12 @@ test('a model call shows old results as markers, recorded with its reply (L8)', 
     ['microcompact', 'microcompact'],
   ]);
   expect([terminal.reason, problems]).toEqual(['completed', []]);
+});
+
+test('a model that checks what stood before its thinking is shown them as they were, until a compaction (L8 L59)', async () => {
+  const { bodies, marks, problems } = await looking({ turns: 4, window: 1_000_000, model: 'claude-sonnet-5-5' });
+  expect(bodies.map((body) => JSON.stringify(body).split(SHRUNK).length - 1)).toEqual([0, 0, 0, 0, 0]);
+  expect([marks, problems]).toEqual([[], []]);
 });
 
 test('what they free makes a compaction unnecessary (L8 L10)', async () => {

@@ -1,17 +1,22 @@
 // What a request says beside the messages: thinking, task budget, tools.
 import { describe, expect, test } from 'vitest';
-import { thinkingFor } from '../../activities/model/request.ts';
+import { effortFor, quietly, thinkingFor } from '../../activities/model/request.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { benchDeps, fakeAttempt, look, touching } from '../support/bench-deps.ts';
+import { createModels } from '../../worker/models/models.ts';
 import { until } from '../support/until.ts';
+
+const { facts } = createModels();
 
 describe('thinking', () => {
   test('a budget is less than max_tokens, whatever the cap, and at least what the API takes (L59)', () => {
-    expect(thinkingFor('claude-sonnet-4-5', 4_000, 8_000)).toEqual({ type: 'enabled', budget_tokens: 4_000 });
-    expect(thinkingFor('claude-sonnet-4-5', 4_000, 4_000)).toEqual({ type: 'enabled', budget_tokens: 3_999 });
-    expect(thinkingFor('claude-sonnet-4-5', 4_000, 1_024)).toBeUndefined();
-    expect(thinkingFor('claude-sonnet-4-5', null, 8_000)).toBeUndefined();
+    const of = (tokens: number | null, cap: number) =>
+      thinkingFor(facts('claude-sonnet-4-5'), tokens, { cap, primary: true });
+    expect(of(4_000, 8_000)).toEqual({ type: 'enabled', budget_tokens: 4_000 });
+    expect(of(4_000, 4_000)).toEqual({ type: 'enabled', budget_tokens: 3_999 });
+    expect(of(4_000, 1_024)).toBeUndefined();
+    expect(of(null, 8_000)).toBeUndefined();
   });
 
   test.each([
@@ -24,13 +29,59 @@ describe('thinking', () => {
     ['claude-3-7-sonnet-20250219', 'enabled'],
     ['my-model', 'enabled'],
   ])('%s gets the form it knows, %s (L58 L59)', (model, type) => {
-    expect(thinkingFor(model, 2_000, 8_000)).toMatchObject({ type });
+    expect(thinkingFor(facts(model), 2_000, { cap: 8_000, primary: true })).toMatchObject({ type });
+  });
+
+  test('a model that thinks by itself is asked for its thinking in short, on every call and after a fallback (L59 X2)', () => {
+    const shown = { type: 'adaptive', display: 'summarized' };
+    for (const primary of [true, false]) {
+      expect(thinkingFor(facts('claude-sonnet-5-5'), null, { cap: 8_000, primary })).toEqual(shown);
+      expect(thinkingFor(facts('claude-opus-4-8'), 2_000, { cap: 8_000, primary })).toEqual(shown);
+    }
+    expect(thinkingFor(facts('claude-opus-4-8'), null, { cap: 8_000, primary: true })).toBeUndefined();
+  });
+
+  test('a budget is for the primary alone: another has no thinking of its own to go on from (L59)', () => {
+    expect(thinkingFor(facts('claude-haiku-4-5'), 2_000, { cap: 8_000, primary: false })).toBeUndefined();
+  });
+
+  test('of a model that nobody knows nothing is asked unless somebody wants it (L59 X1)', () => {
+    expect(thinkingFor(facts('qwen3-coder:30b'), null, { cap: 8_000, primary: true })).toBeUndefined();
+  });
+
+  test('a question beside the conversation is answered without thinking where that can be (X1)', () => {
+    expect(quietly(facts('claude-haiku-5-5'))).toEqual({ fields: { thinking: { type: 'disabled' } }, room: 0 });
+    expect(quietly(facts('claude-sonnet-5-5'))).toEqual({ fields: { thinking: { type: 'between_tools' } }, room: 0 });
+    const least = { fields: { output_config: { effort: 'low' } }, room: 8_000 };
+    expect(quietly(facts('claude-opus-5-5'))).toEqual(least);
+    expect(quietly(facts('claude-haiku-4-5'))).toEqual({ fields: {}, room: 0 });
+    expect(quietly(facts('my-model'))).toEqual({ fields: {}, room: 0 });
   });
 
   test.each(['claude-sonnet-5-5', 'claude-haiku-4-5'])('the API takes what is sent to %s (L58 L59)', async (model) => {
     const { call, model: server } = await benchDeps({ script: [reply('Yes.')], run: { model, thinkingTokens: 9_000 } });
     expect(await call()).toMatchObject({ kind: 'message' });
     expect(server.problems).toEqual([]);
+  });
+});
+
+describe('effort', () => {
+  test.each([
+    ['claude-opus-5-5', 'max', { effort: 'max' }],
+    ['claude-sonnet-4-6', 'xhigh', { effort: 'high' }],
+    ['claude-opus-4-5', 'max', { effort: 'high' }],
+    ['claude-haiku-4-5', 'high', {}],
+    ['my-model', 'high', { effort: 'high' }],
+    ['claude-opus-5-5', undefined, {}],
+  ] as const)('%s is asked for %s, or for the nearest below that it has (X2)', (model, wanted, sent) => {
+    expect(effortFor(facts(model), wanted)).toEqual(sent);
+  });
+
+  test('is said with each request, and nothing is said where nobody wants one (X2)', async () => {
+    const { call, bodies, model } = await benchDeps({ script: [reply('One.')], run: { effort: 'low' } });
+    await call();
+    expect(bodies()[0]).toMatchObject({ output_config: { effort: 'low' } });
+    expect(model.problems).toEqual([]);
   });
 });
 
@@ -59,7 +110,7 @@ describe('a task budget', () => {
       { output_config: { task_budget: { ...total, remaining: 0 } } },
     ]);
     expect(bodies()[0]).not.toHaveProperty('output_config.task_budget.remaining');
-    expect(model.requests[0]?.headers).toMatchObject({ 'anthropic-beta': 'task-budgets-2026-03-13' });
+    expect(model.requests[0]?.headers['anthropic-beta']).toContain('task-budgets-2026-03-13');
     expect(model.problems).toEqual([]);
   });
 
@@ -67,7 +118,7 @@ describe('a task budget', () => {
     const { call, bodies, model } = await benchDeps({ script: [reply('One.')] });
     await call();
     expect(bodies()[0]).not.toHaveProperty('output_config');
-    expect(model.requests[0]?.headers).not.toHaveProperty('anthropic-beta');
+    expect(model.requests[0]?.headers['anthropic-beta'] ?? '').not.toContain('task-budgets');
   });
 });
 

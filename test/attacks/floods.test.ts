@@ -5,10 +5,10 @@ import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createAccumulator, MOST_BLOCKS, MOST_OF_INPUT } from '../../activities/model/accumulate.ts';
+import { createAccumulator, MOST_BLOCKS, MOST_OF_INPUT } from '../../activities/model/stream/accumulate.ts';
 import { boundFetch, MOST_OF_ANSWER, MOST_OF_EVENT } from '../../worker/model-access.ts';
 import { classify } from '../../activities/model/classify.ts';
-import { anthropicModel, streamReply } from '../../activities/model/stream.ts';
+import { anthropicModel, streamReply } from '../../activities/model/stream/stream.ts';
 import { structuredOutput } from '../../activities/transcript/view/result.ts';
 
 const MIB = 1024 * 1024;

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { atExit } from '../../activities/process/at-exit.ts';
 import { runCommand } from '../../activities/hooks/run-command.ts';
+import { pipePlace } from '../../activities/process/spawn-tree.ts';
 import { bashTool } from '../../activities/tools/builtin/bash.ts';
 import { holdsOnlyHarmless, gitMayDoMore } from '../../activities/tools/builtin/shell/git.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
@@ -47,7 +48,7 @@ test('a hook finds no repository in plain files of the workspace', async () => {
   const env = { PATH: process.env['PATH'] };
   const signal = new AbortController().signal;
   const run = { command: 'git status', cwd: join(cwd, 'fake'), input: '', env, signal, timeoutMs: 20_000 };
-  const end = await runCommand({ ...run, atExit: atExit(process) });
+  const end = await runCommand({ ...run, pipes: pipePlace(group.programs, undefined), atExit: atExit(process) });
   expect(JSON.stringify(end)).toContain('cannot use bare repository');
   expect(made(cwd)).toEqual([]);
 });

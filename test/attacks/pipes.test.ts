@@ -3,7 +3,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, readdirSync, readFileSync,
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bashTool } from '../../activities/tools/builtin/bash.ts';
-import { openPipe } from '../../activities/process/spawn-tree.ts';
+import { openPipes } from '../../activities/process/spawn-tree.ts';
 import { findPrograms, type Programs } from '../../activities/process/programs.ts';
 import { startCommand } from '../../activities/process/spawner.ts';
 import { probeSandbox, type Sandbox } from '../../activities/tools/sandbox.ts';
@@ -39,7 +39,8 @@ test.each([
 
 test('what takes the place of a pipe before its writer opens it is not written to', async () => {
   const folder = tempFolder();
-  const { read, path, inode, unlink } = await openPipe({ folder, programs });
+  const { pipes, unlink } = await openPipes({ folder, programs }, ['out']);
+  const [{ own, path, inode }] = pipes;
   await unlink();
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, 'mine');
@@ -47,14 +48,15 @@ test('what takes the place of a pipe before its writer opens it is not written t
   const started = startCommand({ argv: ['sh', '-c', 'echo overwritten'], cwd: '/', env, output: { path, inode } }, env);
   await expect(started).rejects.toThrow('was replaced');
   expect(readFileSync(path, 'utf8')).toBe('mine');
-  closeSync(read);
+  closeSync(own);
 });
 
 test('a pipe has its name in the data folder, and none once it is taken out', async () => {
   const folder = tempFolder();
   const [data, seen] = [join(folder, 'data/pipes'), join(folder, 'seen')];
-  const { read, unlink } = await openPipe({ folder: data, programs: mkfifoThen(folder, `echo "$3" > ${seen}`) });
-  closeSync(read);
+  const place = { folder: data, programs: mkfifoThen(folder, `echo "$3" > ${seen}`) };
+  const { pipes, unlink } = await openPipes(place, ['out']);
+  closeSync(pipes[0].own);
   await unlink();
   expect(readFileSync(seen, 'utf8')).toContain(`${data}/pipe-`);
   expect(readdirSync(data)).toEqual([]);

@@ -1,7 +1,9 @@
 // What `perdure doctor` says of a configuration: its MCP servers are connected once, and ended (L74).
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { examine } from '../../client/doctor.ts';
 import { oddServer } from '../support/mcp/servers.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -34,4 +36,29 @@ test('doctor says what is wrong with a configuration', async () => {
     state: 'missing',
     found: expect.stringContaining('"mcpServers.odd.command" is missing') as string,
   });
+});
+
+test('doctor says of each model of the configuration what its server and the catalogue know of it (X1)', async () => {
+  const server = createServer((request, response) => {
+    const known = request.url === '/v1/models/claude-opus-5-5';
+    response.writeHead(known ? 200 : 404, { 'content-type': 'application/json' });
+    const model = { type: 'model', id: 'claude-opus-5-5', max_input_tokens: 500_000, max_tokens: 64_000 };
+    response.end(JSON.stringify(known ? model : { type: 'error', error: { type: 'not_found_error', message: 'no' } }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const here = { ...env(), ANTHROPIC_API_KEY: 'x', ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}` };
+  const checks = await examine(here, configFile({ model: 'opus', fallbackModels: ['qwen3:8b', 'claude-haiku-5'] }));
+  const found = checks.filter(({ name }) => name === 'models');
+  const [opus, qwen, never, small] = found.map((check) => check.found);
+  expect(found.map(({ state }) => state)).toEqual(['ok', 'note', 'missing', 'ok']);
+  expect(opus).toBe(
+    'claude-opus-5-5: a window of 500,000 tokens, answers of 64,000, $4 in and $20 out per million; as its server says',
+  );
+  expect(qwen).toMatch(
+    /^qwen3:8b: an assumed window of 200,000 tokens.*, no known price; by the catalogue of .*does not know it$/,
+  );
+  expect(never).toMatch(/^"claude-haiku-5" is no model: did you mean claude-haiku-5-5/);
+  expect(small).toMatch(/^claude-haiku-5-5: a window of 1,000,000 tokens/);
 });

@@ -16,16 +16,16 @@ import { random } from '../support/random.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
-const HOW_MANY = Number(process.env.DIFFERENTIAL_COUNT ?? 60);
+const HOW_MANY = Number(process.env.DIFFERENTIAL_COUNT ?? 30);
 const FIRST_SEED = Number(process.env.DIFFERENTIAL_SEED ?? Date.now() % 1_000_000);
 /** At once: what waits for a killed worker waits together. */
-const TOGETHER = 20;
+const TOGETHER = 30;
 
 test(
   `L54 ${HOW_MANY} random conversations come to the same in memory and through killed workers (L3 L4)`,
   { timeout: 60_000 + HOW_MANY * 20_000 },
   async () => {
-    process.stdout.write(`differential: seeds from ${FIRST_SEED}\n`);
+    process.stdout.write(`differential: DIFFERENTIAL_SEED=${FIRST_SEED}\n`);
     const h = await crashHarness({ script: anyScript });
     const inMemory = await memoryDeps(h.model.url);
     const seeds = Array.from({ length: HOW_MANY }, (_, n) => FIRST_SEED + n);

@@ -2,7 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { DEFAULT_MODEL } from '../../activities/model/request.ts';
+import { runDefaults } from '../../worker/config/defaults.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { defaultHandover, SIGNALS } from '../../workflows/contract/session.ts';
 import { harness, type Harness } from '../support/harness.ts';
@@ -48,7 +48,7 @@ test('options can be taken back: null leaves it to the worker again, also for wh
   await session.ended(2);
   await session.send('And again.');
   expect(await session.ended(3)).toMatchObject({ terminal: { reason: 'completed' } });
-  expect(h.bodies().map(({ model }) => model)).toEqual(['claude-haiku-4-5', DEFAULT_MODEL, DEFAULT_MODEL]);
+  expect(h.bodies().map(({ model }) => model)).toEqual(['claude-haiku-4-5', runDefaults.model, runDefaults.model]);
 });
 
 test('mode bypass is refused to a session with rules that ask, which goes on as before, until they are taken back (L55 L57)', async () => {

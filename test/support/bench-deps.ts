@@ -10,7 +10,7 @@ import type { Deps, RunDefaults } from '../../activities/deps.ts';
 import type { HookConfig } from '../../activities/hooks/hooks.ts';
 import { hookRunner } from '../../activities/hooks/hook-runner.ts';
 import type { LiveChannel, LiveEvent, LiveFate } from '../../activities/live/events.ts';
-import { anthropicModel } from '../../activities/model/stream.ts';
+import { anthropicModel } from '../../activities/model/stream/stream.ts';
 import { openRun } from '../../activities/run/open-run.ts';
 import { configReader } from '../../activities/configuration.ts';
 import { runTool } from '../../activities/run-tool.ts';
@@ -21,6 +21,7 @@ import { defineTool, type Tool } from '../../activities/tools/tool.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { createTranscripts } from '../../activities/transcript/transcripts.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
+import { createModels } from '../../worker/models/models.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { startScriptedModel, type ScriptedModelOptions } from '../../worker/scripted-model/index.ts';
 import type { Append, CallModel } from '../../workflows/contract/activities.ts';
@@ -131,6 +132,12 @@ export async function benchDeps({
   const warnings: string[] = [];
   const read: Parameters<typeof createTranscripts>[1] = async (session, key) =>
     (await readOutcome(store, { session, key }))?.outcome ?? null;
+  const chosen: RunDefaults = {
+    ...runDefaults,
+    permissionMode: 'bypass',
+    backoff: { maxRetries: 10, firstMs: 100, maxMs: 800, parkOverMs: 60_000 },
+    ...defaults,
+  };
   const deps: Deps = {
     store,
     live,
@@ -139,12 +146,8 @@ export async function benchDeps({
     model: anthropicModel(new Anthropic({ apiKey: 'test', authToken: null, baseURL: model.url, logLevel: 'off' })),
     scripted,
     tools: callRunner(store, createRegistry(tools), hookRunner(hooks, { env: {} })),
-    defaults: {
-      ...runDefaults,
-      permissionMode: 'bypass',
-      backoff: { maxRetries: 10, firstMs: 100, maxMs: 800, parkOverMs: 60_000 },
-      ...defaults,
-    },
+    models: createModels({ model: chosen.model, configured: chosen.models, scripted }),
+    defaults: chosen,
     now: Date.now,
     random: () => 0,
     hooks: hookRunner(hooks, { env: {} }),
@@ -154,12 +157,8 @@ export async function benchDeps({
     log: (_, message, fields) => void warnings.push(logText(message, fields)),
     redact: (text) => text,
   };
-  const opened = await openRun(deps)(fakeAttempt(), {
-    chain: 'chain',
-    run: 1,
-    step: 1,
-    options: { cwd: tempDir(), ...run },
-  });
+  const cwd = tempDir();
+  const opened = await openRun(deps)(fakeAttempt(), { chain: 'chain', run: 1, step: 1, options: { cwd, ...run } });
   if (opened.kind === 'refused') throw new Error(opened.detail);
   const input = (more: Partial<CallModel> = {}): CallModel => ({
     head: null,
@@ -173,10 +172,16 @@ export async function benchDeps({
   return {
     deps,
     model,
+    cwd,
     lines,
     warnings,
     opened,
     input,
+    /** Calls of one worker, which remembers what it has found out. */
+    caller: () => {
+      const body = callModel(deps);
+      return async (attempt: Attempt, more: Partial<CallModel>) => resultOf(await body(attempt, input(more)));
+    },
     /** As the loop takes its answer. */
     call: async (attempt: Attempt = fakeAttempt(), more: Partial<CallModel> = {}) =>
       resultOf(await callModel(deps)(attempt, input(more))),

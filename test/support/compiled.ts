@@ -28,6 +28,9 @@ export function compiled(file: string): string {
     const target = join(out, relative(root, source)).replace(/\.ts$/, '.js');
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, outputText);
+    for (const [, program = ''] of outputText.matchAll(/new URL\('(\.[^']+\.mjs)', import\.meta\.url\)/g)) {
+      copyFileSync(resolve(dirname(source), program), resolve(dirname(target), program));
+    }
     for (const [, imported] of outputText.matchAll(/(?:from|import) ['"](\.[^'"]+)\.js['"]/g)) {
       compile(resolve(dirname(source), `${imported}.ts`));
     }

@@ -1,6 +1,6 @@
 // What a browser test plays on: the product's own server, worker and page on a data folder of its own, a scripted model in which each
 // session has a script of its own, and a browser. One for a file.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +19,7 @@ import {
 } from '../../worker/scripted-model/index.ts';
 import { blocksOf } from '../../worker/scripted-model/read-request.ts';
 import { startWorker, type RunningWorker } from '../../worker/start-worker.ts';
+import { findChromium } from './chromium.mjs';
 import { fastBackoff } from './harness.ts';
 
 export type Stage = {
@@ -39,8 +40,6 @@ export type Stage = {
 };
 
 export type Visit = { readonly tab: Page; readonly problems: readonly string[]; close(): Promise<void> };
-
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 export async function openStage(): Promise<Stage> {
   const root = mkdtempSync(join(tmpdir(), 'perdure-stage-'));
@@ -64,7 +63,7 @@ export async function openStage(): Promise<Stage> {
   const work = (): Promise<RunningWorker> => startWorker({ ...at, defaults: { backoff: fastBackoff } });
   const worker = await work();
   const page = await servePage(pagePorts(opened, env));
-  const executablePath = CHROMIUM.find((path) => existsSync(path));
+  const executablePath = findChromium();
   if (executablePath === undefined) throw new Error('no chromium: apt-get install chromium');
   const browser = await chromium.launch({ executablePath, args: ['--headless', '--no-sandbox', '--disable-gpu'] });
   const stage: Stage = {

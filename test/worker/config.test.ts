@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest';
 import * as v from 'valibot';
 import { z } from 'zod';
-import { modelTable } from '../../activities/model/request.ts';
 import {
   checkConfig,
   ConfigProblem,
@@ -20,6 +19,7 @@ const everything: PerdureConfig = defineConfig({
   model: 'own-1',
   fallbackModels: ['own-0'],
   smallModel: 'own-small',
+  effort: 'high',
   models: { 'own-': { window: 100_000, maxOutput: 8_000, price }, other: { window: 1, maxOutput: 1, price: null } },
   permissionMode: 'acceptEdits',
   permissions: { allow: ['bash(git status:*)'], deny: ['write(.env)'], ask: ['bash'] },
@@ -55,7 +55,8 @@ test('what is configured goes before what is built in (L57)', () => {
     model: 'own-1',
     fallbackModels: ['own-0'],
     smallModel: 'own-small',
-    models: { ...modelTable, ...everything.models },
+    models: everything.models,
+    effort: 'high',
     permissionMode: 'acceptEdits',
     permissions: everything.permissions,
     systemPrompt: 'Be brief.',
@@ -91,6 +92,8 @@ test.each<[string, unknown, string | RegExp]>([
   ['a hook that is none', { hooks: { stop: ['x'] } }, '"hooks.stop.0" is "x": give a function or an object'],
   ['a part of a command', { hooks: { stop: [{ command: ['x', 5] }] } }, '"hooks.stop.0.command.1" is 5: give a text'],
   ['an empty command', { hooks: { stop: [{ command: [] }] } }, '"hooks.stop.0.command" is empty: give at least 1 item'],
+  ['a slip in a model', { smallModel: 'haiuk' }, '"smallModel" is wrong: "haiuk" is no model: did you mean haiku?'],
+  ['a level that is none', { effort: 'much' }, /^"effort" is "much": give one of/],
   ['a negative limit', { maxTurns: -1 }, `"maxTurns" is -1: ${turns}`],
   ['half a turn', { maxTurns: 1.5 }, `"maxTurns" is 1.5: ${turns}`],
   ['a limit that is a text', { maxTurns: 'many' }, `"maxTurns" is "many": ${turns}`],
@@ -102,8 +105,8 @@ test.each<[string, unknown, string | RegExp]>([
   ],
   [
     'a missing key',
-    { models: { x: { maxOutput: 1, price: null } } },
-    '"models.x.window" is missing: give a whole number of tokens from 1 to 100000000',
+    { models: { x: { price: { ...price, output: undefined } } } },
+    '"models.x.price.output" is missing: give a number of US dollars from 0 to 1000000',
   ],
   [
     'a model without a name',

@@ -8,9 +8,10 @@ import {
   type AgentTypeLimits,
 } from '../../activities/tools/agent-types.ts';
 import { schemaProblem } from '../../activities/schema/json-schema.ts';
-import { MOST, optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
+import { efforts, MOST, optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
+import type { Effort } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
-import { nameSchema, text, wholeNumberSchema } from './tools.ts';
+import { modelSchema, nameSchema, text, wholeNumberSchema } from './tools.ts';
 
 const MOST_TYPES = 50;
 const LONGEST_DESCRIPTION = 1_000;
@@ -39,7 +40,8 @@ const type = z.strictObject({
   description: text(LONGEST_DESCRIPTION),
   systemPrompt: z.string().max(MOST.systemPrompt).optional(),
   tools: z.array(nameSchema).max(MOST.tools).optional(),
-  model: nameSchema.optional(),
+  model: modelSchema.optional(),
+  effort: z.enum(efforts as [Effort, ...Effort[]]).optional(),
   permissionMode: z.enum(permissionModes).optional(),
   isolation: z.literal('worktree').optional(),
   limits: limitsSchema.optional(),

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { HookConfig } from '../../activities/hooks/hooks.ts';
 import {
+  modelSchema,
   nameSchema,
   run,
   upTo,
@@ -15,11 +16,11 @@ import {
 } from './tools.ts';
 import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
 import type { AfterStopHandler, RunDefaults } from '../../activities/deps.ts';
-import type { ModelFacts } from '../../activities/configuration.ts';
+import type { ModelTable } from '../../activities/configuration.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
-import type { CompactionRules } from '../../workflows/contract/loop.ts';
+import type { CompactionRules, Effort } from '../../workflows/contract/loop.ts';
 import type { Profile } from '../../workflows/contract/failures.ts';
-import { optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
+import { efforts, optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
 import {
   type ExtraFolders,
   extraFoldersProblem,
@@ -36,7 +37,6 @@ import { hooksSchema } from './hooks.ts';
 import { agentLimitsSchema, agentSettings, agentsSchema } from './agents.ts';
 import { mcpServersSchema } from './mcp-servers.ts';
 import { runDefaults } from './defaults.ts';
-import { modelTable } from '../../activities/model/request.ts';
 
 /** Everything is optional: what is absent is the default, what a caller chooses for a run goes before (L57). */
 export type PerdureConfig = {
@@ -45,10 +45,12 @@ export type PerdureConfig = {
   readonly model?: string;
   /** In order (L19). */
   readonly fallbackModels?: readonly string[];
-  /** Makes summaries. */
+  /** For questions beside the conversation: summaries, notes, pages. */
   readonly smallModel?: string;
-  /** By prefix of the name, beside those that are known. Tokens; US dollars per million tokens, null when not known. */
-  readonly models?: Readonly<Record<string, ModelFacts>>;
+  /** How much a model puts into its replies (X2). */
+  readonly effort?: Effort;
+  /** By prefix of the name: what is given goes before what is known (X1). Tokens; US dollars per million tokens, null when not known. */
+  readonly models?: ModelTable;
   readonly permissionMode?: PermissionMode;
   /** Hold beside those of a caller (L55). */
   readonly permissions?: PermissionRules;
@@ -120,7 +122,14 @@ const tokens = wholeNumberSchema(100_000_000, 'tokens');
 // Fewer letters would be found in failures of every kind.
 const wordRight = 'give a text of 8 to 200 characters';
 const overflowWord = z.string(wordRight).regex(/^\s*\S.{6,198}\S\s*$/s, wordRight);
-const price = z.strictObject({ input: dollars, output: dollars, cacheRead: dollars, cacheWrite: dollars });
+const prices = {
+  input: dollars,
+  output: dollars,
+  cacheRead: dollars,
+  cacheWrite: dollars,
+  cacheWrite1h: dollars.optional(),
+};
+const price = z.strictObject({ ...prices, above: z.strictObject({ ...prices, tokens }).optional() });
 
 const nameRight = 'give 1 to 64 letters, digits, "-", "_" or ".", beginning with a letter or digit';
 
@@ -139,11 +148,12 @@ const keys = z.strictObject({
     .string(nameRight)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, nameRight)
     .optional(),
-  model: nameSchema.optional(),
-  fallbackModels: z.array(nameSchema).max(10).optional(),
-  smallModel: nameSchema.optional(),
+  model: modelSchema.optional(),
+  fallbackModels: z.array(modelSchema).max(10).optional(),
+  smallModel: modelSchema.optional(),
+  effort: z.enum(efforts as [Effort, ...Effort[]]).optional(),
   models: z
-    .record(nameSchema, z.strictObject({ window: tokens, maxOutput: tokens, price: price.nullable() }))
+    .record(nameSchema, z.strictObject({ window: tokens, maxOutput: tokens, price: price.nullable() }).partial())
     .optional(),
   permissionMode: z.enum(permissionModes).optional(),
   permissions: judgedBy(permissionsProblem),
@@ -213,11 +223,12 @@ export function checkConfig(value: unknown, source: string): PerdureConfig {
 }
 
 export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
-  const { maxOutputTokens, compaction, models, agents, agentLimits, ...rest } = config;
-  const { model, fallbackModels, smallModel, permissionMode, permissions, additionalDirectories } = rest;
+  const { maxOutputTokens, compaction, agents, agentLimits, ...rest } = config;
+  const { model, fallbackModels, smallModel, models, effort, permissionMode, permissions, additionalDirectories } =
+    rest;
   const { systemPrompt, instructions, memory, maxTurns, wrapUp, batchSummaries, approvalTimeoutMs } = rest;
   const context = { systemPrompt, instructions, memory, additionalDirectories };
-  const chosen = { model, fallbackModels, smallModel, permissionMode, permissions } as const;
+  const chosen = { model, fallbackModels, smallModel, models, effort, permissionMode, permissions } as const;
   const { firstByteMs, stallMs, overflowWords } = rest;
   const limits = { maxTurns, wrapUp, batchSummaries, approvalTimeoutMs, outputCap: maxOutputTokens };
   const server = { firstByteMs, stallMs, overflowWords };
@@ -226,7 +237,6 @@ export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
       Object.entries({ ...chosen, ...context, ...limits, ...server }).filter(([, value]) => value !== undefined),
     ) as Partial<RunDefaults>),
     ...(agents || agentLimits ? { agents: agentSettings(agents, agentLimits) } : {}),
-    ...(models === undefined ? {} : { models: { ...modelTable, ...models } }),
     ...(compaction === undefined ? {} : { compaction: { ...runDefaults.compaction, ...compaction } }),
   };
 }

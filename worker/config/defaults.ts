@@ -1,16 +1,16 @@
 // From a configuration to what a run gets when its caller did not choose (L57).
 import type { RunDefaults } from '../../activities/deps.ts';
-import { modelTable, DEFAULT_MODEL, SMALL_MODEL } from '../../activities/model/request.ts';
+import { catalogue } from '../models/catalogue.ts';
 import { agentDefaults } from '../../activities/tools/agent-types.ts';
 import { defaultBackoff, DEFAULT_SYSTEM_PROMPT, FIRST_BYTE_MS } from '../../activities/configuration.ts';
 
 // The options of a run when neither its caller nor its worker chose (L57).
 
 export const runDefaults: RunDefaults = {
-  model: DEFAULT_MODEL,
+  model: catalogue.default,
   fallbackModels: [],
-  smallModel: SMALL_MODEL,
-  models: modelTable,
+  smallModel: catalogue.small,
+  models: {},
   compaction: { enabled: true, collapse: true, warning: 0.7, critical: 0.85, maxFailures: 3, maxClose: 3 },
   batchSummaries: false,
   approvalTimeoutMs: 7 * 24 * 3_600_000,
@@ -21,7 +21,6 @@ export const runDefaults: RunDefaults = {
   memory: false,
   maxTurns: 500,
   wrapUp: false,
-  outputCap: 8_000,
   backoff: defaultBackoff,
   firstByteMs: FIRST_BYTE_MS,
   stallMs: 300_000,

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { builtinNames } from '../../activities/tools/builtin/builtin-tools.ts';
 import { definitionOf, VALID_NAME } from '../../activities/tools/registry.ts';
 import { nearName } from '../../workflows/contract/options-problem.ts';
+import { modelProblem } from '../models/find-model.ts';
 import { type InputSchema, isStandard } from '../../activities/schema/input-schema.ts';
 import type { Recovery, Risk, Tool } from '../../activities/tools/tool.ts';
 import type { WebSettings } from '../../activities/tools/builtin/files/options.ts';
@@ -11,6 +12,12 @@ import { HOST_PATTERN } from '../../workflows/contract/permission-rules.ts';
 import { reasonOf } from '../../activities/text.ts';
 
 export const nameSchema = text(200);
+
+/** Of a model. What it is to a server the worker finds out when a run opens. */
+export const modelSchema = nameSchema.superRefine((model, context) => {
+  const message = modelProblem({ model });
+  if (message !== undefined) context.addIssue({ code: 'custom', message });
+});
 
 /** Not empty; `most` in characters. */
 export function text(most: number) {

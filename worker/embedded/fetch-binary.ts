@@ -1,16 +1,17 @@
 // The SDK's own download of the Temporal dev server, as its testing package does it. The call is not part of the SDK's public
 // interface and a download cannot be cancelled, so it runs in a process of its own that is killed when nothing arrives.
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { mkdtempSync, readdirSync, renameSync, rmSync, statSync, existsSync, createReadStream } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, basename, dirname } from 'node:path';
-import type { Readable } from 'node:stream';
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { SetupProblem } from '../setup-problem.ts';
 import { reasonOf, codeOf } from '../../activities/text.ts';
+import { killTree } from '../../activities/process/kill-tree.ts';
 import type { Programs } from '../../activities/process/programs.ts';
+import { spawnPiped, type PipedProcess } from '../../activities/process/spawn-piped.ts';
+import { pipePlace } from '../../activities/process/spawn-tree.ts';
 import { readJsonFile, writeJsonFile } from '../json-file.ts';
 
 const STALLED_MS = 15_000;
@@ -34,7 +35,7 @@ export const downloadBinary: BinarySource = async ({ into, programs, say }) => {
   say('downloading a Temporal server from temporal.download, once');
   const folder = mkdtempSync(join(into, '.download-'));
   try {
-    const failure = await download(folder, programs.environment('network'));
+    const failure = await download(folder, programs);
     if (failure !== null) return { problem: `the SDK's download from temporal.download failed: ${failure}` };
     const name = readdirSync(folder).find((file) => file.startsWith('temporal'));
     if (name === undefined) return { problem: "the SDK's download from temporal.download left no file" };
@@ -46,31 +47,38 @@ export const downloadBinary: BinarySource = async ({ into, programs, say }) => {
 };
 
 /** Null when it is there, else why not. */
-function download(folder: string, env: Record<string, string>): Promise<string | null> {
+async function download(folder: string, programs: Programs): Promise<string | null> {
   const module = createRequire(import.meta.url).resolve('@temporalio/worker');
-  const child = spawn(process.execPath, ['-e', script, module, folder], {
-    env,
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  const child = await begin([process.execPath, '-e', script, module, folder], folder, programs);
+  if (typeof child === 'string') return child;
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
   let stalled = false;
   const stopWatching = whenStalled(folder, () => {
     stalled = true;
-    child.kill('SIGKILL');
+    void killTree(child.tree, { graceMs: 0 });
   });
-  return new Promise((resolve) => {
-    const done = (failure: string | null) => {
-      stopWatching();
-      resolve(failure);
-    };
-    child.once('error', (error) => done(reasonOf(error)));
-    child.once('close', (code) => {
-      if (stalled) done(`nothing arrived for ${STALLED_MS / 1000} s`);
-      else done(code === 0 ? null : lastCause(errors));
-    });
-  });
+  const { code } = await child.closed().finally(stopWatching);
+  if (stalled) return `nothing arrived for ${STALLED_MS / 1000} s`;
+  return code === 0 ? null : lastCause(errors);
+}
+
+/** A program without input that is told by its standard error; it does not outlive this process. Else why it cannot be started. */
+async function begin(
+  argv: readonly string[],
+  cwd: string,
+  programs: Programs,
+  more = {},
+): Promise<PipedProcess | string> {
+  const env = { ...programs.environment('network'), ...more };
+  try {
+    const child = await spawnPiped(argv, { cwd, env, pipes: pipePlace(programs, undefined) });
+    child.stdin.end();
+    child.stdout.resume();
+    return child;
+  } catch (error) {
+    return codeOf(error) === 'ENOENT' ? `no \`${basename(argv[0] ?? '')}\` on PATH` : reasonOf(error);
+  }
 }
 
 /** The SDK nests its reasons and repeats the address in each; the innermost one says it. */
@@ -131,29 +139,19 @@ function freeName(into: string): string {
 
 async function goInstall(programs: Programs, bin: string, say: (line: string) => void): Promise<string | null> {
   const started = Date.now();
-  const env = { ...programs.environment('network'), GOBIN: bin };
-  const child = spawn(programs.at('go'), ['install', PACKAGE], { env, cwd: bin, stdio: ['ignore', 'ignore', 'pipe'] });
-  const report = setInterval(() => say(`still building (${minutes(Date.now() - started)})`), REPORT_MS);
-  const failure = await outcome(child);
-  clearInterval(report);
-  if (failure === null) say(`built a Temporal server in ${minutes(Date.now() - started)}`);
-  return failure;
-}
-
-function outcome(child: ChildProcessByStdio<null, null, Readable>): Promise<string | null> {
+  const child = await begin([programs.at('go'), 'install', PACKAGE], bin, programs, { GOBIN: bin });
+  if (typeof child === 'string') return `cannot build it: ${child}`;
   let errors = '';
   // Kept short: only the end says why it failed.
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors = (errors + text).slice(-4_000)));
-  return new Promise((resolve) => {
-    child.once('error', (error) => {
-      if (codeOf(error) === 'ENOENT') resolve('cannot build it: no `go` on PATH');
-      else resolve(`cannot run \`go\`: ${reasonOf(error)}`);
-    });
-    child.once('close', (code) => {
-      const last = errors.trim().split('\n').at(-1) || `status ${code}`;
-      resolve(code === 0 ? null : `\`go install ${PACKAGE}\` failed: ${last}`);
-    });
-  });
+  const report = setInterval(() => say(`still building (${minutes(Date.now() - started)})`), REPORT_MS);
+  const { code, signal } = await child.closed().finally(() => clearInterval(report));
+  if (code === 0) {
+    say(`built a Temporal server in ${minutes(Date.now() - started)}`);
+    return null;
+  }
+  const last = errors.trim().split('\n').at(-1) || (signal ?? `status ${code}`);
+  return `\`go install ${PACKAGE}\` failed: ${last}`;
 }
 
 function minutes(ms: number): string {

@@ -109,6 +109,7 @@ export function faultAnswer(fault: Fault | undefined): FaultAnswer | undefined {
 function statusError(fault: Extract<Fault, { status: number }>): ApiError {
   return {
     ...apiError(fault.status, fault.message),
+    ...(fault.errorCode === undefined ? {} : { details: { error_code: fault.errorCode } }),
     ...(fault.retryAfter === undefined ? {} : { retryAfter: fault.retryAfter }),
     ...(fault.xShouldRetry === undefined ? {} : { shouldRetry: fault.xShouldRetry }),
   };

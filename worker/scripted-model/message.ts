@@ -1,7 +1,9 @@
 // A reply as the Messages API says it: ids, signatures, stop reason and usage filled in, cut where a fault cuts it.
-import { randomUUID, createHash } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { bytesToTokens, type CacheUse } from './prompt-cache.ts';
 import type { ParsedRequest, Reply, ReplyBlock } from './script.ts';
+import type { Signer } from './thinking/bindings.ts';
+import type { Transformation } from './thinking/check-thinking.ts';
 
 /** `streamed`: what arrives in deltas; `start` and `whole` are the block before and after them. */
 export type MessageBlock = {
@@ -24,6 +26,8 @@ export type ScriptedMessage = {
   readonly blocks: readonly MessageBlock[];
   readonly stopReason: string | null;
   readonly stopDetails?: Readonly<Record<string, unknown>>;
+  /** What became of thinking that was sent back; absent: not asked for. */
+  readonly transformations?: readonly Transformation[];
   /** Null: no usage is sent. */
   readonly usage: Readonly<Record<string, unknown>> | null;
 };
@@ -32,15 +36,17 @@ export function buildMessage(
   reply: Reply,
   request: ParsedRequest,
   cache: CacheUse,
-  signatures: Signatures,
+  sign: Signer,
+  transformations?: readonly Transformation[],
 ): ScriptedMessage {
-  const blocks = (reply.content ?? []).map((block) => messageBlock(block, request.model, signatures));
+  const blocks = (reply.content ?? []).map((block) => messageBlock(block, sign));
   const calls = blocks.some((block) => block.whole['type'] === 'tool_use');
   return {
     head: { id: id('msg'), type: 'message', role: 'assistant', model: reply.model ?? request.model },
     blocks,
     stopReason: reply.stop_reason === undefined ? (calls ? 'tool_use' : 'end_turn') : reply.stop_reason,
     ...(reply.stop_details === undefined ? {} : { stopDetails: reply.stop_details }),
+    ...(transformations === undefined ? {} : { transformations }),
     usage: reply.usage === null ? null : { ...computedUsage(blocks, cache), ...reply.usage },
   };
 }
@@ -53,7 +59,7 @@ export function cutMessage(message: ScriptedMessage, index: number, chars: numbe
 }
 
 export function messageJson(message: ScriptedMessage): string {
-  const { head, blocks, stopReason, stopDetails, usage } = message;
+  const { head, blocks, stopReason, stopDetails, transformations, usage } = message;
   return JSON.stringify({
     ...head,
     content: blocks.map((block) => block.whole),
@@ -61,15 +67,16 @@ export function messageJson(message: ScriptedMessage): string {
     stop_sequence: null,
     ...(stopDetails === undefined ? {} : { stop_details: stopDetails }),
     ...(usage === null ? {} : { usage }),
+    ...(transformations === undefined ? {} : { input_transformations: transformations }),
   });
 }
 
-function messageBlock(block: ReplyBlock, model: string, signatures: Signatures): MessageBlock {
+function messageBlock(block: ReplyBlock, sign: Signer): MessageBlock {
   switch (block.type) {
     case 'text':
       return { start: { ...block, text: '' }, delta: 'text_delta', streamed: block.text, whole: block };
     case 'thinking': {
-      const signature = signatures.sign(model, block.thinking, block.signature);
+      const signature = sign(block.thinking, block.signature);
       const whole = { type: 'thinking', thinking: block.thinking, signature };
       const start = { ...whole, thinking: '', signature: '' };
       return { start, delta: 'thinking_delta', streamed: block.thinking, signature, whole };
@@ -80,6 +87,7 @@ function messageBlock(block: ReplyBlock, model: string, signatures: Signatures):
       return { start, delta: 'input_json_delta', streamed, whole: { ...start, input: block.input ?? {} } };
     }
     case 'redacted_thinking':
+      sign(block.data, block.data);
       return { start: block, delta: null, streamed: '', whole: block };
     case 'raw':
       return { start: block.block, delta: null, streamed: '', whole: block.block };
@@ -96,7 +104,7 @@ function cutBlock(block: MessageBlock, chars: number): MessageBlock {
   return { start, delta, streamed, whole: start };
 }
 
-function computedUsage(blocks: readonly MessageBlock[], cache: CacheUse): Record<string, unknown> {
+export function computedUsage(blocks: readonly MessageBlock[], cache: CacheUse): Record<string, unknown> {
   return {
     input_tokens: cache.rest,
     cache_creation_input_tokens: cache.written,
@@ -116,31 +124,4 @@ function outputTokens(blocks: readonly MessageBlock[]): number {
 
 function id(prefix: string): string {
   return `${prefix}_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
-}
-
-// Signs thinking the way the API does: a signature holds for one text and one model. Signatures of our own are a hash, so they
-// are known again after a restart; those a script chose are known as long as the server lives.
-
-export type Signatures = {
-  /** The signature of `thinking`; `chosen` is the script's own. */
-  sign(model: string, thinking: string, chosen?: string): string;
-  verify(model: string, thinking: string, signature: string): boolean;
-};
-
-export function createSignatures(): Signatures {
-  const chosenOnes = new Set<string>();
-  return {
-    sign(model, thinking, chosen) {
-      if (chosen === undefined) return digest(model, thinking);
-      chosenOnes.add(digest(model, thinking, chosen));
-      return chosen;
-    },
-    verify(model, thinking, signature) {
-      return signature === digest(model, thinking) || chosenOnes.has(digest(model, thinking, signature));
-    },
-  };
-}
-
-function digest(...parts: readonly string[]): string {
-  return `scripted${createHash('sha256').update(JSON.stringify(parts)).digest('base64')}`;
 }

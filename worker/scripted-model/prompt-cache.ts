@@ -80,13 +80,20 @@ type PromptBlock = {
 /** An image or a document costs about 1,600 tokens, whatever its bytes. */
 const MEDIA_BYTES = 6_400;
 
+/** What a signature is long does not count. */
+const SIGNATURE_BYTES = 100;
+
 export function promptBlocks(request: ParsedRequest): readonly PromptBlock[] {
   const blocks: PromptBlock[] = [];
-  for (const tool of request.tools ?? []) blocks.push(promptBlock(tool, [json(tool)]));
+  // A deferred tool is not in the prompt until something refers to it, and then stands where that does.
+  const tools = (request.tools ?? []).filter(
+    (tool) => (tool as { readonly defer_loading?: boolean }).defer_loading !== true,
+  );
+  for (const tool of tools) blocks.push(promptBlock(tool, [json(tool)]));
   const system = typeof request.system === 'string' ? [{ text: request.system }] : (request.system ?? []);
   for (const part of system) blocks.push(promptBlock(part, ['system', part.text]));
   // A change of these keeps tools and system cached, and loses the messages.
-  const settings = JSON.stringify([request.tool_choice ?? null, request.thinking ?? null]);
+  const settings = JSON.stringify(messageSettings(request));
   for (const [index, message] of request.messages.entries()) {
     for (const content of blocksOf(message.content)) {
       blocks.push(
@@ -101,6 +108,13 @@ export function promptBlocks(request: ParsedRequest): readonly PromptBlock[] {
   return blocks;
 }
 
+/** How thinking is shown, and what becomes of changed prefixes, changes nothing. */
+function messageSettings({ tool_choice: choice, thinking, output_config: config }: ParsedRequest): readonly unknown[] {
+  const budget = thinking !== undefined && 'budget_tokens' in thinking ? thinking.budget_tokens : null;
+  const { effort = null, task_budget: task = null } = (config ?? {}) as Readonly<Record<string, unknown>>;
+  return [choice ?? null, thinking?.type ?? null, budget, effort, task];
+}
+
 export function promptTokens(blocks: readonly PromptBlock[]): number {
   return bytesToTokens(blocks.reduce((sum, { bytes }) => sum + bytes, 0));
 }
@@ -113,9 +127,16 @@ type Cacheable = { readonly cache_control?: { readonly ttl?: '5m' | '1h' } | nul
 
 function promptBlock(source: object, parts: readonly string[], content?: ContentBlockParam): PromptBlock {
   const control = (source as Cacheable).cache_control ?? nestedControl(content);
-  const media = content?.type === 'image' || content?.type === 'document';
-  const bytes = media ? MEDIA_BYTES : parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+  const bytes = contentBytes(content) ?? parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
   return { parts, bytes, ...(control ? { breakpoint: control.ttl ?? '5m' } : {}) };
+}
+
+/** Of what does not cost what it is long; undefined for all else. */
+function contentBytes(content: ContentBlockParam | undefined): number | undefined {
+  if (content?.type === 'image' || content?.type === 'document') return MEDIA_BYTES;
+  if ((content?.type as string | undefined) === 'compaction')
+    return Buffer.byteLength(String((content as { content?: unknown }).content));
+  return content?.type === 'thinking' ? Buffer.byteLength(content.thinking) + SIGNATURE_BYTES : undefined;
 }
 
 function nestedControl(content: ContentBlockParam | undefined): Cacheable['cache_control'] {

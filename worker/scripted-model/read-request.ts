@@ -2,10 +2,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { ContentBlockParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import type { ParsedRequest } from './script.ts';
+import type { Json, Problem } from './validate/shape.ts';
 
 export type ToolResult = { readonly id: string; readonly text: string; readonly isError: boolean };
 
-export function blocksOf(content: string | readonly ContentBlockParam[]): readonly ContentBlockParam[] {
+/** Of a system message that only sets the effort there are none. */
+export function blocksOf(content: string | readonly ContentBlockParam[] | undefined): readonly ContentBlockParam[] {
+  if (content === undefined) return [];
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
 }
 
@@ -80,6 +83,8 @@ export type ApiError = {
   readonly message: string;
   readonly retryAfter?: number | string;
   readonly shouldRetry?: boolean;
+  /** With `error_code`. */
+  readonly details?: Json;
 };
 
 const TYPES: Readonly<Record<number, string>> = {
@@ -118,13 +123,14 @@ export function apiError(status: number, message?: string): ApiError {
   return { status, type: errorType(status), message: message ?? MESSAGES[status] ?? `status ${status}` };
 }
 
-export function invalidRequest(message: string): ApiError {
-  return apiError(400, message);
+export function invalidRequest(problem: Problem): ApiError {
+  if (typeof problem === 'string') return apiError(400, problem);
+  return { ...apiError(400, problem.message), details: problem.details };
 }
 
 /** The body of an error answer, and the data of an `error` event. */
-export function errorData(type: string, message: string, requestId?: string): object {
-  const error = { type: 'error', error: { type, message } };
+export function errorData(type: string, message: string, requestId?: string, details?: Json): object {
+  const error = { type: 'error', error: { type, message, ...(details === undefined ? {} : { details }) } };
   return requestId === undefined ? error : { ...error, request_id: requestId };
 }
 

@@ -27,11 +27,12 @@ const condition = z.strictObject({
   system: z.string().optional(),
   model: z.string().optional(),
   maxTokens: positive.optional(),
+  compaction: z.boolean().optional(),
 });
 
 /** Each fault by the key that names it, with what else it may carry. */
 const FAULTS: Readonly<Record<string, readonly string[]>> = {
-  status: ['message', 'retryAfter', 'xShouldRetry'],
+  status: ['message', 'errorCode', 'retryAfter', 'xShouldRetry'],
   too_long: [],
   media_too_large: [],
   hangUp: [],
@@ -59,6 +60,7 @@ const faultFields = z.strictObject({
   errorEvent: z.string().optional(),
   maxTokensAfter: z.strictObject({ block: count, chars: count }).optional(),
   message: z.string().optional(),
+  errorCode: z.string().optional(),
   retryAfter: z.union([z.number().min(0), z.string()]).optional(),
   xShouldRetry: z.boolean().optional(),
   pingMs: positive.optional(),
@@ -109,6 +111,7 @@ const script = z.strictObject({
   replies: z.array(reply),
   window: positive.optional(),
   maxOutputTokens: positive.optional(),
+  account: z.strictObject({ created: z.string().optional(), id: z.string().optional() }).optional(),
 });
 
 /** The script in a JSON text. Throws an Error of one line for each mistake, naming its path. `source` names the text. */

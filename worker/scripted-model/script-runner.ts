@@ -1,6 +1,7 @@
 // Walks a script: which reply answers this request. A function is asked; data is spent reply by reply.
 import type { ParsedRequest, Reply, Script, ScriptFunction, Condition } from './script.ts';
 import { lastUserText, systemText, toolResults } from './read-request.ts';
+import { asksForSummary } from './validate/compaction.ts';
 
 type Answer =
   /** `step`: the reply's position in the script, from 0; null when a function gave it. */
@@ -61,7 +62,7 @@ function ranOut(label: string): Broken {
 
 /** Says what a request lacks; undefined when it meets every condition given. */
 function unmet(condition: Condition, request: ParsedRequest): string | undefined {
-  const { lastUserText: text, toolResult, hasToolResult, system, model, maxTokens } = condition;
+  const { lastUserText: text, toolResult, hasToolResult, system, model, maxTokens, compaction } = condition;
   if (text !== undefined && !lastUserText(request).includes(text)) {
     return `the last user text to include ${quote(text)}, and got ${quote(lastUserText(request))}`;
   }
@@ -79,6 +80,9 @@ function unmet(condition: Condition, request: ParsedRequest): string | undefined
   if (model !== undefined && request.model !== model) return `model ${quote(model)}, and got ${quote(request.model)}`;
   if (maxTokens !== undefined && request.max_tokens !== maxTokens) {
     return `max_tokens ${maxTokens}, and got ${request.max_tokens}`;
+  }
+  if (compaction !== undefined && compaction !== asksForSummary(request)) {
+    return compaction ? 'a request for a summary' : 'no request for a summary';
   }
   return undefined;
 }

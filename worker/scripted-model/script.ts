@@ -3,7 +3,10 @@
 import type { MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messages';
 
 /** A request that passed validation, as the client sent it. */
-export type ParsedRequest = MessageCreateParamsBase;
+export type ParsedRequest = MessageCreateParamsBase & {
+  /** The reply's text becomes the summary; without one, or with another stop reason, there is none. */
+  readonly compaction?: { readonly type: 'summarize'; readonly instructions?: string | null } | null;
+};
 
 export type ReplyBlock =
   | { readonly type: 'text'; readonly text: string }
@@ -39,6 +42,8 @@ export type Condition = {
   readonly system?: string;
   readonly model?: string;
   readonly maxTokens?: number;
+  /** Whether the request asks for a summary of the conversation. */
+  readonly compaction?: boolean;
 };
 
 /** Events are counted as sent: message_start is the first, pings count. Bytes are those of the response's body. */
@@ -46,6 +51,8 @@ export type Fault =
   | {
       readonly status: number;
       readonly message?: string;
+      /** In `error.details.error_code`. */
+      readonly errorCode?: string;
       /** Seconds, or an HTTP date. */
       readonly retryAfter?: number | string;
       readonly xShouldRetry?: boolean;
@@ -103,6 +110,14 @@ export type ScriptData = {
   readonly window?: number;
   /** Tokens; a larger max_tokens is refused. */
   readonly maxOutputTokens?: number;
+  readonly account?: AccountOptions;
+};
+
+/** Whose key it is: decides what becomes of thinking whose prefix has changed, and of thinking of another account. */
+export type AccountOptions = {
+  /** A time as in ISO 8601; `new` (unless given): the prefix is checked by default; `old`: it is not, but for the newest models. */
+  readonly created?: string;
+  readonly id?: string;
 };
 
 /** `n` counts the requests that reached the script, from 1. Undefined: the script has no reply. */

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { requestHandler } from './handle-request.ts';
 import { promptCache } from './prompt-cache.ts';
 import { recorder, type Keep, type RecordedRequest } from './recorder.ts';
-import type { Script, ScriptData } from './script.ts';
+import type { AccountOptions, Script, ScriptData } from './script.ts';
 import { scriptRunner } from './script-runner.ts';
-import { createSignatures } from './message.ts';
+import { createBindings } from './thinking/bindings.ts';
 
 export type ScriptedModelOptions = {
   readonly script: Script;
@@ -21,6 +21,8 @@ export type ScriptedModelOptions = {
   readonly window?: number;
   /** Tokens; a larger max_tokens is refused. Unless given here or in the script, any will do. */
   readonly maxOutputTokens?: number;
+  /** A newcomer's account unless given here or in the script. */
+  readonly account?: AccountOptions;
   /** Whether a conversation may end with an assistant message. Today's models refuse it, and so does this one unless told. */
   readonly prefill?: boolean;
   /** False: requests are not checked for their shape. For clients that are measured, not tested. */
@@ -45,19 +47,17 @@ export type ScriptedModel = {
 export async function startScriptedModel(options: ScriptedModelOptions): Promise<ScriptedModel> {
   const problems: string[] = [];
   const records = recorder(options.keep ?? 'all');
-  const signing = createSignatures();
   const data = dataOf(options.script);
   const handle = requestHandler({
     run: scriptRunner(options.script),
     records,
     cache: promptCache(),
-    signatures: signing,
+    bindings: createBindings(options.account ?? data?.account),
     rules: {
       window: options.window ?? data?.window,
       maxOutputTokens: options.maxOutputTokens ?? data?.maxOutputTokens,
       prefill: options.prefill ?? false,
       strict: options.strict ?? true,
-      verifySignature: (model, thinking, signature) => signing.verify(model, thinking, signature),
     },
     problem: (what) => problems.push(what),
     log: options.log ?? (() => undefined),

@@ -22,18 +22,23 @@ export function sseEvents(message: ScriptedMessage, deltaChars: number): readonl
   return events;
 }
 
-function startOf({ head, usage }: ScriptedMessage): object {
+function startOf({ head, usage, transformations }: ScriptedMessage): object {
   return {
     ...head,
     content: [],
     stop_reason: null,
     stop_sequence: null,
-    ...(usage === null ? {} : { usage: { ...usage, output_tokens: 1 } }),
+    ...(usage === null ? {} : { usage: startUsage(usage) }),
+    ...(transformations === undefined ? {} : { input_transformations: transformations }),
   };
 }
 
+function startUsage({ iterations: _iterations, ...usage }: Readonly<Record<string, unknown>>): object {
+  return { ...usage, output_tokens: usage['output_tokens'] === 0 ? 0 : 1 };
+}
+
 function endOf({ stopReason, stopDetails, usage }: ScriptedMessage): object {
-  const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = usage ?? {};
+  const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens, iterations } = usage ?? {};
   return {
     type: 'message_delta',
     delta: {
@@ -43,7 +48,7 @@ function endOf({ stopReason, stopDetails, usage }: ScriptedMessage): object {
     },
     ...(usage === null
       ? {}
-      : { usage: { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } }),
+      : { usage: { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens, iterations } }),
   };
 }
 

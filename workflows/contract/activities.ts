@@ -150,6 +150,8 @@ export type Compact = AppendingStep & {
   readonly trigger: 'auto' | 'reactive';
   /** Position of the model whose window must hold the result. */
   readonly model?: number;
+  /** Tokens that it holds, where the server has said so. */
+  readonly window?: number;
   /** Failed attempts before a parking (L14). */
   readonly failures?: number;
   /** Absent without a limit. The small model is asked no more when it is spent (L51). */
@@ -196,7 +198,7 @@ export type Compacted =
   | { readonly kind: 'nothing'; readonly spend: Spend };
 
 /** Stage short forms of closed old stretches (L9). Stores `append` and what it staged, or nothing. `model`: as in `Compact`. */
-export type Collapse = AppendingStep & Pick<Compact, 'model' | 'left'> & ShrinkFirst;
+export type Collapse = AppendingStep & Pick<Compact, 'model' | 'window' | 'left'> & ShrinkFirst;
 
 /**
  * `savings`: estimated tokens that committing each newly staged stretch would save, oldest first. `freed`: by old results that

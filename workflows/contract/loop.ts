@@ -41,6 +41,9 @@ export type RunLimit = 'cost' | 'tokens' | 'time' | 'turns';
 /** The stop of a run from outside (L47–L51): by a person, a newer message, the session's cancellation or the runtime limit. */
 export type StopCause = 'interrupt' | 'message' | 'cancel' | 'timeout';
 
+/** How much a model puts into a reply, from the least on (X2). */
+export type Effort = 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+
 /** Tokens as the API counts them. */
 export type Usage = {
   readonly input: number;
@@ -60,17 +63,34 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
-/** US dollars per million tokens. */
-export type Price = Usage;
+/** US dollars per million tokens. `cacheWrite`: to be kept for five minutes; `cacheWrite1h`: for an hour, absent: the same. */
+type TokenPrices = Usage & { readonly cacheWrite1h?: number };
 
-/** US dollars. */
+/** Those of a model. Everything but the four kinds of tokens is absent in what an earlier release opened. */
+export type Price = TokenPrices & {
+  /** For every token of a request, those of the answer too, whose prompt has more than `tokens`. */
+  readonly above?: TokenPrices & { readonly tokens: number };
+  /** What a reply says of itself, and by how much that multiplies the prices of its tokens. */
+  readonly factors?: { readonly us?: number; readonly fast?: number; readonly batch?: number };
+  /** US dollars for one search of the web by the server. */
+  readonly webSearch?: number;
+};
+
+/** US dollars, of one request. */
 export function costOf(usage: Usage, price: Price): number {
+  const at = pricesFor(usage, price);
   const perMillion =
-    usage.input * price.input +
-    usage.output * price.output +
-    usage.cacheRead * price.cacheRead +
-    usage.cacheWrite * price.cacheWrite;
+    usage.input * at.input +
+    usage.output * at.output +
+    usage.cacheRead * at.cacheRead +
+    usage.cacheWrite * at.cacheWrite;
   return perMillion / 1_000_000;
+}
+
+/** By the size of the prompt, which is all that was read, from a cache or not. */
+export function pricesFor({ input, cacheRead, cacheWrite }: Usage, price: Price): TokenPrices {
+  const { above } = price;
+  return above && input + cacheRead + cacheWrite > above.tokens ? above : price;
 }
 
 /** The cost of a run. `usd` is null as soon as one call's model has no known price. */
@@ -107,8 +127,10 @@ export type ModelLimits = {
   readonly window: number;
   /** max_tokens of a request without an override (L26). */
   readonly outputCap: number;
-  /** The most that `outputCap` may be raised to: the model's own maximum, at most 64,000 (L26). */
+  /** The most that `outputCap` may be raised to: the model's own maximum (L26). */
   readonly raisedOutputCap: number;
+  /** A cap is never above what the window leaves, down to this. Absent in what an earlier release opened: there it is not looked at. */
+  readonly leastOutputCap?: number;
   /** Null when it is not known. */
   readonly price: Price | null;
 };

@@ -46,7 +46,8 @@ export type ModelResult =
   | (Stored & { readonly kind: 'interrupted'; readonly calls: readonly Call[] })
   /** Cancelled before anything was worth storing. */
   | { readonly kind: 'nothing'; readonly spend: Spend }
-  | { readonly kind: 'too_long'; readonly detail: string; readonly spend: Spend }
+  /** `window`: the server has said how many tokens it holds. */
+  | { readonly kind: 'too_long'; readonly detail: string; readonly window?: number; readonly spend: Spend }
   | { readonly kind: 'media_too_large'; readonly detail: string; readonly spend: Spend }
   | { readonly kind: 'refused'; readonly detail: string; readonly spend: Spend }
   /** The model is given up for the next in the list (L19); `calls` are the names of those it had started. */
@@ -165,8 +166,24 @@ export type Notice =
   | { readonly kind: 'compaction_failed'; readonly detail: string; readonly spent: boolean }
   /** The transcript went on from here when what came after was damaged. Told to the model. */
   | { readonly kind: 'repaired'; readonly lost: string }
+  /** What is not known of a model, for people (X1). */
+  | { readonly kind: 'about_model'; readonly text: string }
   /** A hook that crashed or timed out, for people (L30). */
-  | { readonly kind: 'hook_failed'; readonly hook: string; readonly detail: string };
+  | { readonly kind: 'hook_failed'; readonly hook: string; readonly detail: string }
+  /** What differs from the system prompt and the tools as they were sent at the beginning (L44 L58). Told to the model. */
+  | PreambleChanged;
+
+/** `ended`: names of parts that no longer hold. Tools by name: those that are not there any more, and those that are there again. */
+export type PreambleChanged = {
+  readonly kind: 'preamble_changed';
+  readonly parts: readonly SystemPart[];
+  readonly ended: readonly string[];
+  readonly toolsGone: readonly string[];
+  readonly toolsBack: readonly string[];
+};
+
+/** Of a system prompt. The name is words for the model, and stays when the text changes. */
+export type SystemPart = { readonly name: string; readonly text: string };
 
 /** A file as the agent knows it, by absolute path. Milliseconds since the epoch, bytes; both 0 when it was `gone`. */
 export type SeenFile = {

@@ -1,8 +1,10 @@
 // The one check of a run's options, shared by the client (before anything starts) and the activity that opens a run.
 import { permissionsProblem } from './permission-rules.ts';
 import { extraFoldersProblem, tagsProblem, toolEnvProblem } from './facts.ts';
+import type { Effort } from './loop.ts';
 import type { PermissionMode, RunOptions, OptionChanges, TopUp } from './session.ts';
 
+export const efforts: readonly Effort[] = ['low', 'medium', 'high', 'xhigh', 'max'];
 export const permissionModes: readonly PermissionMode[] = ['default', 'acceptEdits', 'plan', 'dontAsk', 'bypass'];
 
 /** Limits beyond which a number is a mistake rather than a wish. */
@@ -51,6 +53,7 @@ export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = {
   tokenBudget: true,
   taskBudget: true,
   thinkingTokens: true,
+  effort: true,
   outputSchema: true,
   approvalTimeoutMs: true,
   tags: true,
@@ -97,6 +100,9 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
     positive('approval timeout', 'milliseconds', options.approvalTimeoutMs, MOST.timeoutMs) ??
     (permissionMode !== undefined && !permissionModes.includes(permissionMode)
       ? `permission mode "${permissionMode}" is not one of ${permissionModes.join(', ')}`
+      : undefined) ??
+    (options.effort !== undefined && !efforts.includes(options.effort)
+      ? `effort "${options.effort}" is not one of ${efforts.join(', ')}`
       : undefined) ??
     permissionsProblem(permissions) ??
     tagsProblem(options.tags) ??

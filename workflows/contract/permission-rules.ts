@@ -1,6 +1,17 @@
 // The grammar of permission rules (L55): `tool`, `tool(pattern)`, and names with `*`. Shared by the client, which refuses a bad
 // rule before anything starts, and the activity that opens a run. A rule that could never match is refused: it would guard nothing.
-import type { PermissionRules } from './session.ts';
+
+export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'dontAsk' | 'bypass';
+
+/**
+ * Rules such as `bash(git status:*)`, `write(src/**)`, `mcp__*`: deny > ask > allow > mode (L55). At most 1,000 in all. Mode `bypass`
+ * asks nothing: of the rules only those that deny hold in it.
+ */
+export type PermissionRules = {
+  readonly allow?: readonly string[];
+  readonly deny?: readonly string[];
+  readonly ask?: readonly string[];
+};
 
 export type Rule = {
   /** A tool's name; `*` stands for any characters. */

@@ -4,9 +4,11 @@ import type { Profile } from './failures.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { AgentNews } from './delegation.ts';
 import type { MessageBody, Answered, PendingApproval } from './people.ts';
-import type { Terminal, TerminalReason, TransitionReason, Usage } from './loop.ts';
+import type { Effort, Terminal, TerminalReason, TransitionReason, Usage } from './loop.ts';
+import type { PermissionMode, PermissionRules } from './permission-rules.ts';
 
 export type * from './people.ts';
+export type { Effort, PermissionMode, PermissionRules };
 
 /** The name under which workflows/index.ts exports it. */
 export const WORKFLOW_TYPE = 'perdure.agentSession';
@@ -49,18 +51,6 @@ export type Configuration = { readonly name?: string; readonly file?: string };
 /** Memo key holding a SessionMemo: what a client can know of a session from visibility alone, with no worker alive. */
 export const MEMO_KEY = 'perdure';
 
-export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'dontAsk' | 'bypass';
-
-/**
- * Rules such as `bash(git status:*)`, `write(src/**)`, `mcp__*`: deny > ask > allow > mode (L55). At most 1,000 in all. Mode `bypass`
- * asks nothing: of the rules only those that deny hold in it.
- */
-export type PermissionRules = {
-  readonly allow?: readonly string[];
-  readonly deny?: readonly string[];
-  readonly ask?: readonly string[];
-};
-
 export type Phase = 'running' | 'waiting_approval' | 'parked' | 'idle' | 'closed';
 
 /** The options of a run. Each that is absent is the worker's default, snapshotted when the run starts (L57). */
@@ -99,8 +89,10 @@ export type RunOptions = {
   readonly tokenBudget?: number;
   /** Tokens, told to the API and carried over compactions (L11). */
   readonly taskBudget?: number;
-  /** Tokens of extended thinking in each reply; off when absent (L59). */
+  /** Tokens of extended thinking in each reply, for a model that takes a number; absent: as the model does by itself (L59). */
   readonly thinkingTokens?: number;
+  /** How much a model puts into its replies; absent: as the model does by itself (X2). */
+  readonly effort?: Effort;
   /** A JSON schema that the final answer must satisfy (L53). At most 64 KB. */
   readonly outputSchema?: Readonly<Record<string, unknown>>;
   /** Milliseconds an approval is waited for before it counts as denied (L55). */

@@ -55,13 +55,14 @@ function absorbModel(state: RunState, result: ModelResult): RunState {
     // Whether a cut reply is kept (L27) or replaced (L26) is not decided yet.
     case 'cut_off':
     case 'nothing':
-    case 'too_long':
     case 'media_too_large':
     case 'refused':
     case 'fallback':
     case 'hook_stopped':
     case 'failed':
       return spent;
+    case 'too_long':
+      return result.window === undefined ? spent : { ...spent, window: result.window };
   }
 }
 

@@ -64,10 +64,11 @@ export function modelInput(state: RunState, rules: Rules): Omit<CallModel, keyof
 
 /** A raised cap (L26) holds on: after a fallback, or with more in context, the most that can be asked for may be less. */
 export function capOf(state: RunState, rules: Rules): number {
-  const { window, outputCap, raisedOutputCap } = modelLimits(state, rules);
-  const cap = Math.min(outputCap, state.maxOutput ?? outputCap);
-  if (state.capOverride === null) return cap;
+  const { window, outputCap, raisedOutputCap, leastOutputCap } = modelLimits(state, rules);
   const room = window - usedTokens(state, rules.fixedTokens);
+  const most = Math.min(outputCap, state.maxOutput ?? outputCap);
+  const cap = leastOutputCap === undefined ? most : Math.min(most, Math.max(leastOutputCap, room));
+  if (state.capOverride === null) return cap;
   return Math.max(cap, Math.min(state.capOverride, raisedOutputCap, state.maxOutput ?? raisedOutputCap, room));
 }
 
@@ -89,6 +90,7 @@ export function compactInput(state: RunState, rules: Rules, move: Extract<Move, 
   return {
     trigger,
     ...modelPosition(state),
+    ...(state.window ? { window: state.window } : {}),
     ...(unlessFreed === undefined ? {} : { unlessFreed }),
     ...(state.failures === 0 ? {} : { failures: state.failures }),
     ...left(state, rules),
@@ -100,5 +102,10 @@ export function collapseInput(
   rules: Rules,
   { unlessFreed }: Extract<Move, { do: 'collapse' }>,
 ): Input<Collapse> {
-  return { ...modelPosition(state), unlessFreed, ...left(state, rules) };
+  return {
+    ...modelPosition(state),
+    ...(state.window ? { window: state.window } : {}),
+    unlessFreed,
+    ...left(state, rules),
+  };
 }

@@ -63,6 +63,7 @@ export function leftOf({ spend }: Pick<RunState, 'spend'>, { maxBudgetUsd, maxTo
 }
 
 /** The limits of the model that is called now (L19). */
-export function modelLimits({ modelPosition }: RunState, { models }: Rules): ModelLimits {
-  return models[modelPosition] ?? models[0];
+export function modelLimits({ modelPosition, window }: RunState, { models }: Rules): ModelLimits {
+  const limits = models[modelPosition] ?? models[0];
+  return window ? { ...limits, window } : limits;
 }

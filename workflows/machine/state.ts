@@ -23,6 +23,8 @@ export type RunState = {
   readonly capOverride: number | null;
   /** The most tokens that the API lets the current model answer with, once it has said so (L26). */
   readonly maxOutput: number | null;
+  /** Tokens that the current model's window holds, once the API has said so (L24): goes before what the run was opened with. */
+  readonly window?: number | null;
   /** The cut reply that a request with a raised cap is to replace (L26): kept after all when the API refuses that (L27). */
   readonly replaced: ReplacedReply | null;
   /** The request tells watchers the reply before it again. */

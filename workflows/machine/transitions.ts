@@ -68,7 +68,7 @@ function otherResets(
     case 'token_budget_continuation':
       return { recoveries: 0, drained: false, compacted: false, tokenBudget: continued(state) };
     case 'model_fallback':
-      return { modelPosition: state.modelPosition + 1, maxOutput: null };
+      return { modelPosition: state.modelPosition + 1, maxOutput: null, ...(state.window && { window: null }) };
     case 'structured_output_retry':
       return { structuredRetries: state.structuredRetries + 1 };
   }

@@ -1,13 +1,11 @@
 // The bash tool: a command in the workspace, held by the sandbox, ended with all its processes, its output bounded.
 import { existsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { z } from 'zod';
 import { throttled } from '../../async.ts';
 import { callIdOf, childEnvironment } from '../../process/environment.ts';
 import { killTree } from '../../process/kill-tree.ts';
 import { realOf } from '../../process/places.ts';
-import { spawnTree, type ProcessTree } from '../../process/spawn-tree.ts';
+import { pipePlace, spawnTree, type ProcessTree } from '../../process/spawn-tree.ts';
 import { SPAWNER_GONE } from '../../process/spawner.ts';
 import {
   defineTool,
@@ -174,7 +172,7 @@ async function start(
   try {
     return await spawnTree(argv, {
       cwd: dir,
-      pipes: { folder: dataDir === undefined ? tmpdir() : join(dataDir, 'pipes'), programs: sandbox.programs },
+      pipes: pipePlace(sandbox.programs, dataDir),
       env: readOnly ? readOnlyEnvironment(env, { cwd, folders }) : changingEnvironment(env),
       before: fence,
       onOutput,

@@ -1,8 +1,8 @@
 // A transcript is a chain of segments. A segment holds the entries that one step wrote and the hash of the segment before it.
 // The hash of the last segment is the session's head. Entries are never changed; the model's view is computed from them.
-import type { Message } from '@anthropic-ai/sdk/resources/messages';
+import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { CallKey, Hash, MessageId, SessionId } from '../../../workflows/contract/ids.ts';
-import type { Notice, RunEnded, SeenFile } from '../../../workflows/contract/activities.ts';
+import type { Notice, RunEnded, SeenFile, SystemPart } from '../../../workflows/contract/activities.ts';
 import type { Spend, TransitionReason } from '../../../workflows/contract/loop.ts';
 import type { MessageBody, StoredMedium } from '../../../workflows/contract/people.ts';
 import type { Steered } from '../../../workflows/contract/steered.ts';
@@ -45,10 +45,28 @@ export type Entry =
   | { readonly kind: 'snip'; readonly entries: readonly number[] }
   /** Somebody did something to the session, who and when; never shown to the model (O12). */
   | { readonly kind: 'steered'; readonly steered: Steered }
+  | EpochEntry
   | { readonly kind: 'notice'; readonly notice: Notice }
   | { readonly kind: 'transition'; readonly iteration: number; readonly reason: TransitionReason }
   | { readonly kind: 'run_ended'; readonly ended: RunEnded }
   | { readonly kind: 'session_closed'; readonly notTaken: readonly MessageId[] };
+
+/**
+ * From here on `system` and `tools` are sent as they stand here, and messages are only added to, until the next entry of this kind. Models
+ * bind their thinking to all of it, and the prompt cache holds as long as it stays.
+ */
+export type EpochEntry = {
+  readonly kind: 'epoch';
+  readonly why: EpochReason;
+  readonly system: readonly SystemPart[];
+  readonly tools: readonly Tool[];
+};
+
+/**
+ * `compacted`: a boundary came before it. `tools`: one came, or takes other inputs than before. `older`: what was sent before it was not
+ * recorded, by a version that had no epochs. `refused`: the API has found earlier thinking bound to something else: none of it is sent again.
+ */
+export type EpochReason = 'first' | 'compacted' | 'tools' | 'older' | 'refused';
 
 /** The model's view begins here: a summary of everything before, the prompts of the run, and the entries from `from` on (L5, L10). */
 export type BoundaryEntry = {
@@ -144,6 +162,7 @@ const entryKinds: Readonly<Record<Entry['kind'], true>> = {
   collapse_committed: true,
   snip: true,
   steered: true,
+  epoch: true,
   notice: true,
   transition: true,
   run_ended: true,
@@ -165,9 +184,11 @@ const noticeKinds: Readonly<Record<Notice['kind'], true>> = {
   files_changed: true,
   attachment: true,
   batch_summary: true,
+  about_model: true,
   compaction_failed: true,
   repaired: true,
   hook_failed: true,
+  preamble_changed: true,
 };
 
 /** The first of them in words, for a sentence; undefined when all are known. */

@@ -25,7 +25,7 @@ export type InView = { readonly shown: readonly Shown[]; readonly marks: Marks }
 
 export function inView(entries: readonly Entry[]): InView {
   const marks = readMarks(entries);
-  const snipped = marks.snipped.size === 0 ? marks.snipped : closedSnips(entries, marks.snipped);
+  const { snipped } = marks;
   const shown: Shown[] = [];
   if (marks.boundary) {
     const { from, summary, prompts, tasks } = marks.boundary;
@@ -68,35 +68,18 @@ function pushFrom(shown: Shown[], entries: readonly Entry[], marks: Marks, snipp
     }
     const visible = !collapsed && !snipped.has(position);
     if (entry.kind === 'reply') [withReply, reply] = [visible, position];
-    const seen = entry.kind === 'outcomes' ? withReply : visible;
+    const seen = entry.kind === 'outcomes' ? withReply : visible && !isOutdated(entry, position, marks);
     if (seen && isShown(entry)) shown.push(entryAt(position, entry, marks, reply));
   }
 }
 
+/** What had changed of an earlier epoch's system prompt and tools is in those of the epoch that came after it. */
+function isOutdated(entry: Entry, position: number, { epochAt }: Marks): boolean {
+  return position < epochAt && entry.kind === 'notice' && entry.notice.kind === 'preamble_changed';
+}
+
 export function isShown(entry: Entry): entry is ShownEntry {
   return entry.kind === 'user' || entry.kind === 'reply' || entry.kind === 'outcomes' || entry.kind === 'notice';
-}
-
-/** A reply of a trajectory with signed thinking that still goes on is not taken out of it (L59). */
-function closedSnips(entries: readonly Entry[], snipped: ReadonlySet<number>): ReadonlySet<number> {
-  const open = openTrajectory(entries);
-  if (open === null || !open.signed) return snipped;
-  return new Set([...snipped].filter((each) => each < open.from || entries[each]?.kind !== 'reply'));
-}
-
-/** From its first reply; null when the last reply of the transcript made no call, or a new run has begun since. */
-function openTrajectory(entries: readonly Entry[]): { readonly from: number; readonly signed: boolean } | null {
-  let from: number | null = null;
-  let signed = false;
-  for (let position = entries.length - 1; position >= 0; position -= 1) {
-    const entry = entries[position] as Entry;
-    if (entry.kind === 'run_started') break;
-    if (entry.kind !== 'reply') continue;
-    if (!hasCalls(entry)) break;
-    from = position;
-    signed ||= hasThinking(entry);
-  }
-  return from === null ? null : { from, signed };
 }
 
 export function hasCalls({ message }: ReplyEntry): boolean {
@@ -128,6 +111,15 @@ type Marks = {
   readonly cut: ReadonlyMap<number, number>;
   /** Images and documents before this position may have made a request too large (L12, L24, L25). */
   readonly bareBefore: number;
+  /** Position of the last epoch, -1 without one. */
+  readonly epochAt: number;
+  /**
+   * Position of the last entry that changes what was sent before it, -1 without one. A model that checks what stood before its thinking gets
+   * none from before it, for good (L59).
+   */
+  readonly rewrittenAt: number;
+  /** Position of the last epoch that began because the API refused earlier thinking, -1 without one: no model gets any from before it. */
+  readonly refusedAt: number;
 };
 
 /** Characters of the messages of one run that were too large, together, and of one alone. */
@@ -143,8 +135,23 @@ export function readMarks(entries: readonly Entry[]): Marks {
   const cut = new Map<number, number>();
   let unanswered: number[] = [];
   let bareBefore = 0;
+  let epochAt = -1;
+  let rewrittenAt = -1;
+  let refusedAt = -1;
+  let open: Trajectory | null = null;
+  /** Replies of the open trajectory that are snipped when it is over (L7, L59). */
+  const waiting: number[] = [];
   for (const [position, entry] of entries.entries()) {
-    if (entry.kind === 'boundary') {
+    if (rewrites(entry)) rewrittenAt = position;
+    if (waiting.length > 0 && closesTrajectory(entry)) {
+      for (const each of waiting.splice(0)) snipped.add(each);
+      rewrittenAt = position + 1;
+    }
+    open = closesTrajectory(entry) ? null : withReply(open, entry, position);
+    if (entry.kind === 'epoch') {
+      epochAt = position;
+      if (entry.why === 'refused') refusedAt = position;
+    } else if (entry.kind === 'boundary') {
       boundary = bounded(entry, position, entries);
       bareBefore = Math.max(bareBefore, within(entry.bareBefore ?? 0, position));
       staged = [];
@@ -155,7 +162,11 @@ export function readMarks(entries: readonly Entry[]): Marks {
     } else if (entry.kind === 'collapse_committed') {
       committed.push(...staged.splice(0, within(entry.count, staged.length)));
     } else if (entry.kind === 'snip') {
-      for (const each of entry.entries) if (each < position) snipped.add(each);
+      const named = entry.entries.filter((each) => each < position);
+      const later = named.filter((each) => open?.signed && each >= open.from && entries[each]?.kind === 'reply');
+      waiting.push(...later);
+      for (const each of named) if (!later.includes(each)) snipped.add(each);
+      if (later.length < named.length) rewrittenAt = position;
     } else if (entry.kind === 'user' || entry.kind === 'notice') {
       unanswered.push(position);
     } else if (entry.kind === 'reply') {
@@ -169,7 +180,37 @@ export function readMarks(entries: readonly Entry[]): Marks {
     }
   }
   const shown = separate(committed, boundary?.from ?? 0);
-  return { boundary, shrunkBefore, committed: shown, staged, snipped, cut, bareBefore };
+  return {
+    boundary,
+    shrunkBefore,
+    committed: shown,
+    staged,
+    snipped,
+    cut,
+    bareBefore,
+    epochAt,
+    rewrittenAt,
+    refusedAt,
+  };
+}
+
+/** Whether what was sent before it is sent otherwise from then on. */
+function rewrites(entry: Entry): boolean {
+  if (entry.kind === 'collapse_committed') return entry.count > 0;
+  if (entry.kind === 'run_ended') return entry.ended.terminal.reason === 'image_error' || hasEndedTooLong(entry);
+  return entry.kind === 'epoch' || entry.kind === 'boundary' || entry.kind === 'microcompact';
+}
+
+/** Replies with calls, one after the other. `from`: position of the first; `signed`: one of them thinks. None is taken out of it then (L59). */
+type Trajectory = { readonly from: number; readonly signed: boolean };
+
+function closesTrajectory(entry: Entry): boolean {
+  return entry.kind === 'run_started' || (entry.kind === 'reply' && !hasCalls(entry));
+}
+
+function withReply(open: Trajectory | null, entry: Entry, position: number): Trajectory | null {
+  if (entry.kind !== 'reply') return open;
+  return { from: open?.from ?? position, signed: (open?.signed ?? false) || hasThinking(entry) };
 }
 
 /** Entries that the model has not answered by then would make the next request too long as well. */

@@ -1,5 +1,5 @@
 // The loop's own sentences to the model. They are fixed: the prompt cache depends on them.
-import type { Notice } from '../../../workflows/contract/activities.ts';
+import type { Notice, PreambleChanged } from '../../../workflows/contract/activities.ts';
 import type { RunLimit } from '../../../workflows/contract/loop.ts';
 import { entryName, type EntryRange } from '../log/entries.ts';
 
@@ -76,15 +76,29 @@ export function noticeText(notice: Notice): string | null {
       return `From ${notice.source}:\n${notice.text}`;
     case 'repaired':
       return `The record of this conversation was damaged, and it goes on from the last part that is whole: ${notice.lost}. What you did in the lost part may have taken effect: look before you do it again.`;
+    case 'preamble_changed':
+      return preambleChanged(notice);
     case 'wrap_up':
       return WRAP_UP[notice.limit];
     case 'max_turns_reached':
     case 'error':
     case 'batch_summary':
+    case 'about_model':
     case 'compaction_failed':
     case 'hook_failed':
       return null;
   }
+}
+
+function preambleChanged({ parts, ended, toolsGone, toolsBack }: PreambleChanged): string {
+  const lines = [
+    ...(parts.length === 0 ? [] : ['This has changed since this conversation began, and holds from now on:']),
+    ...parts.map(({ text }) => text),
+    ...(ended.length === 0 ? [] : [`No longer holds: ${ended.join('; ')}.`]),
+    ...(toolsGone.length === 0 ? [] : [`Not available any more, a call is refused: ${toolsGone.join(', ')}.`]),
+    ...(toolsBack.length === 0 ? [] : [`Available again: ${toolsBack.join(', ')}.`]),
+  ];
+  return lines.join('\n');
 }
 
 function modelSwitched(calls: readonly string[]): string {

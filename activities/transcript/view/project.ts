@@ -15,7 +15,7 @@ import { mediaNote, mediaKey } from '../log/bodies.ts';
 import { type Entry, type Outcome, type ReplyEntry, entryName } from '../log/entries.ts';
 import { inView, type InView, type Shown } from './in-view.ts';
 import { BARE, GO_ON, NO_OUTCOME, NO_OUTPUT, noticeText, shortForm, summaryText } from './notices.ts';
-import { type ReplyMemo, sentReply, type SentReply } from './sent-reply.ts';
+import { isFrom, type ReplyMemo, sentReply, type SentReply } from './sent-reply.ts';
 import { isShrunk, markCleared } from './microcompact.ts';
 import { isBlank, wellFormedText } from '../../text.ts';
 
@@ -31,9 +31,17 @@ export type ProjectMemo = {
   readonly cuts: WeakMap<Entry, readonly ContentBlockParam[]>;
 };
 
+/** As a run knows it. */
+export type CalledModel = {
+  readonly name: string;
+  readonly checksPrefix?: boolean;
+  /** Known: it is one of Claude's. */
+  readonly thinking?: object;
+};
+
 export type ProjectOptions = {
-  /** The model that is called: thinking signed for another is not sent (L19, L59). Absent: all of it is. */
-  readonly model?: string | undefined;
+  /** The model that is called, which decides what thinking is sent (L19, L59). Absent: all of it is. */
+  readonly model?: CalledModel | undefined;
   /** Give the same one each time. */
   readonly memo?: ProjectMemo | undefined;
 };
@@ -52,7 +60,9 @@ export function projectView({ shown, marks }: InView, bodies: Bodies, options: P
   const taken = new Set<string>();
   for (const round of rounds(shown, bodies, memo)) {
     const { reply } = round;
-    const sent = reply ? sentReply(reply, taken, memo.replies, options.model) : { blocks: [], calls: [] };
+    const sent = reply
+      ? sentReply(reply, taken, memo.replies, isThinkingSent(reply, round.position, marks, options.model))
+      : { blocks: [], calls: [] };
     if (sent.blocks.length > 0) {
       if (messages.at(-1)?.role !== 'user') messages.push({ role: 'user', content: [text(GO_ON)] });
       messages.push({ role: 'assistant', content: [...sent.blocks] });
@@ -62,6 +72,19 @@ export function projectView({ shown, marks }: InView, bodies: Bodies, options: P
   }
   if (messages.at(-1)?.role !== 'user') messages.push({ role: 'user', content: [text(GO_ON)] });
   return messages;
+}
+
+/** The API drops by itself what a model cannot read of its kin's thinking, and finds it again for one that can: they get all there is. */
+function isThinkingSent(
+  reply: ReplyEntry,
+  position: number,
+  { rewrittenAt, refusedAt }: InView['marks'],
+  model: CalledModel | undefined,
+): boolean {
+  if (position < refusedAt) return false;
+  if (model === undefined) return true;
+  if (model.checksPrefix && position < rewrittenAt) return false;
+  return isFrom(reply, model.name) || (model.thinking !== undefined && /\bclaude-/.test(reply.message.model));
 }
 
 type Draft = { readonly role: 'user' | 'assistant'; readonly content: ContentBlockParam[] };

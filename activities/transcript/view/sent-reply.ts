@@ -19,15 +19,13 @@ export type SentReply = {
 
 /**
  * `taken`: ids of calls sent before; those of this reply are added. Ids may repeat from reply to reply, a request may not hold one twice.
- * `model`: the one that is called; thinking that another signed is left out.
  */
-export function sentReply(reply: ReplyEntry, taken: Set<string>, memo?: ReplyMemo, model?: string): SentReply {
+export function sentReply(reply: ReplyEntry, taken: Set<string>, memo?: ReplyMemo, withThinking = true): SentReply {
   const sent = memo?.get(reply) ?? sendable(reply);
   memo?.set(reply, sent);
-  const foreign = model !== undefined && !isFrom(reply, model);
   const calls: { index: number; id: string }[] = [];
-  const own = foreign ? sent.filter(({ block }) => !isThinking(block)) : sent;
-  const blocks = own.map(({ index, block }) => {
+  const chosen = withThinking ? sent : sent.filter(({ block }) => !isThinking(block));
+  const blocks = chosen.map(({ index, block }) => {
     if (block.type !== 'tool_use') return block;
     const id = freeId(block.id, index, taken);
     taken.add(id);
@@ -38,7 +36,7 @@ export function sentReply(reply: ReplyEntry, taken: Set<string>, memo?: ReplyMem
 }
 
 /** An alias is asked for and answers under its dated name: `asked` says so, where it was recorded. */
-function isFrom({ asked, message }: ReplyEntry, model: string): boolean {
+export function isFrom({ asked, message }: ReplyEntry, model: string): boolean {
   return asked === model || message.model === model || message.model.replace(/-\d{8}$/, '') === model;
 }
 

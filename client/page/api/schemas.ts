@@ -1,8 +1,8 @@
 // The shapes of the HTTP API: what requests carry, held to these schemas, and what answers hold, as docs/openapi.v1.json tells it.
 import { z } from 'zod';
 import { eventSchema, resultSchema } from '../../event-schema.ts';
-import { permissionModes } from '../../../workflows/contract/options-problem.ts';
-import type { OptionChanges, PermissionMode } from '../../../workflows/contract/session.ts';
+import { efforts, permissionModes } from '../../../workflows/contract/options-problem.ts';
+import type { Effort, OptionChanges, PermissionMode } from '../../../workflows/contract/session.ts';
 import { IMAGE_TYPES } from '../../../workflows/contract/people.ts';
 import { overlapPolicies } from '../../schedules/plan.ts';
 import type { Prompt } from '../../sessions/prompt.ts';
@@ -53,6 +53,7 @@ const optionFields = {
   tokenBudget: number.nullish(),
   taskBudget: number.nullish(),
   thinkingTokens: number.nullish(),
+  effort: z.enum(efforts as [Effort, ...Effort[]]).nullish(),
   outputSchema: z.record(text, z.unknown()).nullish(),
   approvalTimeoutMs: number.nullish(),
   tags: z.record(text, text).nullish(),

@@ -1,11 +1,12 @@
 // One entry of a transcript on the page. All of a model's, a tool's or a person's words are text, with whatever is unseen in them named.
 import { showUnseen } from '../../../activities/text.ts';
-import type { BoundaryEntry, Entry, ReplyEntry } from '../../../activities/transcript/log/entries.ts';
+import type { BoundaryEntry, Entry, EpochEntry, ReplyEntry } from '../../../activities/transcript/log/entries.ts';
 import { isRepeated } from '../../../activities/transcript/log/entries.ts';
+import { systemText } from '../../../activities/transcript/preamble.ts';
 import type { RunEnded } from '../../../workflows/contract/activities.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { totalTokens } from '../../../workflows/contract/loop.ts';
-import { contextText, noticeText, outcomeText, transitionText } from '../../render/words.ts';
+import { contextText, epochText, noticeText, outcomeText, transitionText } from '../../render/words.ts';
 import { steeredText } from '../../render/steered-words.ts';
 import { terminalDetail } from '../../sessions/outcome.ts';
 import { count, formatMoney, formatTokens } from '../../units.ts';
@@ -63,6 +64,8 @@ function Plain({ item: { entry, run, position }, context }: { readonly item: Ite
     case 'collapse_committed':
     case 'snip':
       return <p class="mark">{contextText(entry, 'it is above')}</p>;
+    case 'epoch':
+      return <Epoch entry={entry} />;
     case 'steered':
       return <p class="mark">{steeredText(entry.steered)}</p>;
     case 'notice':
@@ -77,6 +80,14 @@ function Plain({ item: { entry, run, position }, context }: { readonly item: Ite
     case 'outcomes':
       return null;
   }
+}
+
+/** What the model is sent before all messages, folded. */
+function Epoch({ entry }: { readonly entry: EpochEntry }) {
+  const line = epochText(entry) ?? 'system prompt and tools';
+  return (
+    <Folded line={line} text={`${systemText(entry.system)}\n\n${entry.tools.map(({ name }) => name).join(', ')}`} />
+  );
 }
 
 const at = ({ session }: ItemContext, position: number): string => `/sessions/${session}/entries/${position}`;

@@ -92,11 +92,11 @@ test('an open trajectory with signed thinking is left whole (L59)', async () => 
 });
 
 test('a stretch that the small model fails on is passed over; when all fail, nothing is stored (L9)', async () => {
-  const bench = await run({ answers: [refused(), 'Short.', 'x'.repeat(9_000), refused()] });
+  const bench = await run({ answers: [refused(), refused(), 'Short.', 'x'.repeat(9_000), refused(), refused()] });
   const result = await bench.collapse();
   if (result.kind !== 'staged') throw new Error(result.kind);
   expect(result.savings).toHaveLength(1);
-  const failing = await run({ answers: [refused(), refused(), refused(), refused()] });
+  const failing = await run({ answers: Array.from({ length: 8 }, () => refused()) });
   expect(await failing.collapse()).toMatchObject({ kind: 'failed', detail: expect.stringContaining('400') });
   expect(failing.lines.at(-1)).toMatchObject({ fate: 'died' });
 });

@@ -66,11 +66,11 @@ test('a summary that saves nothing is a failure, and nothing is stored (L10)', a
   expect((await deps.transcripts.view(session, input.head)).length).toBe(long.length);
 });
 
-test.each<[string, BenchOptions['answers'], RegExp]>([
-  ['a refusal', [() => saying('I will not.', 'refusal')], /refused to answer/],
-  ['an error', [APIError.generate(400, { error: { message: 'no' } }, 'no', new Headers())], /400/],
-])('%s in the place of a summary is a failure (L10)', async (_, answers, detail) => {
-  const { compact: go } = await run({ ...(answers && { answers }) });
+test.each<[string, NonNullable<BenchOptions['answers']>[number], RegExp]>([
+  ['a refusal', () => saying('I will not.', 'refusal'), /refused to answer/],
+  ['an error', APIError.generate(400, { error: { message: 'no' } }, 'no', new Headers()), /400/],
+])('%s of both models in the place of a summary is a failure (L10)', async (_, answer, detail) => {
+  const { compact: go } = await run({ answers: [answer, answer] });
   expect(await go()).toMatchObject({ kind: 'failed', detail: expect.stringMatching(detail) });
 });
 

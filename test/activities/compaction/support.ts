@@ -1,4 +1,5 @@
 // Compaction without a server: a memory store, a recorded live channel, and a small model that says what it is told to say.
+import { createModels } from '../../../worker/models/models.ts';
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import type { AbortedBy, Attempt } from '../../../activities/attempt.ts';
 import type { SummaryDeps } from '../../../activities/compaction/small-model.ts';
@@ -39,6 +40,7 @@ export async function compactionBench({
   const lines: (LiveEvent | LiveFate)[] = [];
   const asked: MessageCreateParamsStreaming[] = [];
   const left = [...answers];
+  const warnings: string[] = [];
   const deps: SummaryDeps = {
     store,
     live: {
@@ -60,6 +62,8 @@ export async function compactionBench({
     hooks: { ...noHooks, ...hooks },
     now: () => 0,
     observe: () => {},
+    models: createModels(),
+    log: (_, message) => void warnings.push(message),
     random: () => 0,
   };
   const config = await store.put(Buffer.from(JSON.stringify(runConfig([window, nextWindow], smallWindow))));
@@ -69,6 +73,7 @@ export async function compactionBench({
   return {
     deps,
     lines,
+    warnings,
     asked,
     texts,
     request,

@@ -134,7 +134,7 @@ test('each after-stop handler runs once with the transcript; what fails or takes
   ];
   const head = 'head' in replied ? replied.head : ('' as Hash);
   await afterStop({ ...deps, afterStop: handlers })(fakeAttempt(), { head, config: opened.config, step: 9, run: 1 });
-  expect(ran).toEqual(['user', 'reply', '1', 'told']);
+  expect(ran).toEqual(['user', 'epoch', 'reply', '1', 'told']);
   expect(warnings).toEqual([
     'after-stop handler broken: boom (session s-test, query chain.1, depth 0, run 1, attempt 1)',
     'after-stop handler slow: timed out after 20 ms (session s-test, query chain.1, depth 0, run 1, attempt 1)',

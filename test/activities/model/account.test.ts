@@ -3,7 +3,7 @@ import { APIError } from '@anthropic-ai/sdk';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import { describe, expect, test } from 'vitest';
 import { classify } from '../../../activities/model/classify.ts';
-import { afterFailure, countFailure, noTries } from '../../../activities/model/failed-attempt.ts';
+import { afterFailure, countFailure, noTries } from '../../../activities/model/refused/failed-attempt.ts';
 import { judge } from '../../../activities/model/judge.ts';
 import { defaultBackoff } from '../../../activities/configuration.ts';
 import { noSpend } from '../../../workflows/contract/loop.ts';

@@ -2,9 +2,9 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createAccumulator } from '../../../activities/model/accumulate.ts';
+import { createAccumulator } from '../../../activities/model/stream/accumulate.ts';
 import { StalledStream } from '../../../activities/model/classify.ts';
-import { anthropicModel, streamReply, type StreamLimits } from '../../../activities/model/stream.ts';
+import { anthropicModel, streamReply, type StreamLimits } from '../../../activities/model/stream/stream.ts';
 import { patience } from '../../../activities/configuration.ts';
 import type { ModelPort, ModelRequest } from '../../../activities/deps.ts';
 

@@ -158,7 +158,7 @@ test('thinking signed for another model is left out, what the alias of the model
     user('d'),
     only,
   ];
-  const kinds = project(entries, new Map(), { model: 'm-1' }).map(({ content }) =>
+  const kinds = project(entries, new Map(), { model: { name: 'm-1' } }).map(({ content }) =>
     (content as { type: string }[]).map(({ type }) => type),
   );
   expect([kinds[1], kinds[3], kinds[5], kinds[7]]).toEqual([

@@ -72,12 +72,12 @@ test('the choice is one more entry to append, and the same ever after (L8)', asy
   const { head } = await stored(store, entries);
   const transcripts = createTranscripts(store, () => Promise.resolve(null));
   const base = await transcripts.extend(session, head, []);
-  const prepared = transcripts.prepared(base, now);
+  const prepared = transcripts.prepared(base, now, {});
   expect(prepared.added).toMatchObject([{ kind: 'microcompact' }]);
   const next = transcripts.next(prepared, [reply([textBlock('ok')], { at: now })]);
   await store.put(next.bytes);
   const after = await transcripts.extend(session, next.hash, []);
   const before = await transcripts.messages(prepared);
-  const later = await transcripts.messages(transcripts.prepared(after, now + MINUTE));
+  const later = await transcripts.messages(transcripts.prepared(after, now + MINUTE, {}));
   expect(later.slice(0, before.length)).toEqual(before);
 });

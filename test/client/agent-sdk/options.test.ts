@@ -20,8 +20,8 @@ test('an option that guards, or is not known, is refused by name, and one that n
   expect(() => given({ agents: { helper: { description: 'd', prompt: 'p', skills: ['x'] } } })).toThrow(
     /^the agent "helper" of query\(\) has "skills", which is not known here$/,
   );
-  expect(() => given({ agents: { helper: { description: 'd', prompt: 'p', model: 'opus' } } })).toThrow(
-    /^the agent "helper" of query\(\) has the model "opus": give the whole name of one, or "inherit"$/,
+  expect(() => given({ agents: { helper: { description: 'd', prompt: 'p', model: 'opuss' } } })).toThrow(
+    /^the agent "helper" of query\(\) has no model: "opuss" is no model: did you mean opus\?$/,
   );
   expect(() => given({ alowedTools: ['Bash'] })).toThrow(/"alowedTools" .* it is none that is known here/);
   expect(() => given({ permissionMode: 'ask' })).toThrow(/^permission mode "ask" is none of default/);

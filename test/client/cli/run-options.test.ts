@@ -45,10 +45,21 @@ test('takes what is given and nothing else', () => {
   });
 });
 
-test('takes models, budgets, a schema and times as they are written (L11 L19 L31 L51 L53 L55 L59)', () => {
+test('takes models, budgets, a schema and times as they are written (L11 L19 L31 L51 L53 L55 L59 X2)', () => {
   const dir = tempDir();
   writeFileSync(join(dir, 'schema.json'), '{"type":"object"}');
-  const budgets = ['--max-tokens', '9000', '--token-budget', '5000', '--task-budget', '70000', '--thinking', '2048'];
+  const budgets = [
+    '--max-tokens',
+    '9000',
+    '--token-budget',
+    '5000',
+    '--task-budget',
+    '70000',
+    '--thinking',
+    '2048',
+    '--effort',
+    'xhigh',
+  ];
   const others = ['--fallback-model', 'b', '--fallback-model', 'c', '--output-schema', 'schema.json'];
   const written = [...budgets, ...others, '--approval-timeout', '2h'];
   const flags = addRunOptions(new Command()).parse(written, { from: 'user' }).opts<RunFlags>();
@@ -58,6 +69,7 @@ test('takes models, budgets, a schema and times as they are written (L11 L19 L31
     tokenBudget: 5_000,
     taskBudget: 70_000,
     thinkingTokens: 2_048,
+    effort: 'xhigh',
     outputSchema: { type: 'object' },
     approvalTimeoutMs: 7_200_000,
   });
@@ -145,6 +157,9 @@ test.each<[RunFlags, string]>([
   [{ permissionMode: 'yolo' }, 'permission mode "yolo" is not one of default, acceptEdits, plan, dontAsk, bypass'],
   [{ ask: ['bash(a|b)'] }, 'permission rule "bash(a|b)" is not one simple command'],
   [{ model: ' ' }, 'the model is empty'],
+  [{ model: 'sonet' }, '"sonet" is no model: did you mean sonnet?'],
+  [{ fallbackModel: ['opus', 'claude-hiaku-5-5'] }, '"claude-hiaku-5-5" is no model: did you mean claude-haiku-5-5'],
+  [{ effort: 'much' }, 'effort "much" is not one of low, medium, high, xhigh, max'],
   [{ maxTokens: '0' }, 'max tokens is 0'],
   [{ tokenBudget: '1.5' }, 'token budget is 1.5'],
   [{ taskBudget: 'all' }, '--task-budget "all" is not a number'],

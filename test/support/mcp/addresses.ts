@@ -5,11 +5,16 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { findPrograms } from '../../../activities/process/programs.ts';
 import type { HttpServer } from '../../../activities/mcp/servers.ts';
 import { oddServer, type Options } from './odd-server.mjs';
 
 /** Nothing of a server is started: what has an address needs no sandbox. */
-export const noSandbox = { kind: 'group', hold: (argv: readonly string[]) => argv } as const;
+export const noSandbox = {
+  kind: 'group',
+  hold: (argv: readonly string[]) => argv,
+  programs: findPrograms(process.env),
+} as const;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 

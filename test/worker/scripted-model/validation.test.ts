@@ -22,7 +22,7 @@ const refused: readonly (readonly [string, Body, string])[] = [
   [
     'a system message that follows no user message',
     talk(user('go'), assistant('yes'), { role: 'system', content: 'Be brief.' }, user('on')),
-    'messages.2: a `system` message must come right after',
+    "messages.2: role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result",
   ],
   [
     'a document of the assistant',

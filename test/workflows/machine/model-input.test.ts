@@ -2,7 +2,9 @@
 import { expect, test } from 'vitest';
 import { noSpend, noUsage } from '../../../workflows/contract/loop.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
-import { modelInput } from '../../../workflows/machine/context.ts';
+import { compactInput, modelInput } from '../../../workflows/machine/context.ts';
+import { modelLimits } from '../../../workflows/machine/limits.ts';
+import { apply } from '../../../workflows/machine/transitions.ts';
 import { model, modelEvent, replied, rules, state } from '../../support/machine.ts';
 
 test('a call that was parked goes on with its failures and overloads, and the next one with none (L14 L19)', () => {
@@ -25,4 +27,25 @@ test('says which model is asked, what is left of the task, and that it is to sum
   const models = [model, { ...model, outputCap: 4_000 }] as const;
   const late = state({ modelPosition: 1, taskRemaining: 500, wrapUp: 'turns' });
   expect(modelInput(late, { ...rules, models })).toEqual({ cap: 4_000, model: 1, taskRemaining: 500, wrapUp: true });
+});
+
+test('a window that the API has named goes before that of the rules, until another model takes over (L24 X1)', () => {
+  const told = modelEvent({ kind: 'too_long', detail: 'big', window: 32_768, spend: noSpend });
+  const small = absorb(state({}), rules, told);
+  expect(modelLimits(small, rules)).toMatchObject({ window: 32_768, outputCap: 8_000 });
+  const compacting = { do: 'compact', trigger: 'reactive', because: null } as const;
+  expect(compactInput(small, rules, compacting)).toMatchObject({ window: 32_768 });
+  const switched = apply(small, { reason: 'model_fallback', append: [] });
+  expect(modelLimits(switched, rules).window).toBe(model.window);
+});
+
+test('a cap is no more than the window leaves, and no less than a reply needs (L26)', () => {
+  const models = [{ ...model, window: 100_000, outputCap: 32_000, leastOutputCap: 4_096 }] as const;
+  const cap = (contextTokens: number) => modelInput(state({ contextTokens }), { ...rules, models }).cap;
+  expect([cap(50_000), cap(80_000), cap(99_000)]).toEqual([32_000, 20_000, 4_096]);
+});
+
+test('rules of an earlier release do not look at what the window leaves (L26)', () => {
+  const models = [{ ...model, window: 100_000, outputCap: 32_000 }] as const;
+  expect(modelInput(state({ contextTokens: 99_000 }), { ...rules, models }).cap).toBe(32_000);
 });

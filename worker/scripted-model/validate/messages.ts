@@ -1,13 +1,18 @@
 // Checks the messages as a conversation, as the API does: roles, empty contents, the first and the last one.
 import { blockProblem } from './blocks.ts';
+import { leadingBlock } from '../compaction/blocks.ts';
+import { profileOf } from '../models/profiles.ts';
+import { asksForSummary } from './compaction.ts';
 import { type RequestRules, extraKey, firstProblem, isObject, type Json, sayingProblem } from './shape.ts';
+import { placementProblem, saysNothing, strayClearAt, systemMessageProblem } from './system-messages.ts';
 
 const keys = new Set(['role', 'content']);
 
 /** A message whose shape is known to be right. */
 type ShapedMessage = {
   readonly role: 'user' | 'assistant' | 'system';
-  readonly content: string | readonly Json[];
+  /** Absent in a system message that only sets the effort. */
+  readonly content?: string | readonly Json[];
 };
 
 type Place = { readonly path: string; readonly isLast: boolean; readonly model: string };
@@ -24,7 +29,9 @@ export function messagesProblem(request: Json, rules: RequestRules): string | un
   const malformed = firstProblem(messages as unknown[], check);
   if (malformed !== undefined) return malformed;
   const shaped = messages as readonly ShapedMessage[];
-  return orderProblem(shaped) ?? pairingProblem(shaped) ?? endProblem(shaped, rules);
+  const prefill = rules.prefill || profileOf(String(model))?.prefill === true;
+  const end = asksForSummary(request) ? undefined : endProblem(shaped, prefill);
+  return orderProblem(shaped) ?? pairingProblem(shaped) ?? end;
 }
 
 function messageProblem(message: unknown, place: Place, rules: RequestRules): string | undefined {
@@ -35,7 +42,8 @@ function messageProblem(message: unknown, place: Place, rules: RequestRules): st
   if (role !== 'user' && role !== 'assistant' && role !== 'system') {
     return `${path}.role: Input should be 'user', 'assistant' or 'system'`;
   }
-  const extra = extraKey(message, keys, path);
+  if (role === 'system') return systemMessageProblem(message, path, rules.betas, profileOf(place.model));
+  const extra = strayClearAt(message, path, rules.betas) ?? extraKey(message, keys, path);
   if (extra !== undefined) return extra;
   if (content === undefined) return `${path}.content: Field required`;
   if (typeof content !== 'string' && !Array.isArray(content)) {
@@ -48,7 +56,7 @@ function messageProblem(message: unknown, place: Place, rules: RequestRules): st
 
 function contentProblem(
   content: string | readonly unknown[],
-  role: ShapedMessage['role'],
+  role: 'user' | 'assistant',
   { path, model }: Place,
   rules: RequestRules,
 ): string | undefined {
@@ -60,11 +68,13 @@ function contentProblem(
   );
 }
 
-/** The user begins; a system message adds to what a user has just said. */
+/** The user begins, or a compaction in place of older messages. */
 function orderProblem(messages: readonly ShapedMessage[]): string | undefined {
-  if (messages[0]?.role !== 'user') return 'messages: first message must use the "user" role';
-  const stray = messages.findIndex((message, at) => message.role === 'system' && messages[at - 1]?.role !== 'user');
-  return stray < 0 ? undefined : `messages.${stray}: a \`system\` message must come right after a \`user\` message`;
+  const misplaced = placementProblem(messages);
+  if (misplaced !== undefined) return misplaced;
+  const [first] = messages.filter((message) => !saysNothing(message));
+  if (leadingBlock(messages) !== undefined) return undefined;
+  return first?.role === 'user' ? undefined : 'messages: first message must use the "user" role';
 }
 
 function finalBlockProblem(blocks: readonly unknown[], path: string): string | undefined {
@@ -73,13 +83,13 @@ function finalBlockProblem(blocks: readonly unknown[], path: string): string | u
   return `${path}: The final block in an assistant message cannot be \`thinking\`.`;
 }
 
-function endProblem(messages: readonly ShapedMessage[], rules: RequestRules): string | undefined {
+function endProblem(messages: readonly ShapedMessage[], prefill: boolean): string | undefined {
   const last = messages.at(-1);
   if (last?.role !== 'assistant') return undefined;
-  if (!rules.prefill) {
+  if (!prefill) {
     return 'This model does not support assistant message prefill. The conversation must end with a user message.';
   }
-  const text = typeof last.content === 'string' ? last.content : last.content.at(-1)?.['text'];
+  const text = typeof last.content === 'string' ? last.content : last.content?.at(-1)?.['text'];
   if (typeof text !== 'string' || !/\s$/.test(text)) return undefined;
   return 'messages: final assistant content cannot end with trailing whitespace';
 }
@@ -88,14 +98,12 @@ function endProblem(messages: readonly ShapedMessage[], rules: RequestRules): st
 
 function pairingProblem(messages: readonly ShapedMessage[]): string | undefined {
   const seen = new Set<string>();
-  for (const [index, message] of messages.entries()) {
-    const problem =
-      message.role === 'assistant'
-        ? usesProblem(message, messages[index + 1], index, seen)
-        : resultsProblem(message, messages[index - 1], index);
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
+  const speaking = [...messages.entries()].filter(([, message]) => !saysNothing(message));
+  return firstProblem(speaking, ([index, message], at) =>
+    message.role === 'assistant'
+      ? usesProblem(message, speaking[at + 1]?.[1], index, seen)
+      : resultsProblem(message, speaking[at - 1]?.[1], index),
+  );
 }
 
 function usesProblem(
@@ -148,5 +156,5 @@ function ids(message: ShapedMessage, type: string, field: string): readonly stri
 }
 
 function blocksOf(message: ShapedMessage): readonly Json[] {
-  return typeof message.content === 'string' ? [] : message.content;
+  return typeof message.content === 'string' ? [] : (message.content ?? []);
 }

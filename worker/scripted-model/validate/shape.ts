@@ -5,11 +5,18 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** A sentence of the API, with `error.details` where it has some. */
+export type Problem = string | { readonly message: string; readonly details: Json };
+
+export function coded(message: string, code: string, more: Json = {}): Problem {
+  return { message, details: { error_code: code, ...more } };
+}
+
 /** The first problem of a list of things, or undefined. */
-export function firstProblem<Value>(
+export function firstProblem<Value, Found extends Problem = string>(
   values: Iterable<Value>,
-  problemOf: (value: Value, index: number) => string | undefined,
-): string | undefined {
+  problemOf: (value: Value, index: number) => Found | undefined,
+): Found | undefined {
   let index = 0;
   for (const value of values) {
     const problem = problemOf(value, index);

@@ -1,11 +1,13 @@
 // Runs ripgrep and hands out its records as they come. It is linear in its input whatever the pattern, and runs beside the
 // worker, not in it.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join, relative } from 'node:path';
 import { stat } from 'node:fs/promises';
 import { rgPath } from '@vscode/ripgrep';
-import { callIdOf, childEnvironment } from '../../../process/environment.ts';
+import { childEnvironment } from '../../../process/environment.ts';
+import { killTree } from '../../../process/kill-tree.ts';
+import { ownProcessId } from '../../../process/orphans.ts';
+import { spawnPiped } from '../../../process/spawn-piped.ts';
+import { pipePlace } from '../../../process/spawn-tree.ts';
 import { ToolFailure, type ToolContext } from '../../tool.ts';
 import { isInside } from '../../../process/places.ts';
 import { type Workspace, confine, fsFailure, quotePath, toDir } from '../files/confine.ts';
@@ -56,15 +58,20 @@ export async function ripgrep(
   onRecord: (record: Buffer) => void,
 ): Promise<RipgrepEnd> {
   const { cwd, folders, signal } = context;
-  const env = childEnvironment(process.env, { cwd: root, callId: callIdOf(context.idempotencyKey) });
+  const env = childEnvironment(process.env, { cwd: root, callId: ownProcessId('helper') });
   const argv = [rgPath, ...args];
   const held =
     sandbox.kind === 'bwrap' ? sandbox.wrap(argv, { cwd, folders, dir: root, dataDir, readOnly: true }) : argv;
-  const child = spawn(held[0] ?? '', held.slice(1), { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = await spawnPiped(held, { cwd: root, env, pipes: pipePlace(sandbox.programs, dataDir) });
+  child.stdin.end();
   let timedOut = false;
   let problems = '';
-  const stop = (): boolean => child.kill('SIGKILL');
-  const timer = setTimeout(() => (timedOut = stop()), TIME_LIMIT_MS);
+  // All of it: what is still in the set-up of its sandbox would outlive the process that was started.
+  const stop = (): void => void killTree(child.tree, { graceMs: 0 });
+  const timer = setTimeout(() => {
+    timedOut = true;
+    stop();
+  }, TIME_LIMIT_MS);
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -72,7 +79,7 @@ export async function ripgrep(
   });
   splitRecords(child.stdout, separator, onRecord);
   try {
-    const [code] = (await once(child, 'close')) as [number | null];
+    const { code } = await child.closed();
     if (signal.aborted) throw new ToolFailure('Stopped while searching.');
     if (code === null && !timedOut) throw new ToolFailure('The search was ended by something else: try again.');
     if (code === 2 && isRefusal(problems)) throw new ToolFailure(problems.trim());

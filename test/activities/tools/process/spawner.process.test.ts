@@ -1,16 +1,17 @@
 // The process that starts commands on behalf of a worker: what becomes of them when one of the two is gone.
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { procStat, processInfo } from '../../../../activities/process/proc.ts';
+import { allProcesses, procStat, processInfo, wasStartedWith } from '../../../../activities/process/proc.ts';
 import { SPAWNER_GONE, startCommand } from '../../../../activities/process/spawner.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../support.ts';
 
 const sleeping = { argv: ['sleep', '1000'], cwd: '/', env: { PATH: process.env['PATH'] ?? '' } };
+const script = fileURLToPath(new URL('../../../../activities/process/spawner-process.mjs', import.meta.url));
 const spawnerOf = (pid: number): number => procStat(pid)?.parent ?? 0;
 
 test('a command leads its own group and session, and its end is told', async () => {
@@ -44,7 +45,6 @@ test('when that process is killed what it had started counts as killed, and the 
 
 /** A worker of its own, whose spawner has started a command; `then` runs in it with `spawner` and says more on its output. */
 async function workerThat(then = '', command = sleeping) {
-  const script = fileURLToPath(new URL('../../../../activities/process/spawner-process.mjs', import.meta.url));
   const program = `
     import { fork } from 'node:child_process';
     const stdio = ['ignore', 'ignore', 'inherit', 'ipc'];
@@ -97,4 +97,24 @@ test('a command that a worker had sent when it was killed is not started, and no
   await until(() => processInfo(spawner) === null);
   expect(existsSync(made)).toBe(false);
   await until(() => processInfo(command) === null);
+});
+
+test('what is started while the worker dies ends too: that nobody hears of it does not end that process alone', async () => {
+  const mark = `MARK=${tempFolder()}`;
+  const env = { ...sleeping.env, MARK: mark.slice('MARK='.length) };
+  const spawner = fork(script, [String(process.pid)], {
+    detached: true,
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  spawner.send({ ...sleeping, argv: ['true'], id: 1 });
+  await once(spawner, 'message');
+  spawner.kill('SIGSTOP');
+  await until(() => procStat(spawner.pid ?? 0)?.state === 'T');
+  // Both are there when it looks: it starts the command, and then it finds nobody to tell.
+  spawner.send({ ...sleeping, env, id: 2 }, () => spawner.disconnect());
+  await once(spawner, 'disconnect');
+  spawner.kill('SIGCONT');
+  await once(spawner, 'exit');
+  await until(() => !allProcesses().some(({ pid }) => wasStartedWith(pid, mark)));
 });

@@ -2,14 +2,18 @@
 import Anthropic, { AnthropicError, type Middleware } from '@anthropic-ai/sdk';
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import { GarbledStream, type Accumulator, type BlockState } from './accumulate.ts';
-import { StalledStream } from './classify.ts';
-import type { ModelRequest, ModelPort } from '../deps.ts';
-import { TASK_BUDGETS_BETA } from './request.ts';
+import { StalledStream } from '../classify.ts';
+import type { ModelRequest, ModelPort } from '../../deps.ts';
+import { TASK_BUDGETS_BETA, THINKING_BINDING_BETA } from '../request.ts';
 
 /** The official SDK, its own retries off: Temporal alone retries (L14). */
 export function anthropicModel(client: Anthropic): ModelPort {
   return (body, signal, alive = () => {}) => {
-    const headers = body.output_config?.task_budget ? { 'anthropic-beta': TASK_BUDGETS_BETA } : {};
+    const betas = [
+      ...(body.output_config?.task_budget ? [TASK_BUDGETS_BETA] : []),
+      ...(body.thinking?.block_binding ? [THINKING_BINDING_BETA] : []),
+    ];
+    const headers = betas.length > 0 ? { 'anthropic-beta': betas.join(',') } : {};
     const middleware = [tellingBytes(alive)];
     return client.messages.create(body, { signal, headers, middleware, maxRetries: 0, timeout: 24 * 3_600_000 });
   };

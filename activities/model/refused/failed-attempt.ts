@@ -2,14 +2,14 @@
 // no slot (L14, L15, L19, L20).
 import { createHash } from 'node:crypto';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
-import type { ModelResult } from '../../workflows/contract/activities.ts';
-import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
-import { noSpend, type Spend } from '../../workflows/contract/loop.ts';
-import type { RunConfig } from '../configuration.ts';
-import { backoffMs, type Verdict } from './classify.ts';
-import type { Attempt } from '../attempt.ts';
-import type { Deps } from '../deps.ts';
-import { keySegment } from '../transcript/store/store.ts';
+import type { ModelResult } from '../../../workflows/contract/activities.ts';
+import { MODEL_ATTEMPT_DIED } from '../../../workflows/contract/failures.ts';
+import { noSpend, type Spend } from '../../../workflows/contract/loop.ts';
+import type { RunConfig } from '../../configuration.ts';
+import { backoffMs, type Verdict } from '../classify.ts';
+import type { Attempt } from '../../attempt.ts';
+import type { Deps } from '../../deps.ts';
+import { keySegment } from '../../transcript/store/store.ts';
 
 /** Answers of "overloaded" after which a model is given up for the next (L19). */
 const MAX_OVERLOADS = 3;

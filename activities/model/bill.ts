@@ -1,0 +1,114 @@
+// The bill of one request (L51): tokens as its usage says, US dollars by the prices of the models that did the work. A reply may be the work
+// of several: the API itself summarised the conversation, or handed over to another model. Each of these has an entry of its own.
+import type { Message } from '@anthropic-ai/sdk/resources/messages';
+import type { ModelStep } from './step.ts';
+import {
+  addUsage,
+  costOf,
+  noUsage,
+  pricesFor,
+  totalTokens,
+  type Price,
+  type Spend,
+  type Usage,
+} from '../../workflows/contract/loop.ts';
+
+/** `priceOf`: of another model than the one that was asked. */
+export type Prices = { readonly price: Price | null; readonly priceOf?: (model: string) => Price | null };
+
+export function pricesOf({ deps, chosen }: Pick<ModelStep, 'deps' | 'chosen'>): Prices {
+  return { price: chosen.model.price, priceOf: (model) => deps.models.facts(model).price };
+}
+
+export function spendOf(usage: Message['usage'] | undefined, { price, priceOf }: Prices): Spend {
+  if (!usage) return { usage: noUsage, usd: price && 0 };
+  const entries = entriesOf(usage);
+  const spends = entries.map((entry) => {
+    const by = isAnothers(entry) ? (priceOf?.(entry.model ?? '') ?? null) : price;
+    return { usage: entry.usage, usd: by && entryCost(entry, by) };
+  });
+  const tokens = spends.reduce((sum, spend) => addUsage(sum, spend.usage), noUsage);
+  const costs = spends.map(({ usd }) => usd);
+  const known = costs.every((usd) => usd !== null) && price !== null;
+  const sum = costs.reduce<number>((total, usd) => total + (usd ?? 0), 0);
+  return { usage: tokens, usd: known ? sum * factorOf(usage, price) + searches(usage) * (price.webSearch ?? 0) : null };
+}
+
+/** Tokens in context after a reply: those of its last own entry. What was spent on a summary is none of it. */
+export function contextOf(usage: Message['usage']): number {
+  const own = entriesOf(usage).filter(
+    ({ type }) => type === undefined || type === 'message' || type === 'fallback_message',
+  );
+  return totalTokens(own.at(-1)?.usage ?? noUsage);
+}
+
+type BilledEntry = {
+  readonly usage: Usage;
+  readonly written1h: number;
+  readonly model?: string;
+  readonly type?: string;
+};
+
+/** Who gave advice, or took over. */
+function isAnothers({ type }: BilledEntry): boolean {
+  return type === 'fallback_message' || type === 'advisor_message';
+}
+
+/** As a server sent it: any of it may be missing, or be anything. */
+type Counts = Readonly<Record<string, unknown>>;
+
+/** Those that the usage lists, or the usage itself: with a list, its own counts are a part of what was billed, or nothing. */
+function entriesOf(usage: Message['usage']): readonly BilledEntry[] {
+  const { iterations } = usage as unknown as Counts;
+  const listed = Array.isArray(iterations) ? iterations.filter(isCounts) : [];
+  return listed.length === 0 ? [entryOf(usage as unknown as Counts)] : listed.map(entryOf);
+}
+
+function entryOf(counts: Counts): BilledEntry {
+  const cacheWrite = whole(counts['cache_creation_input_tokens']);
+  const split = counts['cache_creation'];
+  const kept = isCounts(split) ? whole(split['ephemeral_1h_input_tokens']) : 0;
+  const { model, type } = counts;
+  return {
+    usage: {
+      input: whole(counts['input_tokens']),
+      output: whole(counts['output_tokens']),
+      cacheRead: whole(counts['cache_read_input_tokens']),
+      cacheWrite,
+    },
+    written1h: Math.min(kept, cacheWrite),
+    ...(typeof model === 'string' && { model }),
+    ...(typeof type === 'string' && { type }),
+  };
+}
+
+function entryCost({ usage, written1h }: BilledEntry, price: Price): number {
+  const { cacheWrite, cacheWrite1h = cacheWrite } = pricesFor(usage, price);
+  return costOf(usage, price) + (written1h * (cacheWrite1h - cacheWrite)) / 1_000_000;
+}
+
+/** Of inference in one country, at another speed, or at another time: they are multiplied with each other. */
+function factorOf(usage: Message['usage'], { factors = {} }: Price): number {
+  const { inference_geo: geo, speed, service_tier: tier } = usage as unknown as Counts;
+  const us = geo === 'us' ? (factors.us ?? 1) : 1;
+  const fast = speed === 'fast' ? (factors.fast ?? 1) : 1;
+  const batch = tier === 'batch' ? (factors.batch ?? 1) : 1;
+  return us * fast * batch;
+}
+
+function searches(usage: Message['usage']): number {
+  const { server_tool_use: used } = usage as unknown as Counts;
+  return isCounts(used) ? whole(used['web_search_requests']) : 0;
+}
+
+/** No reply has so many tokens: sums of what a server makes up must stay numbers. */
+const MOST_TOKENS = 1_000_000_000;
+
+/** Missing or absurd counts of a server count as nothing. */
+function whole(value: unknown): number {
+  return typeof value === 'number' && value > 0 && value <= MOST_TOKENS ? Math.ceil(value) : 0;
+}
+
+function isCounts(value: unknown): value is Counts {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,125 @@
+// A program with its input, output and errors on a pipe each, started as commands of the agent are: whenever its worker is killed, it
+// ends, and all that it has started. One that the worker starts by itself is not found while its sandbox is being set up.
+import { closeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { codeOf } from '../text.ts';
+import { CALL_VARIABLE } from './environment.ts';
+import { bootId } from './identity.ts';
+import { killTree, type KillTarget } from './kill-tree.ts';
+import { ownProcessId } from './orphans.ts';
+import { openPipes, type PipePlace } from './spawn-tree.ts';
+import { SPAWNER_GONE, startCommand, type Started, type TreeExit } from './spawner.ts';
+
+export type PipedProcess = {
+  readonly stdin: Socket;
+  readonly stdout: Socket;
+  readonly stderr: Socket;
+  /** Its own, once it is reaped. */
+  readonly exit: Promise<TreeExit>;
+  /** `exit`, when all that was printed has been read as well. What was killed leaves nothing behind that could hold the pipes open. */
+  closed(): Promise<TreeExit>;
+  /** All of it, for killTree and killNow. */
+  readonly tree: KillTarget;
+};
+
+type PipedOptions = {
+  readonly cwd: string;
+  /** Without a name in CALL_VARIABLE it gets one as a helper of this worker. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly pipes: PipePlace;
+};
+
+/** Rejects as `startCommand` does, and then nothing of it is left. */
+export async function spawnPiped(argv: readonly string[], { cwd, env, pipes }: PipedOptions): Promise<PipedProcess> {
+  const callId = env[CALL_VARIABLE] ?? ownProcessId('helper');
+  const opened = await openPipes(pipes, ['in', 'out', 'err']);
+  const [input, output, errors] = opened.pipes;
+  try {
+    const command = { argv, cwd, env: { ...env, [CALL_VARIABLE]: callId }, input, output, errors };
+    return piped(await startCommand(command, pipes.programs.environment()), callId, [
+      input.own,
+      output.own,
+      errors.own,
+    ]);
+  } catch (error) {
+    [input, output, errors].forEach(({ own }) => closeSync(own));
+    if (codeOf(error) === SPAWNER_GONE) await killTree({ callId }, { graceMs: 0 });
+    throw error;
+  } finally {
+    await opened.unlink();
+  }
+}
+
+function piped(
+  { pid, startTime, exit }: Started,
+  callId: string,
+  [input, output, errors]: readonly [number, number, number],
+): PipedProcess {
+  const stdin = new Socket({ fd: input, readable: false, writable: true });
+  // Nothing else closes it: a pipe has no half that could be shut.
+  stdin.once('finish', () => stdin.destroy());
+  const stdout = new Socket({ fd: output, readable: true, writable: false });
+  const stderr = new Socket({ fd: errors, readable: true, writable: false });
+  // What becomes of a pipe is told by the exit: a program need not read what it is told.
+  for (const socket of [stdin, stdout, stderr]) socket.on('error', () => undefined);
+  const read = [stdout, stderr].map((socket) => new Promise<void>((resolve) => void socket.once('close', resolve)));
+  const tree = { callId, leader: { pid, startTime, bootId: bootId() }, fresh: true };
+  const closed = async (): Promise<TreeExit> => {
+    const end = await exit;
+    // Its sandbox, or the process that starts programs, may have been killed alone.
+    if (end.signal !== null) await killTree(tree, { graceMs: 0 });
+    await Promise.all(read);
+    return end;
+  };
+  void exit.then(() => stdin.destroy());
+  return { stdin, stdout, stderr, exit, closed, tree };
+}
+
+export type RunOptions = PipedOptions & {
+  readonly timeoutMs: number;
+  /** Bytes that it may print. */
+  readonly mostOutput: number;
+  readonly signal?: AbortSignal;
+};
+
+export type ProgramEnd = {
+  /** Why it was ended; absent when it ended by itself. */
+  readonly cut?: 'time' | 'output' | 'stopped';
+  readonly exit: TreeExit;
+  readonly stdout: string;
+  readonly stderr: string;
+};
+
+/** Runs a program without input to its end, and ends all of it when it is stopped or goes beyond its bounds. Rejects as `startCommand` does. */
+export async function runProgram(argv: readonly string[], options: RunOptions): Promise<ProgramEnd> {
+  const { signal, timeoutMs, mostOutput } = options;
+  const program = await spawnPiped(argv, options);
+  let cut: ProgramEnd['cut'];
+  const end = (why: NonNullable<ProgramEnd['cut']>): void => {
+    cut ??= why;
+    void killTree(program.tree, { graceMs: 0 });
+  };
+  let printed = 0;
+  const collect = (socket: Socket): (() => string) => {
+    const parts: Buffer[] = [];
+    socket.on('data', (bytes: Buffer) => {
+      printed += bytes.length;
+      if (printed > mostOutput) end('output');
+      else parts.push(bytes);
+    });
+    return () => Buffer.concat(parts).toString('utf8');
+  };
+  const [stdout, stderr] = [collect(program.stdout), collect(program.stderr)];
+  const stop = (): void => end('stopped');
+  const timer = setTimeout(() => end('time'), timeoutMs);
+  signal?.addEventListener('abort', stop, { once: true });
+  if (signal?.aborted) stop();
+  program.stdin.end();
+  try {
+    const exit = await program.closed();
+    return { ...(cut && { cut }), exit, stdout: stdout(), stderr: stderr() };
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', stop);
+  }
+}

@@ -1,0 +1,121 @@
+// What `perdure doctor` finds of the model: how it is reached, and what is known of the models that runs ask, by its server and by the
+// catalogue (X1).
+import type Anthropic from '@anthropic-ai/sdk';
+import { reasonOf } from '../activities/text.ts';
+import type { PerdureConfig } from '../worker/config/config.ts';
+import { runDefaults } from '../worker/config/defaults.ts';
+import type { Env } from '../worker/embedded/data-folder.ts';
+import { isKeyless } from '../worker/keyless.ts';
+import { askModels, modelSettings, openClient } from '../worker/model-access.ts';
+import { catalogue } from '../worker/models/catalogue.ts';
+import { createModels } from '../worker/models/models.ts';
+import { factsIn, type ServerModel } from '../worker/models/server-facts.ts';
+import { SetupProblem } from '../worker/setup-problem.ts';
+import { oneLine } from './paint.ts';
+import type { ModelFacts } from '../activities/configuration.ts';
+
+// One thing a machine needs, and how it is there.
+
+/** `note`: it works, and could be better. `missing`: something will not work; `found` says what to do. */
+export type Check = {
+  readonly name: string;
+  readonly state: 'ok' | 'note' | 'missing';
+  /** One line. */
+  readonly found: string;
+};
+
+export const ok = (name: string, found: string): Check => ({ name, state: 'ok', found });
+export const note = (name: string, found: string): Check => ({ name, state: 'note', found });
+export const missing = (name: string, found: string): Check => ({ name, state: 'missing', found });
+
+export async function modelChecks(env: Env, config: PerdureConfig): Promise<readonly Check[]> {
+  if (isKeyless(env))
+    return [note('model', 'scripted: set ANTHROPIC_API_KEY for a real one; until then only the demo task can be done')];
+  try {
+    const { client, official, close } = await openClient(env);
+    try {
+      return [access(env, modelSettings(env)), ...(await eachModel(client, official, config))];
+    } finally {
+      await close();
+    }
+  } catch (error) {
+    if (!(error instanceof SetupProblem)) throw error;
+    return [missing('model', error.message)];
+  }
+}
+
+function access(env: Env, { authToken, baseURL }: ReturnType<typeof modelSettings>): Check {
+  const key = env['ANTHROPIC_API_KEY']?.trim()
+    ? 'ANTHROPIC_API_KEY is set'
+    : authToken === null
+      ? 'no key'
+      : 'ANTHROPIC_AUTH_TOKEN is set';
+  return ok('model', baseURL === undefined ? key : `${key}, at ${bareAddress(baseURL)}`);
+}
+
+/** Some servers want a key in the query. */
+function bareAddress(url: string): string {
+  const { origin, pathname, search } = new URL(url);
+  return `${origin}${pathname}${search === '' ? '' : '?…'}`;
+}
+
+/** Milliseconds that the server may take to say what it knows of a model. */
+const TIMEOUT_MS = 5_000;
+
+type Said =
+  { readonly kind: 'said'; readonly model: ServerModel } | { readonly kind: 'silent' | 'gone'; readonly why: string };
+
+/** The primary, its fallbacks and the small one, each as it is sent. */
+async function eachModel(client: Anthropic, official: boolean, config: PerdureConfig): Promise<readonly Check[]> {
+  const {
+    model = runDefaults.model,
+    fallbackModels = [],
+    smallModel = runDefaults.smallModel,
+    models: configured,
+  } = config;
+  const models = createModels({ model, configured, official });
+  const found = [...new Set([model, ...fallbackModels, smallModel])].map((name) => ({ name, ...models.find(name) }));
+  return Promise.all(
+    found.map(async (each) => {
+      if ('problem' in each) return missing('models', each.problem);
+      const said = await ask(client, each.name);
+      return oneModel(
+        each.name,
+        { ...models.facts(each.name), ...(said.kind === 'said' && sizes(said.model)) },
+        said,
+        official,
+      );
+    }),
+  );
+}
+
+async function ask(client: Anthropic, name: string): Promise<Said> {
+  try {
+    const model = factsIn(await askModels(client)(name, AbortSignal.timeout(TIMEOUT_MS)));
+    return model ? { kind: 'said', model } : { kind: 'silent', why: 'its server has no Models API' };
+  } catch (error) {
+    const { status } = error as { readonly status?: number };
+    if (status === 404) return { kind: 'gone', why: 'its server does not know it' };
+    return { kind: 'silent', why: `its server could not be asked (${status ?? oneLine(reasonOf(error), 100)})` };
+  }
+}
+
+function sizes({ window, maxOutput, retires }: ServerModel): Partial<ModelFacts> {
+  return { ...(window && { window }), ...(maxOutput && { maxOutput }), ...(retires && { retires }) };
+}
+
+function oneModel(name: string, facts: ModelFacts, said: Said, official: boolean): Check {
+  const source = said.kind === 'said' ? 'as its server says' : `by the catalogue of ${catalogue.date}: ${said.why}`;
+  const found = `${name}: ${describe(facts)}; ${source}`;
+  if (said.kind === 'gone' && official) return missing('models', `${found}; name another in the configuration`);
+  if (said.kind === 'said' && said.model.lifecycle === 'retired')
+    return missing('models', `${found}; it is retired, name another`);
+  return facts.price === null || facts.assumed || facts.retires ? note('models', found) : ok('models', found);
+}
+
+function describe({ window, maxOutput, price, assumed, retires }: ModelFacts): string {
+  const tokens = (count: number): string => count.toLocaleString('en');
+  const size = `${assumed ? 'an assumed window of ' : 'a window of '}${tokens(window)} tokens, answers of ${tokens(maxOutput)}`;
+  const cost = price ? `$${price.input} in and $${price.output} out per million` : 'no known price';
+  return [size, cost, ...(retires ? [`ends on ${retires}`] : [])].join(', ');
+}

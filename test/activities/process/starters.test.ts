@@ -1,0 +1,28 @@
+// Who starts programs: the one process that ends what it has started when its worker is killed (spawner.ts). What a worker starts by itself
+// is not found by anybody while its sandbox is being set up.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = resolve(import.meta.dirname, '../../..');
+
+/** Those that may, and why nothing of theirs is left when they are killed, or may be. */
+const starters: Readonly<Record<string, string>> = {
+  'activities/process/spawner.ts': 'starts the process that starts programs, which ends with the worker',
+  'activities/process/spawner-process.mjs': 'is that process',
+  'activities/process/identity.ts': 'asks ps and the like, which look once and end',
+  'client/cli/typing/persons-editor.ts': 'the editor on a person’s own terminal',
+  'worker/embedded/find-binary.ts': 'asks a Temporal server for its version, which tells it and ends',
+  'worker/embedded/server-record.ts': 'asks ps, which looks once and ends',
+  'worker/embedded/start-server.ts': 'the Temporal server outlives who started it: others use it',
+};
+
+test('no other part of a worker or client starts a process by itself (L40 L48)', () => {
+  const found = ['activities', 'client', 'worker']
+    .flatMap((top) =>
+      readdirSync(join(root, top), { recursive: true, encoding: 'utf8' }).map((name) => join(top, name)),
+    )
+    .filter((file) => /\.(tsx?|mjs)$/.test(file))
+    .filter((file) => /['"](node:)?child_process['"]/.test(readFileSync(join(root, file), 'utf8')));
+  expect(found.toSorted()).toEqual(Object.keys(starters).toSorted());
+});

@@ -1,0 +1,28 @@
+// What `npm test` runs: two tiers whole, and of each other tier the files that prove its heart. It takes a few minutes, needs no program
+// but the Temporal server, and no package that is not installed. The rest is `npm run test:rest`.
+
+/** @type {readonly string[]} */
+export const wholeTiers = ['fast', 'process'];
+
+/** By tier; paths from the project's folder. @type {Readonly<Record<string, readonly string[]>>} */
+export const heart = {
+  server: [
+    'test/server/scenarios.test.ts',
+    'test/server/approvals.test.ts',
+    'test/server/stops.test.ts',
+    'test/server/messages.test.ts',
+  ],
+  crash: ['test/crash/killed-worker.test.ts', 'test/crash/frozen-worker.test.ts'],
+  cli: ['test/cli/run.test.ts', 'test/cli/stops.test.ts', 'test/cli/readme.test.ts'],
+  browser: ['test/browser/session.test.ts'],
+  attacks: [
+    'test/attacks/denied-commands.test.ts',
+    'test/attacks/foreign-api.test.ts',
+    'test/attacks/options.test.ts',
+    'test/attacks/programs.test.ts',
+    'test/attacks/sandbox.test.ts',
+    'test/attacks/secrets.test.ts',
+    'test/attacks/shell.test.ts',
+    'test/attacks/swapped-files.test.ts',
+  ],
+};

@@ -1,0 +1,67 @@
+// Runs test files of all tiers: `npm test` their heart, `npm run test:rest` the others, `npm run test:all` both. A file that fails runs
+// once more, alone, when all others are done: if it passes then, the closing lines name it as unsteady, and it fails nothing.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createVitest } from 'vitest/node';
+import { heart, wholeTiers } from './heart.mjs';
+import { findChromium } from './support/chromium.mjs';
+import { leftOver } from './support/left-over.mjs';
+import ClosingLine from './support/closing-line.mjs';
+
+const [part = '', root = fileURLToPath(new URL('..', import.meta.url))] = process.argv.slice(2);
+const PARTS = ['heart', 'rest', 'all'];
+/** When more files than these have failed, it was no accident. */
+const MOST_RUN_AGAIN = 10;
+
+if (!PARTS.includes(part)) {
+  process.stderr.write(
+    `test/run.mjs runs one of ${PARTS.join(', ')}; a tier or a file alone: npx vitest run --project fast, npx vitest run test/…\n`,
+  );
+  process.exit(2);
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'perdure-run-'));
+process.env.TMPDIR = folder;
+const closing = new ClosingLine();
+const vitest = await createVitest('test', { watch: false, root, reporters: ['default', closing] });
+// Interrupted, it still stops the servers that it has started.
+for (const signal of ['SIGINT', 'SIGTERM'])
+  process.once(signal, () => void vitest.close().finally(() => process.exit(1)));
+try {
+  await vitest.standalone();
+  await runPart();
+} finally {
+  await vitest.exit();
+}
+closing.leftOver = leftOver(folder);
+rmSync(folder, { recursive: true, force: true });
+process.exitCode = closing.failed > 0 ? 1 : 0;
+
+async function runPart() {
+  const all = await vitest.globTestSpecifications();
+  const chosen = all.filter((spec) => part === 'all' || isOfHeart(spec) === (part === 'heart'));
+  const hasBrowser = part !== 'heart' || findChromium() !== undefined;
+  const runnable = chosen.filter((spec) => hasBrowser || tierOf(spec) !== 'browser');
+  await vitest.runTestSpecifications(runnable, true);
+  const failed = runnable.filter((spec) => closing.hasFailed(spec.taskId));
+  if (failed.length <= MOST_RUN_AGAIN) for (const spec of failed) await vitest.runTestSpecifications([spec]);
+  if (!hasBrowser) closing.notes.push('left out: the page in a browser, for no Chromium is installed');
+  if (part === 'heart') closing.notes.push(describeRest(all.filter((spec) => !isOfHeart(spec))));
+}
+
+function isOfHeart(spec) {
+  const tier = tierOf(spec);
+  return wholeTiers.includes(tier) || (heart[tier] ?? []).includes(relative(root, spec.moduleId));
+}
+
+function tierOf({ project }) {
+  return project.name;
+}
+
+function describeRest(specs) {
+  const tiers = [...new Set(specs.map(tierOf))];
+  const counts = tiers.map((tier) => `${tier} ${specs.filter((spec) => tierOf(spec) === tier).length}`);
+  return `left out: ${specs.length} files that take longer (${counts.join(', ')}); to run them: npm run test:rest`;
+}

@@ -1,0 +1,138 @@
+// Checks changes of the tools in the middle of a conversation: blocks of system messages that add or remove a tool by its name, or bring
+// its definition. Each is judged by what is declared or defined where it stands.
+import { leadingBlock } from '../compaction/blocks.ts';
+import { BETAS } from './betas.ts';
+import { coded, firstProblem, isObject, type Json, type Problem } from './shape.ts';
+import { toolProblem } from './tools.ts';
+
+const MOST_TOOLS = 10_000;
+const MOST_BYTES = 4 * 1_024 * 1_024;
+
+/** What is known at one place of the conversation. */
+type Known = {
+  /** Names, with the kind of tool. */
+  readonly tools: Map<string, string>;
+  readonly servers: Set<string>;
+  /** Those defined in messages that are available, with the bytes of their definitions. */
+  readonly defined: Map<string, number>;
+  readonly deferred: Set<string>;
+};
+
+type Place = { readonly path: string; readonly betas: readonly string[] };
+
+export function toolChangesProblem(request: Json, betas: readonly string[]): Problem | undefined {
+  const known = declared(request);
+  const messages = request['messages'] as readonly Json[];
+  const summarised = list(leadingBlock(messages)?.['tool_changes']);
+  for (const block of summarised)
+    changeProblem(block, { path: '', betas: [BETAS.inlineTools, BETAS.mcpClient] }, known);
+  return firstProblem(messages, ({ role, content }, index) => {
+    if (role !== 'system' || !Array.isArray(content)) return undefined;
+    const blocks = content as readonly Json[];
+    return (
+      firstProblem(blocks, (block, at) =>
+        changeProblem(block, { path: `messages.${index}.content.${at}`, betas }, known),
+      ) ?? limitProblem(known, `messages.${index}`)
+    );
+  });
+}
+
+function declared(request: Json): Known {
+  const known: Known = { tools: new Map(), servers: new Set(), defined: new Map(), deferred: new Set() };
+  for (const tool of list(request['tools'])) {
+    known.tools.set(String(tool['name']), kindOf(tool));
+    if (tool['defer_loading'] === true) known.deferred.add(String(tool['name']));
+    if (tool['type'] === 'mcp_toolset') known.servers.add(String(tool['mcp_server_name']));
+  }
+  return known;
+}
+
+function changeProblem(block: Json, place: Place, known: Known): Problem | undefined {
+  const { path, betas } = place;
+  const type = String(block['type']);
+  if (type !== 'tool_addition' && type !== 'tool_removal') return undefined;
+  if (!betas.includes(BETAS.inlineTools) && !betas.includes(BETAS.toolChanges)) {
+    return `${path}: Input tag '${type}' found using 'type' does not match any of the expected tags: 'text'`;
+  }
+  const { tool } = block;
+  if (!isObject(tool)) return `${path}.${type}.tool: Field required`;
+  const kind = String(tool['type']);
+  if (kind === 'tool_definition' && type === 'tool_addition' && betas.includes(BETAS.inlineTools)) {
+    return definitionProblem(
+      tool['definition'],
+      { path: `${path}.tool_addition.tool.tool_definition.definition`, betas },
+      known,
+    );
+  }
+  if (kind === 'tool_reference') {
+    if (!known.tools.has(String(tool['name']))) return unresolved(path, `tool '${String(tool['name'])}'`);
+    if (type === 'tool_removal') known.defined.delete(String(tool['name']));
+    return undefined;
+  }
+  if (kind === 'mcp_tool_reference' || kind === 'mcp_toolset_reference') {
+    const server = String(tool['server_name']);
+    return known.servers.has(server) ? undefined : unresolved(path, `MCP server '${server}'`);
+  }
+  const tags = "'tool_reference', 'mcp_tool_reference', 'mcp_toolset_reference'";
+  return `${path}.${type}.tool: Input tag '${kind}' found using 'type' does not match any of the expected tags: ${tags}`;
+}
+
+function definitionProblem(definition: unknown, { path, betas }: Place, known: Known): Problem | undefined {
+  if (!isObject(definition)) return `${path}: Field required`;
+  if (definition['type'] === 'mcp_toolset') {
+    if (!betas.includes(BETAS.mcpClient))
+      return `${path}.type: mcp_toolset requires anthropic-beta: ${BETAS.mcpClient}`;
+    known.servers.add(String(definition['mcp_server_name']));
+    return undefined;
+  }
+  const malformed = toolProblem(definition, path);
+  if (malformed !== undefined) return malformed;
+  const name = String(definition['name']);
+  const held = known.tools.get(name);
+  if (held !== undefined && held !== kindOf(definition)) {
+    return coded(`${path}.name: '${name}' is already the name of a tool of another type`, 'tool_name_conflict');
+  }
+  known.tools.set(name, kindOf(definition));
+  known.defined.set(name, Buffer.byteLength(JSON.stringify(definition)));
+  if (definition['defer_loading'] === true) known.deferred.add(name);
+  return undefined;
+}
+
+function unresolved(path: string, what: string): Problem {
+  return coded(`${path}: ${what} is not defined at this position in the conversation`, 'tool_reference_unresolved');
+}
+
+function limitProblem({ defined, deferred }: Known, path: string): Problem | undefined {
+  const bytes = [...defined.values()].reduce((sum, size) => sum + size, 0);
+  if (defined.size <= MOST_TOOLS && deferred.size <= MOST_TOOLS && bytes <= MOST_BYTES) return undefined;
+  return coded(`${path}: the tools available after this message exceed a limit`, 'available_tools_limit_exceeded');
+}
+
+/** The changes that lead from the request's `tools` to those in effect at its end, as a compaction's block records them. */
+export function netToolChanges(request: Json): readonly object[] {
+  const last = new Map<string, Json>();
+  const messages = request['messages'] as readonly Json[];
+  const blocks = [
+    ...list(leadingBlock(messages)?.['tool_changes']),
+    ...messages.flatMap(({ content }) => list(content)),
+  ];
+  for (const block of blocks) {
+    const { type, tool } = block;
+    if ((type !== 'tool_addition' && type !== 'tool_removal') || !isObject(tool)) continue;
+    const definition = isObject(tool['definition']) ? tool['definition'] : tool;
+    const before = last.get(String(definition['name']));
+    const brought = isObject(before?.['tool']) && before['tool']['type'] === 'tool_definition';
+    if (type === 'tool_removal' && brought) last.delete(String(definition['name']));
+    else last.set(String(definition['name'] ?? definition['server_name']), { type, tool });
+  }
+  return [...last.values()];
+}
+
+/** A newer version of the same tool is the same kind. */
+function kindOf({ type }: Json): string {
+  return typeof type === 'string' ? type.replace(/_\d{8}$/, '') : 'custom';
+}
+
+function list(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? (value as unknown[]).filter(isObject) : [];
+}

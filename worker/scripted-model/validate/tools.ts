@@ -1,0 +1,63 @@
+// The API's refusals of tools and tool_choice.
+import { firstProblem, isObject, type Json } from './shape.ts';
+
+const NAME = /^[a-zA-Z0-9_-]{1,128}$/;
+
+export function toolsProblem(request: Json): string | undefined {
+  const { tools } = request;
+  if (tools !== undefined && !Array.isArray(tools)) return 'tools: Input should be a valid list';
+  const list = (tools as unknown[] | undefined) ?? [];
+  return (
+    firstProblem(list, (tool, index) => toolProblem(tool, `tools.${index}`)) ??
+    deferredProblem(list) ??
+    uniqueProblem(list) ??
+    choiceProblem(request, list)
+  );
+}
+
+/** `path`: where it stands, also in a message. */
+export function toolProblem(tool: unknown, path: string): string | undefined {
+  if (!isObject(tool)) return `${path}: Input should be a valid dictionary or object to extract fields from`;
+  const { type, name, input_schema: schema, description } = tool;
+  if (type !== undefined && type !== null && type !== 'custom') return undefined; // The API's own tools have their own shapes.
+  if (name === undefined) return `${path}.custom.name: Field required`;
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    return `${path}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'`;
+  }
+  if (description !== undefined && typeof description !== 'string') {
+    return `${path}.custom.description: Input should be a valid string`;
+  }
+  if (schema === undefined) return `${path}.custom.input_schema: Field required`;
+  if (!isObject(schema)) return `${path}.custom.input_schema: Input should be a valid dictionary`;
+  if (schema['type'] === undefined) return `${path}.custom.input_schema.type: Field required`;
+  if (schema['type'] !== 'object') return `${path}.custom.input_schema.type: Input should be 'object'`;
+  const combined = ['oneOf', 'allOf', 'anyOf'].some((key) => key in schema);
+  if (!combined) return undefined;
+  return `${path}.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level`;
+}
+
+function deferredProblem(tools: readonly unknown[]): string | undefined {
+  if (tools.length === 0 || tools.some((tool) => (tool as Json)['defer_loading'] !== true)) return undefined;
+  return 'At least one tool must have defer_loading=false. All tools cannot be deferred.';
+}
+
+function uniqueProblem(tools: readonly unknown[]): string | undefined {
+  const names = tools.map((tool) => (tool as Json)['name']).filter((name) => name !== undefined);
+  return new Set(names).size === names.length ? undefined : 'tools: Tool names must be unique.';
+}
+
+function choiceProblem(request: Json, tools: readonly unknown[]): string | undefined {
+  const { tool_choice: choice, thinking } = request;
+  if (choice === undefined) return undefined;
+  if (!isObject(choice)) return 'tool_choice: Input should be a valid dictionary';
+  const type = String(choice['type']);
+  if (!['auto', 'any', 'tool', 'none'].includes(type)) {
+    return `tool_choice: Input tag '${type}' found using 'type' does not match any of the expected tags: 'auto', 'any', 'tool', 'none'`;
+  }
+  if (tools.length === 0) return 'tool_choice may only be specified while providing tools.';
+  const forces = type === 'any' || type === 'tool';
+  const thinks = isObject(thinking) && ['enabled', 'adaptive'].includes(String(thinking['type']));
+  if (forces && thinks) return 'Thinking may not be enabled when tool_choice forces tool use.';
+  if (type !== 'tool' || tools.some((tool) => (tool as Json)['name'] === choice['name'])) return undefined;
+  return `tool_choice: Tool '${String(choice['name'])}' not found in provided tools`;
+}
