@@ -1,12 +1,12 @@
 // What `perdure doctor` finds of the model: how it is reached, and what is known of the models that runs ask, by its server and by the
 // catalogue (X1).
-import Anthropic from '@anthropic-ai/sdk';
+import type Anthropic from '@anthropic-ai/sdk';
 import { reasonOf } from '../activities/text.ts';
 import type { PerdureConfig } from '../worker/config/config.ts';
 import { runDefaults } from '../worker/config/defaults.ts';
 import type { Env } from '../worker/embedded/data-folder.ts';
 import { isKeyless } from '../worker/keyless.ts';
-import { askModels, isOfficial, modelSettings } from '../worker/model-access.ts';
+import { askModels, modelSettings, openClient } from '../worker/model-access.ts';
 import { catalogue } from '../worker/models/catalogue.ts';
 import { createModels } from '../worker/models/models.ts';
 import { factsIn, type ServerModel } from '../worker/models/server-facts.ts';
@@ -32,9 +32,12 @@ export async function modelChecks(env: Env, config: PerdureConfig): Promise<read
   if (isKeyless(env))
     return [note('model', 'scripted: set ANTHROPIC_API_KEY for a real one; until then only the demo task can be done')];
   try {
-    const settings = modelSettings(env);
-    const client = new Anthropic({ ...settings, logLevel: 'off' });
-    return [access(env, settings), ...(await eachModel(client, isOfficial(settings.baseURL), config))];
+    const { client, official, close } = await openClient(env);
+    try {
+      return [access(env, modelSettings(env)), ...(await eachModel(client, official, config))];
+    } finally {
+      await close();
+    }
   } catch (error) {
     if (!(error instanceof SetupProblem)) throw error;
     return [missing('model', error.message)];

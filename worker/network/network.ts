@@ -71,13 +71,17 @@ function namingProxy(undici: Undici, dispatcher: UndiciDispatcher, rules: ProxyR
     const options = { ...init, dispatcher } as Parameters<Undici['fetch']>[1];
     try {
       const answer = await undici.fetch(input as Parameters<Undici['fetch']>[0], options);
-      return withVia(answer as unknown as Response, proxy, url);
+      return withVia(answer, proxy, url);
     } catch (error) {
       if (init?.signal?.aborted === true) throw error;
-      // As fetch fails: what is wrong is the cause.
-      throw new TypeError('fetch failed', { cause: new Error(whyFailed(proxy, error)) });
+      throw failedFetch(proxy, error);
     }
   };
+}
+
+/** As fetch fails: what is wrong is the cause. */
+function failedFetch(proxy: Proxy | null, error: unknown): TypeError {
+  return new TypeError('fetch failed', { cause: new Error(whyFailed(proxy, error), { cause: error }) });
 }
 
 /** The answer to a plain request may be the proxy's own, so that its failure names it. Whatever a server says there is taken out. */

@@ -66,6 +66,8 @@ export const contextScenarios: readonly Scenario[] = [
       reply('Done.'),
     ],
     config: small,
+    // Of a model that checks what stood before its thinking nothing is shown short in the middle.
+    options: { model: 'claude-sonnet-5' },
     transitions: ['next_turn', 'next_turn', 'next_turn', 'next_turn', 'collapse_drain_retry'],
     reason: 'completed',
     turns: 5,
