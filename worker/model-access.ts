@@ -28,22 +28,23 @@ export async function modelAccess(env: NodeJS.ProcessEnv): Promise<ModelAccess> 
     const client = new Anthropic({ apiKey: 'scripted', authToken: null, baseURL: server.url, logLevel: 'off' });
     return { model: anthropicModel(client), scripted: true, close: server.close };
   }
-  const network = await openNetwork(env);
-  // The loop reports failures, once.
+  const { client, official, close } = await openClient(env);
+  return { model: anthropicModel(client), scripted: false, official, ask: askModels(client), close };
+}
+
+/** Through the proxy that is named, if one is. Throws SetupProblem for a key, an address or a proxy that no request can be made with. */
+export async function openClient(
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<{ readonly client: Anthropic; readonly official: boolean; close(): Promise<void> }> {
   const settings = modelSettings(env);
-  const client = new Anthropic({ ...settings, logLevel: 'off', fetch: boundFetch(network.fetch) });
-  const official = isOfficial(settings.baseURL);
-  return {
-    model: anthropicModel(client),
-    scripted: false,
-    official,
-    ask: askModels(client),
-    close: network.close,
-  };
+  const { fetch, close } = await openNetwork(env);
+  // The loop reports failures, once.
+  const client = new Anthropic({ ...settings, logLevel: 'off', fetch: boundFetch(fetch) });
+  return { client, official: isOfficial(settings.baseURL), close };
 }
 
 /** Whether an address is the API of the models' maker; absent it is. */
-export function isOfficial(baseURL: string | undefined): boolean {
+function isOfficial(baseURL: string | undefined): boolean {
   return baseURL === undefined || new URL(baseURL).hostname === 'api.anthropic.com';
 }
 
