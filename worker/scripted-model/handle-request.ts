@@ -3,18 +3,16 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { admit, type AdmissionRules, type Admitted } from './admit.ts';
 import { apiError, errorData, errorHeaders, invalidRequest, type ApiError, readBody } from './read-request.ts';
-import { deliver, faultAnswer } from './delivery.ts';
-import { summaryMessage } from './compaction/summary.ts';
-import { buildMessage, type ScriptedMessage } from './message.ts';
+import { deliver, faultAnswer } from './answer/delivery.ts';
+import { messageFor, type Display } from './answer/message-for.ts';
 import { modelInfo } from './models/models-api.ts';
-import { pause, play, type Action } from './playback.ts';
+import { pause, play, type Action } from './answer/playback.ts';
 import { promptBlocks, promptTokens, type PromptCache } from './prompt-cache.ts';
 import type { RecordedRequest, Recorder } from './recorder.ts';
 import type { Reply } from './script.ts';
 import type { ScriptRunner } from './script-runner.ts';
 import type { Bindings } from './thinking/bindings.ts';
 import { headerProblem } from './validate/body.ts';
-import { asksForSummary } from './validate/compaction.ts';
 
 type Backstage = {
   readonly run: ScriptRunner;
@@ -22,6 +20,7 @@ type Backstage = {
   readonly cache: PromptCache;
   readonly bindings: Bindings;
   readonly rules: AdmissionRules;
+  readonly display: Display | undefined;
   readonly problem: (what: string) => void;
   readonly log: (line: string) => void;
 };
@@ -114,8 +113,9 @@ async function answerMessage(
   record: RecordedRequest,
   exchange: Exchange,
 ): Promise<void> {
-  const { request } = admitted;
-  const message = messageFor(backstage, admitted, reply);
+  const { request, shown } = admitted;
+  const { bindings, display } = backstage;
+  const message = messageFor({ admitted, cache: backstage.cache.use(shown), bindings, display }, reply);
   const stream = request.stream === true;
   const delivery = deliver(reply, message, stream);
   if (delivery.kind === 'broken') return breakDown(backstage, exchange, record, delivery.why);
@@ -127,12 +127,6 @@ async function answerMessage(
   });
   if (delivery.actions[0]?.do !== 'write') exchange.response.flushHeaders();
   record.ended = await play(exchange.response, delivery.actions, exchange.gone);
-}
-
-function messageFor({ bindings, cache }: Backstage, admitted: Admitted, reply: Reply): ScriptedMessage {
-  const { request, shown, last, transformations } = admitted;
-  if (asksForSummary(request)) return summaryMessage(admitted, reply, cache.use(shown), bindings);
-  return buildMessage(reply, request, cache.use(shown), bindings.signer(request, last), transformations);
 }
 
 /** The script cannot answer: a 400, which no client retries, and a problem for whoever looks. */

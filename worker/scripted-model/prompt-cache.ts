@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import type { ContentBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import type { ParsedRequest } from './script.ts';
 import { blocksOf } from './read-request.ts';
+import { thinkingSize } from './thinking/signatures.ts';
 
 /** Tokens. `read` + `written` + `rest` is the whole prompt. */
 export type CacheUse = {
@@ -136,7 +137,8 @@ function contentBytes(content: ContentBlockParam | undefined): number | undefine
   if (content?.type === 'image' || content?.type === 'document') return MEDIA_BYTES;
   if ((content?.type as string | undefined) === 'compaction')
     return Buffer.byteLength(String((content as { content?: unknown }).content));
-  return content?.type === 'thinking' ? Buffer.byteLength(content.thinking) + SIGNATURE_BYTES : undefined;
+  if (content?.type !== 'thinking') return undefined;
+  return (thinkingSize(content.signature) ?? Buffer.byteLength(content.thinking)) + SIGNATURE_BYTES;
 }
 
 function nestedControl(content: ContentBlockParam | undefined): Cacheable['cache_control'] {

@@ -1,6 +1,7 @@
 // A model server that says what a script says and speaks the real Messages API: for tests, the keyless demo and benches.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Display } from './answer/message-for.ts';
 import { requestHandler } from './handle-request.ts';
 import { promptCache } from './prompt-cache.ts';
 import { recorder, type Keep, type RecordedRequest } from './recorder.ts';
@@ -23,6 +24,8 @@ export type ScriptedModelOptions = {
   readonly maxOutputTokens?: number;
   /** A newcomer's account unless given here or in the script. */
   readonly account?: AccountOptions;
+  /** What a request that does not say is shown of thinking. Unless given, what its model shows: most of today's omit it. */
+  readonly display?: Display;
   /** Whether a conversation may end with an assistant message. Today's models refuse it, and so does this one unless told. */
   readonly prefill?: boolean;
   /** False: requests are not checked for their shape. For clients that are measured, not tested. */
@@ -53,6 +56,7 @@ export async function startScriptedModel(options: ScriptedModelOptions): Promise
     records,
     cache: promptCache(),
     bindings: createBindings(options.account ?? data?.account),
+    display: options.display,
     rules: {
       window: options.window ?? data?.window,
       maxOutputTokens: options.maxOutputTokens ?? data?.maxOutputTokens,
