@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Display } from './answer/message-for.ts';
 import { requestHandler } from './handle-request.ts';
-import { promptCache } from './prompt-cache.ts';
+import { promptCache, type CacheOptions } from './prompt-cache.ts';
 import { recorder, type Keep, type RecordedRequest } from './recorder.ts';
 import type { AccountOptions, Script, ScriptData } from './script.ts';
 import { scriptRunner } from './script-runner.ts';
@@ -24,6 +24,8 @@ export type ScriptedModelOptions = {
   readonly maxOutputTokens?: number;
   /** A newcomer's account unless given here or in the script. */
   readonly account?: AccountOptions;
+  /** How short a prefix may be that is cached, and what time it is. */
+  readonly cache?: CacheOptions;
   /** What a request that does not say is shown of thinking. Unless given, what its model shows: most of today's omit it. */
   readonly display?: Display;
   /** Whether a conversation may end with an assistant message. Today's models refuse it, and so does this one unless told. */
@@ -54,7 +56,7 @@ export async function startScriptedModel(options: ScriptedModelOptions): Promise
   const handle = requestHandler({
     run: scriptRunner(options.script),
     records,
-    cache: promptCache(),
+    cache: promptCache(options.cache),
     bindings: createBindings(options.account ?? data?.account),
     display: options.display,
     rules: {

@@ -27,6 +27,17 @@ type Stage = {
 };
 
 export function messageFor(stage: Stage, reply: Reply): ScriptedMessage {
+  const message = answerFor(stage, reply);
+  const { usage } = message;
+  return usage === null ? message : { ...message, usage: { ...usage, ...tierOf(stage.admitted.request) } };
+}
+
+/** What the request chose that has a price of its own. */
+function tierOf({ inference_geo: geo, speed }: ParsedRequest): object {
+  return { ...(geo ? { inference_geo: geo } : {}), ...(speed ? { speed } : {}) };
+}
+
+function answerFor(stage: Stage, reply: Reply): ScriptedMessage {
   const { admitted, cache, bindings } = stage;
   const { request, transformations } = admitted;
   if (asksForSummary(request)) return summaryMessage(admitted, reply, cache, bindings);

@@ -146,11 +146,11 @@ function cutBlock(block: MessageBlock, chars: number): MessageBlock {
 export function computedUsage(blocks: readonly MessageBlock[], cache: CacheUse): Record<string, unknown> {
   return {
     input_tokens: cache.rest,
-    cache_creation_input_tokens: cache.written,
+    cache_creation_input_tokens: cache.written['5m'] + cache.written['1h'],
     cache_read_input_tokens: cache.read,
     cache_creation: {
-      ephemeral_5m_input_tokens: cache.writtenFor === '5m' ? cache.written : 0,
-      ephemeral_1h_input_tokens: cache.writtenFor === '1h' ? cache.written : 0,
+      ephemeral_5m_input_tokens: cache.written['5m'],
+      ephemeral_1h_input_tokens: cache.written['1h'],
     },
     output_tokens: outputTokens(blocks),
     output_tokens_details: { thinking_tokens: thinkingTokens(blocks) },
