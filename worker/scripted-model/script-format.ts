@@ -119,11 +119,18 @@ const reply = z.strictObject({
   times: z.union([positive, z.literal('any')]).optional(),
 });
 
+const created = z
+  .string()
+  .refine(
+    (text) => text === 'new' || text === 'old' || !Number.isNaN(Date.parse(text)),
+    'is "new", "old" or a time in ISO 8601',
+  );
+
 const script = z.strictObject({
   replies: z.array(reply),
   window: positive.optional(),
   maxOutputTokens: positive.optional(),
-  account: z.strictObject({ created: z.string().optional(), id: z.string().optional() }).optional(),
+  account: z.strictObject({ created: created.optional(), id: z.string().optional() }).optional(),
 });
 
 /** The script in a JSON text. Throws an Error of one line for each mistake, naming its path. `source` names the text. */
