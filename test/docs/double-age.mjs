@@ -8,9 +8,9 @@ const page = new URL('../../docs/scripted-model.md', import.meta.url);
 
 /** The sentence, or undefined while the list is fresh. `text`: of docs/scripted-model.md. */
 export function staleDouble(text, now) {
-  const dates = [...text.matchAll(/\| (\d{4}-\d{2}-\d{2}) +\|$/gm)].map(([, date]) => date).sort();
-  const newest = dates.at(-1);
-  if (newest === undefined) return 'docs/scripted-model.md: the list of what the scripted model plays has no date';
+  const dates = Array.from(text.matchAll(/\| (\d{4}-\d{2}-\d{2}) +\|$/gm), ([, date]) => date);
+  const newest = dates.reduce((latest, date) => (date > latest ? date : latest), '');
+  if (newest === '') return 'docs/scripted-model.md: the list of what the scripted model plays has no date';
   const days = Math.floor((now - Date.parse(newest)) / 86_400_000);
   if (days <= MOST_DAYS) return undefined;
   return `docs/scripted-model.md: what the scripted model plays was compared with the API's pages ${days} days ago (${newest}): read them again`;
