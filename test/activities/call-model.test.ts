@@ -12,6 +12,7 @@ describe('a whole reply', () => {
       script: [
         reply([thinking('Let me see.'), text('Reading.'), toolUse('look', { deep: [1, { x: null }] }, 'toolu_1')]),
       ],
+      run: { model: 'claude-a' },
     });
     const result = await bench.call();
     if (result.kind !== 'message') throw new Error(result.kind);

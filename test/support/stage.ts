@@ -46,7 +46,8 @@ export async function openStage(): Promise<Stage> {
   const cwd = join(root, 'workspace');
   mkdirSync(cwd);
   const scripts = new Map<string, Reply[]>();
-  const model = await startScriptedModel({ script: (request) => answer(scripts, request) });
+  // The page shows thinking: the model shows it, though today's default model would not unless asked.
+  const model = await startScriptedModel({ script: (request) => answer(scripts, request), display: 'summarized' });
   const env = {
     PATH: process.env.PATH,
     HOME: process.env.HOME,

@@ -52,9 +52,7 @@ export function admit(
   if (body.kind === 'too_large') return refused(apiError(413), false);
   const parsed = parseBody(body.bytes);
   if (parsed.kind === 'invalid') return refused(invalidRequest(parsed.problem), true);
-  const betas = String(headers['anthropic-beta'] ?? '')
-    .split(/[\s,]+/)
-    .filter((beta) => beta !== '');
+  const betas = betasOf(headers);
   const sampling = headers['anthropic-version'] === SAMPLING_VERSION;
   const shape = { ...rules, betas, sampling, counting, verifySignature: bindings.verify };
   const problem = rules.strict ? requestProblem(parsed.value, shape) : looseProblem(parsed.value);
@@ -70,6 +68,12 @@ export function admit(
   const shown = shownRequest(request, transformations);
   const told = betas.includes(BETAS.bindingControls) ? transformations : undefined;
   return { kind: 'admitted', request, betas, shown, last, transformations: told };
+}
+
+export function betasOf(headers: IncomingHttpHeaders): readonly string[] {
+  return String(headers['anthropic-beta'] ?? '')
+    .split(/[\s,]+/)
+    .filter((beta) => beta !== '');
 }
 
 function lengthProblem(request: ParsedRequest, window: number | undefined): string | undefined {

@@ -1,20 +1,18 @@
 // One request from its headers to the end of its answer: routes it, lets it in, asks the script, plays the reply.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { admit, type AdmissionRules, type Admitted } from './admit.ts';
+import { admit, betasOf, type AdmissionRules, type Admitted } from './admit.ts';
 import { apiError, errorData, errorHeaders, invalidRequest, type ApiError, readBody } from './read-request.ts';
-import { deliver, faultAnswer } from './delivery.ts';
-import { summaryMessage } from './compaction/summary.ts';
-import { buildMessage, type ScriptedMessage } from './message.ts';
-import { modelInfo } from './models/models-api.ts';
-import { pause, play, type Action } from './playback.ts';
+import { deliver, faultAnswer } from './answer/delivery.ts';
+import { messageFor, type Display } from './answer/message-for.ts';
+import { modelInfo, modelList, type ModelLimits } from './models/models-api.ts';
+import { pause, play, type Action } from './answer/playback.ts';
 import { promptBlocks, promptTokens, type PromptCache } from './prompt-cache.ts';
 import type { RecordedRequest, Recorder } from './recorder.ts';
 import type { Reply } from './script.ts';
 import type { ScriptRunner } from './script-runner.ts';
 import type { Bindings } from './thinking/bindings.ts';
 import { headerProblem } from './validate/body.ts';
-import { asksForSummary } from './validate/compaction.ts';
 
 type Backstage = {
   readonly run: ScriptRunner;
@@ -22,6 +20,7 @@ type Backstage = {
   readonly cache: PromptCache;
   readonly bindings: Bindings;
   readonly rules: AdmissionRules;
+  readonly display: Display | undefined;
   readonly problem: (what: string) => void;
   readonly log: (line: string) => void;
 };
@@ -45,16 +44,28 @@ export function requestHandler(backstage: Backstage): (request: IncomingMessage,
 }
 
 async function route(backstage: Backstage, request: IncomingMessage, exchange: Exchange): Promise<void> {
-  const [path = '/'] = (request.url ?? '/').split('?');
+  const [path = '/', search = ''] = (request.url ?? '/').split('?');
   const asked = `${request.method} ${path}`;
   if (asked === 'POST /v1/messages') return answerMessages(backstage, request, exchange);
   if (asked === 'POST /v1/messages/count_tokens') return answerCount(backstage, request, exchange);
-  const model = /^GET \/v1\/models\/([^/]+)$/.exec(asked)?.[1];
-  const refusal = model === undefined ? apiError(404, `Not found: ${asked}`) : headerProblem(request.headers);
+  const found = modelsAnswer(asked, search, backstage.rules, betasOf(request.headers));
+  const refusal = found === undefined ? apiError(404, `Not found: ${asked}`) : headerProblem(request.headers);
   request.resume();
-  if (refusal === undefined) answerJson(exchange, 200, modelInfo(model ?? '', backstage.rules));
-  else answerError(exchange, refusal);
+  if (found !== undefined && refusal === undefined) answerJson(exchange, 200, found);
+  else answerError(exchange, refusal ?? apiError(404));
   backstage.log(`${asked} → ${exchange.response.statusCode}`);
+}
+
+/** Undefined for another path. */
+function modelsAnswer(
+  asked: string,
+  search: string,
+  limits: ModelLimits,
+  betas: readonly string[],
+): object | undefined {
+  if (asked === 'GET /v1/models') return modelList(search, limits, betas);
+  const id = /^GET \/v1\/models\/([^/]+)$/.exec(asked)?.[1];
+  return id === undefined ? undefined : modelInfo(decodeURIComponent(id), limits, betas);
 }
 
 async function answerCount(backstage: Backstage, request: IncomingMessage, exchange: Exchange): Promise<void> {
@@ -114,8 +125,9 @@ async function answerMessage(
   record: RecordedRequest,
   exchange: Exchange,
 ): Promise<void> {
-  const { request } = admitted;
-  const message = messageFor(backstage, admitted, reply);
+  const { request, shown } = admitted;
+  const { bindings, display } = backstage;
+  const message = messageFor({ admitted, cache: backstage.cache.use(shown), bindings, display }, reply);
   const stream = request.stream === true;
   const delivery = deliver(reply, message, stream);
   if (delivery.kind === 'broken') return breakDown(backstage, exchange, record, delivery.why);
@@ -127,12 +139,6 @@ async function answerMessage(
   });
   if (delivery.actions[0]?.do !== 'write') exchange.response.flushHeaders();
   record.ended = await play(exchange.response, delivery.actions, exchange.gone);
-}
-
-function messageFor({ bindings, cache }: Backstage, admitted: Admitted, reply: Reply): ScriptedMessage {
-  const { request, shown, last, transformations } = admitted;
-  if (asksForSummary(request)) return summaryMessage(admitted, reply, cache.use(shown), bindings);
-  return buildMessage(reply, request, cache.use(shown), bindings.signer(request, last), transformations);
 }
 
 /** The script cannot answer: a 400, which no client retries, and a problem for whoever looks. */

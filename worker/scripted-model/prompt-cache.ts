@@ -1,44 +1,68 @@
 // Which part of a prompt is read from the cache, and which is written to it, as the API bills it: a prefix is cached where a
-// cache_control stood, and found again by any later breakpoint at most 20 blocks after it.
-// Unlike the API: nothing expires, and there is no smallest prefix, so that short tests can see caching.
+// cache_control stood, for as long as that says, and found again by any later breakpoint at most 20 blocks after it.
 import { RecentMap } from '../../activities/recent-map.ts';
 import { createHash } from 'node:crypto';
 import type { ContentBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import type { ParsedRequest } from './script.ts';
+import { profileOf } from './models/profiles.ts';
 import { blocksOf } from './read-request.ts';
+import { thinkingSize } from './thinking/signatures.ts';
 
-/** Tokens. `read` + `written` + `rest` is the whole prompt. */
+/** Tokens. Together they are the whole prompt. */
 export type CacheUse = {
   readonly read: number;
-  readonly written: number;
-  readonly writtenFor: '5m' | '1h';
+  readonly written: Readonly<Record<Ttl, number>>;
   readonly rest: number;
 };
 
 export type PromptCache = { use(request: ParsedRequest): CacheUse };
 
-type Prefix = { readonly digest: string; readonly tokens: number; readonly breakpoint?: '5m' | '1h' };
+export type CacheOptions = {
+  /** Tokens; a shorter prefix is not cached. Unless given, what the documents say of the model, and nothing of others. */
+  readonly least?: number;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+};
+
+type Ttl = '5m' | '1h';
+type Prefix = { readonly digest: string; readonly tokens: number; readonly breakpoint?: Ttl };
+type Entry = { readonly until: number; readonly ttl: Ttl };
 
 const LOOKBACK = 20;
+const LASTS: Readonly<Record<Ttl, number>> = { '5m': 300_000, '1h': 3_600_000 };
 
-/** `limit`: prefixes remembered; the oldest are forgotten first. */
-export function promptCache(limit = 4_096): PromptCache {
-  const known = new RecentMap<string, true>(limit);
+/** Prefixes remembered; the oldest are forgotten first. */
+const MOST = 4_096;
+
+export function promptCache({ least, now = Date.now }: CacheOptions = {}): PromptCache {
+  const known = new RecentMap<string, Entry>(MOST);
   return {
     use(request) {
       const blocks = promptBlocks(request);
-      const prefixes = candidates(request.model, blocks);
-      const read = prefixes.findLast((prefix) => known.has(prefix.digest))?.tokens ?? 0;
-      const written = prefixes.findLast((prefix) => prefix.breakpoint !== undefined);
-      for (const prefix of prefixes) if (prefix.breakpoint !== undefined) known.set(prefix.digest, true);
-      const cached = written?.tokens ?? 0;
-      return {
-        read,
-        written: cached - read,
-        writtenFor: written?.breakpoint ?? '5m',
-        rest: Math.max(0, promptTokens(blocks) - cached),
-      };
+      const shortest = least ?? profileOf(request.model)?.leastCached ?? 0;
+      const prefixes = candidates(request.model, blocks).filter(({ tokens }) => tokens >= shortest);
+      const at = now();
+      const found = prefixes.findLast(({ digest }) => (known.get(digest)?.until ?? 0) > at);
+      const entry = found && known.get(found.digest);
+      // Time counts from the start of the request that writes, or reads.
+      if (found && entry) known.set(found.digest, { ...entry, until: at + LASTS[entry.ttl] });
+      for (const { digest, breakpoint } of prefixes) {
+        if (breakpoint !== undefined) known.set(digest, { ttl: breakpoint, until: at + LASTS[breakpoint] });
+      }
+      return useOf(prefixes, found?.tokens ?? 0, promptTokens(blocks));
     },
+  };
+}
+
+/** What stands up to the last breakpoint for an hour is written for an hour. */
+function useOf(prefixes: readonly Prefix[], read: number, whole: number): CacheUse {
+  const upTo = (fits: (prefix: Prefix) => boolean): number => prefixes.findLast(fits)?.tokens ?? 0;
+  const cached = upTo(({ breakpoint }) => breakpoint !== undefined);
+  const long = Math.max(0, upTo(({ breakpoint }) => breakpoint === '1h') - read);
+  return {
+    read,
+    written: { '5m': Math.max(0, cached - read - long), '1h': long },
+    rest: Math.max(0, whole - Math.max(cached, read)),
   };
 }
 
@@ -136,7 +160,8 @@ function contentBytes(content: ContentBlockParam | undefined): number | undefine
   if (content?.type === 'image' || content?.type === 'document') return MEDIA_BYTES;
   if ((content?.type as string | undefined) === 'compaction')
     return Buffer.byteLength(String((content as { content?: unknown }).content));
-  return content?.type === 'thinking' ? Buffer.byteLength(content.thinking) + SIGNATURE_BYTES : undefined;
+  if (content?.type !== 'thinking') return undefined;
+  return (thinkingSize(content.signature) ?? Buffer.byteLength(content.thinking)) + SIGNATURE_BYTES;
 }
 
 function nestedControl(content: ContentBlockParam | undefined): Cacheable['cache_control'] {

@@ -1,6 +1,6 @@
 // Remembers the requests to the model: what was sent, which reply answered it, how that ended. Never a key.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Ended } from './playback.ts';
+import type { Ended } from './answer/playback.ts';
 
 export type Keep = 'all' | 'last' | 'none';
 

@@ -8,7 +8,14 @@ const positive = z.int().min(1);
 
 const block = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string() }),
-  z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string().optional() }),
+  z.strictObject({
+    type: z.literal('thinking'),
+    thinking: z.string(),
+    signature: z.string().optional(),
+    note: z.boolean().optional(),
+    silentMs: count.optional(),
+    pingMs: positive.optional(),
+  }),
   z.strictObject({ type: z.literal('redacted_thinking'), data: z.string() }),
   z.strictObject({
     type: z.literal('tool_use'),
@@ -43,6 +50,7 @@ const FAULTS: Readonly<Record<string, readonly string[]>> = {
   pingsAfterEvent: ['pingMs'],
   garbageAfterEvent: ['garbage'],
   errorEvent: ['afterEvent', 'message'],
+  withoutMessageStop: [],
   maxTokensAfter: [],
 };
 
@@ -58,6 +66,7 @@ const faultFields = z.strictObject({
   pingsAfterEvent: count.optional(),
   garbageAfterEvent: count.optional(),
   errorEvent: z.string().optional(),
+  withoutMessageStop: z.literal(true).optional(),
   maxTokensAfter: z.strictObject({ block: count, chars: count }).optional(),
   message: z.string().optional(),
   errorCode: z.string().optional(),
@@ -87,6 +96,9 @@ const reply = z.strictObject({
   content: z.array(block).optional(),
   stop_reason: z.string().nullable().optional(),
   stop_details: z.record(z.string(), z.unknown()).optional(),
+  declined: z
+    .strictObject({ category: z.string().nullable(), explanation: z.string().optional(), at: count.optional() })
+    .optional(),
   usage: z
     .strictObject({
       input_tokens: count.optional(),
@@ -107,11 +119,18 @@ const reply = z.strictObject({
   times: z.union([positive, z.literal('any')]).optional(),
 });
 
+const created = z
+  .string()
+  .refine(
+    (text) => text === 'new' || text === 'old' || !Number.isNaN(Date.parse(text)),
+    'is "new", "old" or a time in ISO 8601',
+  );
+
 const script = z.strictObject({
   replies: z.array(reply),
   window: positive.optional(),
   maxOutputTokens: positive.optional(),
-  account: z.strictObject({ created: z.string().optional(), id: z.string().optional() }).optional(),
+  account: z.strictObject({ created: created.optional(), id: z.string().optional() }).optional(),
 });
 
 /** The script in a JSON text. Throws an Error of one line for each mistake, naming its path. `source` names the text. */

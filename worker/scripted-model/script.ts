@@ -6,12 +6,22 @@ import type { MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messag
 export type ParsedRequest = MessageCreateParamsBase & {
   /** The reply's text becomes the summary; without one, or with another stop reason, there is none. */
   readonly compaction?: { readonly type: 'summarize'; readonly instructions?: string | null } | null;
+  readonly fallbacks?: 'default' | readonly { readonly model: string }[] | null;
 };
 
 export type ReplyBlock =
   | { readonly type: 'text'; readonly text: string }
   /** Signed for the request's model unless `signature` is given; sent back changed, or to another model, it is refused (L59). */
-  | { readonly type: 'thinking'; readonly thinking: string; readonly signature?: string }
+  | {
+      readonly type: 'thinking';
+      readonly thinking: string;
+      readonly signature?: string;
+      /** A note between calls, which is shown with `display: "updates"`, too. */
+      readonly note?: boolean;
+      /** Milliseconds with nothing but pings before anything of it is sent; a ping each 1,000 ms unless `pingMs` says another time. */
+      readonly silentMs?: number;
+      readonly pingMs?: number;
+    }
   | { readonly type: 'redacted_thinking'; readonly data: string }
   /** `inputJson` is streamed as it is, so that a call's input can be broken JSON. */
   | {
@@ -72,14 +82,25 @@ export type Fault =
   | { readonly garbageAfterEvent: number; readonly garbage?: string }
   /** An `error` event of this type inside a 200, after `afterEvent` events (1 unless given), and the end of the stream. */
   | { readonly errorEvent: string; readonly afterEvent?: number; readonly message?: string }
+  /** The stream ends well after message_delta. */
+  | { readonly withoutMessageStop: true }
   /** The reply ends with stop_reason max_tokens after `chars` characters of what block `block` streams. */
   | { readonly maxTokensAfter: { readonly block: number; readonly chars: number } };
+
+/** The model that was asked declines; what comes after `at` blocks is said by the model it is handed over to, or not at all. */
+export type Declined = {
+  readonly category: string | null;
+  readonly explanation?: string;
+  /** Blocks that it says before; 0 unless given. */
+  readonly at?: number;
+};
 
 export type Reply = {
   readonly content?: readonly ReplyBlock[];
   /** Absent: `tool_use` when there is such a block, else `end_turn`. */
   readonly stop_reason?: string | null;
   readonly stop_details?: Readonly<Record<string, unknown>>;
+  readonly declined?: Declined;
   /** Absent fields are computed; null sends no usage at all. */
   readonly usage?: ReplyUsage | null;
   /** Absent: the request's. */

@@ -1,8 +1,9 @@
 // A model server that says what a script says and speaks the real Messages API: for tests, the keyless demo and benches.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Display } from './answer/message-for.ts';
 import { requestHandler } from './handle-request.ts';
-import { promptCache } from './prompt-cache.ts';
+import { promptCache, type CacheOptions } from './prompt-cache.ts';
 import { recorder, type Keep, type RecordedRequest } from './recorder.ts';
 import type { AccountOptions, Script, ScriptData } from './script.ts';
 import { scriptRunner } from './script-runner.ts';
@@ -23,6 +24,10 @@ export type ScriptedModelOptions = {
   readonly maxOutputTokens?: number;
   /** A newcomer's account unless given here or in the script. */
   readonly account?: AccountOptions;
+  /** How short a prefix may be that is cached, and what time it is. */
+  readonly cache?: CacheOptions;
+  /** What a request that does not say is shown of thinking. Unless given, what its model shows: most of today's omit it. */
+  readonly display?: Display;
   /** Whether a conversation may end with an assistant message. Today's models refuse it, and so does this one unless told. */
   readonly prefill?: boolean;
   /** False: requests are not checked for their shape. For clients that are measured, not tested. */
@@ -51,8 +56,9 @@ export async function startScriptedModel(options: ScriptedModelOptions): Promise
   const handle = requestHandler({
     run: scriptRunner(options.script),
     records,
-    cache: promptCache(),
+    cache: promptCache(options.cache),
     bindings: createBindings(options.account ?? data?.account),
+    display: options.display,
     rules: {
       window: options.window ?? data?.window,
       maxOutputTokens: options.maxOutputTokens ?? data?.maxOutputTokens,

@@ -1,5 +1,6 @@
 // Signatures of this server's own: they hold what they record, so that a conversation goes on after a restart, and a digest that tells
 // whether they were changed.
+import { RecentMap } from '../../activities/recent-map.ts';
 import { createHash } from 'node:crypto';
 
 /** A digest is as long as 15 bytes, which is enough to be told apart and short enough to keep many. */
@@ -16,9 +17,19 @@ export function encodeSigned(value: object): { readonly signature: string; reado
   return { signature: `scripted${Buffer.from(payload).toString('base64url')}.${id}`, id };
 }
 
+type ReadSigned = { readonly value: unknown; readonly id: string };
+
+/** A conversation brings the same signatures with every request. */
+const read = new RecentMap<string, ReadSigned>(20_000);
+
 /** Undefined for what was not signed here, or was changed. */
-export function readSigned(signature: string): { readonly value: unknown; readonly id: string } | undefined {
+export function readSigned(signature: string): ReadSigned | undefined {
+  const before = read.get(signature);
+  if (before !== undefined) return before;
   const [, encoded = '', id = ''] = /^scripted([\w-]+)\.([\w-]+)$/.exec(signature) ?? [];
   const payload = Buffer.from(encoded, 'base64url').toString();
-  return encoded === '' || digestOf(payload) !== id ? undefined : { value: JSON.parse(payload) as unknown, id };
+  if (encoded === '' || digestOf(payload) !== id) return undefined;
+  const found: ReadSigned = { value: JSON.parse(payload) as unknown, id };
+  read.set(signature, found);
+  return found;
 }

@@ -1,7 +1,6 @@
 // The answer to a request for a summary: the script's text as a signed block, alone, or nothing when the script says how it failed.
-import { randomUUID } from 'node:crypto';
 import type { Admitted } from '../admit.ts';
-import { computedUsage, type MessageBlock, type ScriptedMessage } from '../message.ts';
+import { computedUsage, newId, wholeBlock, type MessageBlock, type ScriptedMessage } from '../answer/message.ts';
 import type { CacheUse } from '../prompt-cache.ts';
 import type { Reply } from '../script.ts';
 import type { Bindings } from '../thinking/bindings.ts';
@@ -20,18 +19,17 @@ export function summaryMessage(
   const stopReason = stopReasonOf(reply, summary);
   const changes = betas.includes(BETAS.inlineTools) ? netToolChanges(request as unknown as Json) : undefined;
   const whole = makeCompactionBlock(summary, bindings.compacted(request), changes);
-  const block: MessageBlock = { start: whole, delta: null, streamed: '', whole };
   const written: MessageBlock = { start: {}, delta: null, streamed: summary, whole: {} };
-  const { service_tier: tier, output_tokens: output, ...read } = computedUsage([written], cache);
-  const iteration = { type: 'compaction', ...read, output_tokens: output, ...reply.usage };
+  const { service_tier: tier, output_tokens_details: _details, ...cost } = computedUsage([written], cache);
+  const iteration = { type: 'compaction', ...cost, ...reply.usage };
   return {
     head: {
-      id: `msg_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
+      id: newId('msg'),
       type: 'message',
       role: 'assistant',
       model: request.model,
     },
-    blocks: stopReason === 'compaction' ? [block] : [],
+    blocks: stopReason === 'compaction' ? [wholeBlock(whole)] : [],
     stopReason,
     ...(reply.stop_details === undefined ? {} : { stopDetails: reply.stop_details }),
     ...(transformations === undefined ? {} : { transformations }),

@@ -7,8 +7,8 @@ import { checkThinking, type Account, type CheckedThinking } from './check-think
 import { prefixOf, type Prefix } from './prefix.ts';
 import { createSignatures, type Binding } from './signatures.ts';
 
-/** Signs one block of a reply; `chosen` is the script's own signature. To be called in the order of the blocks. */
-export type Signer = (thinking: string, chosen?: string) => string;
+/** Signs one block of a reply; `chosen` is the script's own signature, `size` what it costs in bytes. To be called in the order of the blocks. */
+export type Signer = (thinking: string, chosen?: string, size?: number) => string;
 
 export type Bindings = {
   /** Whether the API made this signature for this text, and a model of which nothing is known may read it. */
@@ -62,11 +62,11 @@ export function createBindings(options: AccountOptions = {}): Bindings {
       let previous = last;
       const { model } = request;
       const records = hasCheck(model);
-      return (thinking, chosen) => {
+      return (thinking, chosen, size = 0) => {
         const before = records ? prefix(request) : undefined;
         const binding = before && { ...endOf(before), previous };
         const { signature, id } = signatures.sign(
-          { model, account: account.id, binding: binding ?? null },
+          { model, account: account.id, size, binding: binding ?? null },
           thinking,
           chosen,
         );

@@ -19,6 +19,8 @@ export type Binding = {
 export type Signed = {
   readonly model: string;
   readonly account: string;
+  /** Bytes of what was thought, shown or not. */
+  readonly size: number;
   /** Null for models without the prefix check, which record nothing. */
   readonly binding: Binding | null;
 };
@@ -32,6 +34,11 @@ export type Signatures = {
   /** Nothing when it was not signed here, or was changed; several when a script chose one text for several blocks. */
   read(thinking: string, signature: string): readonly ReadBlock[];
 };
+
+/** Bytes that a block of thinking costs when it is sent back; undefined: its signature does not say. */
+export function thinkingSize(signature: string): number | undefined {
+  return (readSigned(signature)?.value as Partial<Signed> | undefined)?.size;
+}
 
 const MOST_CHOSEN = 10_000;
 

@@ -26,8 +26,8 @@ const useKeys = new Set(['type', 'id', 'name', 'input', 'cache_control', 'caller
 const thinkingKeys = new Set(['type', 'thinking', 'signature']);
 const redactedKeys = new Set(['type', 'data']);
 
-/** Has checks of its own, which know the request around it. */
-const ANYWHERE = 'compaction';
+/** These have checks of their own, which know the request around them. */
+const ELSEWHERE = ['compaction', 'fallback'];
 
 const roles = { user, assistant } as const;
 
@@ -39,7 +39,7 @@ export function blockProblem(
 ): string | undefined {
   if (!isObject(block)) return `${path}: Input should be a valid dictionary or object to extract fields from`;
   const type = String(block['type']);
-  if (type === ANYWHERE) return undefined;
+  if (ELSEWHERE.includes(type)) return undefined;
   const check = Object.hasOwn(roles[role], type) ? roles[role][type] : undefined;
   if (check !== undefined) return check(block, path, verify);
   if (role === 'assistant' && type !== 'tool_result' && type.endsWith('_tool_result')) return undefined;

@@ -5,7 +5,7 @@ import { compactionBlockProblem, compactionRequestProblem } from './compaction.t
 import { profileOf } from '../models/profiles.ts';
 import { sizesProblem } from './images.ts';
 import { messagesProblem } from './messages.ts';
-import { modelProblem } from './model-rules.ts';
+import { fallbacksProblem, modelProblem } from './model-rules.ts';
 import { outputConfigProblem } from './output-config.ts';
 import {
   extraKey,
@@ -49,6 +49,7 @@ export function requestProblem(value: unknown, rules: RequestRules): Problem | u
     messagesProblem(value, rules) ??
     compactionBlockProblem(value, betas) ??
     toolChangesProblem(value, betas) ??
+    fallbacksProblem(value, profile, betas) ??
     sizesProblem(value, profile)
   );
 }

@@ -1,9 +1,9 @@
 // A reply as the Messages API says it: ids, signatures, stop reason and usage filled in, cut where a fault cuts it.
 import { randomUUID } from 'node:crypto';
-import { bytesToTokens, type CacheUse } from './prompt-cache.ts';
-import type { ParsedRequest, Reply, ReplyBlock } from './script.ts';
-import type { Signer } from './thinking/bindings.ts';
-import type { Transformation } from './thinking/check-thinking.ts';
+import { bytesToTokens, type CacheUse } from '../prompt-cache.ts';
+import type { Reply, ReplyBlock } from '../script.ts';
+import type { Signer } from '../thinking/bindings.ts';
+import type { Transformation } from '../thinking/check-thinking.ts';
 
 /** `streamed`: what arrives in deltas; `start` and `whole` are the block before and after them. */
 export type MessageBlock = {
@@ -12,7 +12,16 @@ export type MessageBlock = {
   readonly streamed: string;
   readonly signature?: string;
   readonly whole: Readonly<Record<string, unknown>>;
+  /** Bytes that it costs, where these are not those that are streamed. */
+  readonly size?: number;
+  /** Tokens that its deltas say it has so far; null: they say that they do not know; absent: nothing. */
+  readonly estimate?: number | null;
+  /** Nothing but pings before its first delta, for so long. */
+  readonly silent?: { readonly ms: number; readonly pingMs: number };
 };
+
+/** How much of a model's thinking is shown; `counted`: deltas estimate its tokens. */
+export type Showing = { readonly display: 'summarized' | 'omitted' | 'updates'; readonly counted: boolean };
 
 type MessageHead = {
   readonly id: string;
@@ -28,25 +37,25 @@ export type ScriptedMessage = {
   readonly stopDetails?: Readonly<Record<string, unknown>>;
   /** What became of thinking that was sent back; absent: not asked for. */
   readonly transformations?: readonly Transformation[];
+  /** The same of the model that a reply was handed over to. */
+  readonly finalTransformations?: readonly Transformation[];
   /** Null: no usage is sent. */
   readonly usage: Readonly<Record<string, unknown>> | null;
 };
 
+/** `blocks`: of the reply's content. */
 export function buildMessage(
   reply: Reply,
-  request: ParsedRequest,
+  model: string,
+  blocks: readonly MessageBlock[],
   cache: CacheUse,
-  sign: Signer,
-  transformations?: readonly Transformation[],
 ): ScriptedMessage {
-  const blocks = (reply.content ?? []).map((block) => messageBlock(block, sign));
   const calls = blocks.some((block) => block.whole['type'] === 'tool_use');
   return {
-    head: { id: id('msg'), type: 'message', role: 'assistant', model: reply.model ?? request.model },
+    head: { id: newId('msg'), type: 'message', role: 'assistant', model: reply.model ?? model },
     blocks,
     stopReason: reply.stop_reason === undefined ? (calls ? 'tool_use' : 'end_turn') : reply.stop_reason,
     ...(reply.stop_details === undefined ? {} : { stopDetails: reply.stop_details }),
-    ...(transformations === undefined ? {} : { transformations }),
     usage: reply.usage === null ? null : { ...computedUsage(blocks, cache), ...reply.usage },
   };
 }
@@ -59,7 +68,8 @@ export function cutMessage(message: ScriptedMessage, index: number, chars: numbe
 }
 
 export function messageJson(message: ScriptedMessage): string {
-  const { head, blocks, stopReason, stopDetails, transformations, usage } = message;
+  const { head, blocks, stopReason, stopDetails, usage } = message;
+  const transformations = message.finalTransformations ?? message.transformations;
   return JSON.stringify({
     ...head,
     content: blocks.map((block) => block.whole),
@@ -71,28 +81,57 @@ export function messageJson(message: ScriptedMessage): string {
   });
 }
 
-function messageBlock(block: ReplyBlock, sign: Signer): MessageBlock {
+/** The blocks of a reply, thinking as far as it is shown. */
+export function messageBlocks(content: readonly ReplyBlock[], sign: Signer, showing: Showing): readonly MessageBlock[] {
+  return content.map((block) => messageBlock(block, sign, showing));
+}
+
+function messageBlock(block: ReplyBlock, sign: Signer, showing: Showing): MessageBlock {
   switch (block.type) {
     case 'text':
       return { start: { ...block, text: '' }, delta: 'text_delta', streamed: block.text, whole: block };
-    case 'thinking': {
-      const signature = sign(block.thinking, block.signature);
-      const whole = { type: 'thinking', thinking: block.thinking, signature };
-      const start = { ...whole, thinking: '', signature: '' };
-      return { start, delta: 'thinking_delta', streamed: block.thinking, signature, whole };
-    }
+    case 'thinking':
+      return thinkingBlock(block, sign, showing);
     case 'tool_use': {
-      const start = { type: 'tool_use', id: block.id ?? id('toolu'), name: block.name, input: {} };
+      const start = { type: 'tool_use', id: block.id ?? newId('toolu'), name: block.name, input: {} };
       const streamed = block.inputJson ?? JSON.stringify(block.input ?? {});
       return { start, delta: 'input_json_delta', streamed, whole: { ...start, input: block.input ?? {} } };
     }
     case 'redacted_thinking':
       sign(block.data, block.data);
-      return { start: block, delta: null, streamed: '', whole: block };
+      return wholeBlock(block);
     case 'raw':
-      return { start: block.block, delta: null, streamed: '', whole: block.block };
+      return wholeBlock(block.block);
   }
 }
+
+/** Sent whole in its content_block_start. */
+export function wholeBlock(block: Readonly<Record<string, unknown>>): MessageBlock {
+  return { start: block, delta: null, streamed: '', whole: block };
+}
+
+/** Thinking that is not shown is an empty text with a signature, and costs what it is long all the same. */
+function thinkingBlock(block: Extract<ReplyBlock, { type: 'thinking' }>, sign: Signer, showing: Showing): MessageBlock {
+  const { display, counted } = showing;
+  const isShown = display === 'summarized' || (display === 'updates' && block.note === true);
+  const streamed = isShown ? block.thinking : '';
+  const size = Buffer.byteLength(block.thinking);
+  const signature = sign(streamed, block.signature, size);
+  const whole = { type: 'thinking', thinking: streamed, signature };
+  return {
+    start: { ...whole, thinking: '', signature: '' },
+    delta: 'thinking_delta',
+    streamed,
+    signature,
+    whole,
+    size,
+    ...(counted ? { estimate: isShown ? null : Math.ceil(bytesToTokens(size) / ESTIMATED_BY) * ESTIMATED_BY } : {}),
+    ...(block.silentMs === undefined ? {} : { silent: { ms: block.silentMs, pingMs: block.pingMs ?? PING_MS } }),
+  };
+}
+
+const ESTIMATED_BY = 50;
+const PING_MS = 1_000;
 
 /** Cut thinking has no signature, a cut call no whole input: what a client may not send back. */
 function cutBlock(block: MessageBlock, chars: number): MessageBlock {
@@ -107,21 +146,27 @@ function cutBlock(block: MessageBlock, chars: number): MessageBlock {
 export function computedUsage(blocks: readonly MessageBlock[], cache: CacheUse): Record<string, unknown> {
   return {
     input_tokens: cache.rest,
-    cache_creation_input_tokens: cache.written,
+    cache_creation_input_tokens: cache.written['5m'] + cache.written['1h'],
     cache_read_input_tokens: cache.read,
     cache_creation: {
-      ephemeral_5m_input_tokens: cache.writtenFor === '5m' ? cache.written : 0,
-      ephemeral_1h_input_tokens: cache.writtenFor === '1h' ? cache.written : 0,
+      ephemeral_5m_input_tokens: cache.written['5m'],
+      ephemeral_1h_input_tokens: cache.written['1h'],
     },
     output_tokens: outputTokens(blocks),
+    output_tokens_details: { thinking_tokens: thinkingTokens(blocks) },
     service_tier: 'standard',
   };
 }
 
 function outputTokens(blocks: readonly MessageBlock[]): number {
-  return bytesToTokens(blocks.reduce((sum, block) => sum + Buffer.byteLength(block.streamed), 0)) + blocks.length;
+  const bytes = blocks.map(({ size, streamed }) => size ?? Buffer.byteLength(streamed));
+  return bytesToTokens(bytes.reduce((sum, each) => sum + each, 0)) + blocks.length;
 }
 
-function id(prefix: string): string {
+function thinkingTokens(blocks: readonly MessageBlock[]): number {
+  return outputTokens(blocks.filter(({ whole }) => whole['type'] === 'thinking'));
+}
+
+export function newId(prefix: string): string {
   return `${prefix}_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
 }

@@ -1,9 +1,9 @@
 // Turns a reply into what happens on the wire: pauses and holds, cuts and chunks that count bytes.
 import { cutMessage, messageJson, type ScriptedMessage } from './message.ts';
 import type { Action } from './playback.ts';
-import type { Reply, Fault } from './script.ts';
-import { sseEvents, event } from './sse.ts';
-import { apiError, errorData, invalidRequest, type ApiError } from './read-request.ts';
+import type { Reply, Fault } from '../script.ts';
+import { sseEvents, event, type Piece } from './sse.ts';
+import { apiError, errorData, invalidRequest, type ApiError } from '../read-request.ts';
 
 type Delivery =
   | { readonly kind: 'body'; readonly actions: readonly Action[] }
@@ -22,10 +22,11 @@ export function deliver(reply: Reply, message: ScriptedMessage, stream: boolean)
   if (fault !== undefined && !('cutAtByte' in fault)) {
     return { kind: 'broken', why: `scripted model: fault ${Object.keys(fault)[0]} needs a request with stream: true` };
   }
-  return inBytes(reply, held(reply, [messageJson(message)], 0));
+  const waitMs = message.blocks.reduce((sum, { silent }) => sum + (silent?.ms ?? 0), 0);
+  return inBytes(reply, held(reply, [{ text: messageJson(message), waitMs }], 0));
 }
 
-function deliverEvents(reply: Reply, events: readonly string[]): Delivery {
+function deliverEvents(reply: Reply, events: readonly Piece[]): Delivery {
   const { sent, ending } = afterEvents(reply.fault, events.length);
   if (sent > events.length) return tooFar(`fault after event ${sent}`, events.length, 'event');
   const holdAt = reply.holdAfterEvent ?? 1;
@@ -34,16 +35,29 @@ function deliverEvents(reply: Reply, events: readonly string[]): Delivery {
 }
 
 /** The pieces with their pauses, and the hold after the first `holdAt` of them. Without either they are one write. */
-function held(reply: Reply, pieces: readonly string[], holdAt: number): readonly Action[] {
+function held(reply: Reply, pieces: readonly Piece[], holdAt: number): readonly Action[] {
   if (reply.hold === undefined) return paced(reply, pieces);
   const hold: Action = { do: 'hold', until: reply.hold };
   return [...paced(reply, pieces.slice(0, holdAt)), hold, ...paced(reply, pieces.slice(holdAt))];
 }
 
-function paced(reply: Reply, pieces: readonly string[]): readonly Action[] {
-  const { msPerEvent } = reply;
-  if (msPerEvent === undefined) return pieces.length === 0 ? [] : [written(pieces.join(''))];
-  return pieces.flatMap((piece): Action[] => [{ do: 'pause', ms: msPerEvent }, written(piece)]);
+/** Pieces between which nothing is waited for are one write. */
+function paced({ msPerEvent }: Reply, pieces: readonly Piece[]): readonly Action[] {
+  const actions: Action[] = [];
+  let text = '';
+  const flush = (): void => {
+    if (text !== '') actions.push(written(text));
+    text = '';
+  };
+  for (const { text: next, waitMs = 0 } of pieces) {
+    if (msPerEvent !== undefined || waitMs > 0) {
+      flush();
+      actions.push({ do: 'pause', ms: (msPerEvent ?? 0) + waitMs });
+    }
+    text += next;
+  }
+  flush();
+  return actions;
 }
 
 /** Faults and chunks that count bytes. */
@@ -126,6 +140,7 @@ function afterEvents(fault: Fault | undefined, total: number): { sent: number; e
   if ('garbageAfterEvent' in fault) {
     return { sent: fault.garbageAfterEvent, ending: [written(fault.garbage ?? BROKEN_JSON)] };
   }
+  if ('withoutMessageStop' in fault) return { sent: total - 1, ending: [] };
   if ('errorEvent' in fault) {
     const message = fault.message ?? (fault.errorEvent === 'overloaded_error' ? 'Overloaded' : 'Internal server error');
     const error = event('error', errorData(fault.errorEvent, message));
