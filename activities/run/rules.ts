@@ -25,7 +25,9 @@ export function rulesOf(deps: Deps, { models, smallModel }: Models, system: stri
   const limits = (model: RunModel, thinking = 0): ModelLimits => {
     // Thinking counts as output, and must not take the room of the answer (L59).
     const cap = defaults.outputCap ?? (HARD.includes(options.effort ?? defaults.effort) ? HARD_OUTPUT_CAP : OUTPUT_CAP);
-    const outputCap = Math.min(options.maxOutputTokens ?? cap + thinking, model.maxOutput);
+    // What is left for the prompt is at least as much.
+    const roomy = thinking + Math.min(cap, Math.max(LEAST_OUTPUT_CAP, Math.floor(model.window / 2)));
+    const outputCap = Math.min(options.maxOutputTokens ?? roomy, model.maxOutput);
     const leastOutputCap = Math.min(outputCap, LEAST_OUTPUT_CAP);
     const { window, price } = model;
     return { window, outputCap, raisedOutputCap: Math.max(outputCap, model.maxOutput), leastOutputCap, price };

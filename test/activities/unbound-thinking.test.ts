@@ -44,7 +44,7 @@ test('a server that does not know `block_binding` is asked without it, from then
   expect(await call(fakeAttempt(), { head, append: [], step: 3 })).toMatchObject({ kind: 'message' });
   const asks = bench.model.requests.map(({ body, headers }) => [
     JSON.stringify(body).includes('block_binding'),
-    String(headers['anthropic-beta'] ?? '').includes('thinking-binding'),
+    (headers['anthropic-beta'] ?? '').includes('thinking-binding'),
   ]);
   expect(asks).toEqual([
     [true, true],

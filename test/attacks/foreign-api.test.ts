@@ -104,15 +104,21 @@ describe('a server without our small model', () => {
 });
 
 describe('a cap that the server refuses', () => {
+  /** As where a server has no Models API to name its own. */
+  const unnamed = { models: { 'claude-sonnet-': { maxOutput: 128_000 } } };
+
   test('the reply that was cut is kept and continued, and the cap is raised no further than the server says (L26 L27)', async () => {
     const cut = fault({ maxTokensAfter: { block: 0, chars: 8 } }, 'One two three four.');
     const replies = [cut, reply([text('three.'), toolUse('read', { path: 'a.txt' })]), cut, reply('three four.')];
-    const h = await harness({ script: { maxOutputTokens: 10_000, replies } });
+    const h = await harness({
+      script: { maxOutputTokens: 10_000, replies },
+      worker: { config: { ...unnamed, maxOutputTokens: 8_000 } },
+    });
     fillWorkspace(h.cwd);
     const session = await h.open('Count.');
     expect((await session.ended(1)).terminal).toEqual({ reason: 'completed' });
     const caps = h.bodies().map((body) => body.max_tokens);
-    expect(caps).toEqual([8_000, 64_000, 8_000, 8_000, 10_000]);
+    expect(caps).toEqual([8_000, 128_000, 8_000, 8_000, 10_000]);
     const entries = await session.entries();
     const replied = entries.flatMap((entry) => (entry.kind === 'reply' ? [JSON.stringify(entry.message.content)] : []));
     expect(replied).toHaveLength(3);
@@ -122,10 +128,18 @@ describe('a cap that the server refuses', () => {
   });
 
   test('the default is lowered to what the server names (L26)', async () => {
+    const script = { maxOutputTokens: 4_096, replies: [reply('Hello.')] };
+    const h = await harness({ script, worker: { config: unnamed } });
+    const session = await h.open('Hi.');
+    expect((await session.ended(1)).terminal).toEqual({ reason: 'completed' });
+    expect(h.bodies().map((body) => body.max_tokens)).toEqual([32_000, 4_096]);
+  });
+
+  test('a maximum that the server names beforehand is never exceeded (L26 X1)', async () => {
     const h = await harness({ script: { maxOutputTokens: 4_096, replies: [reply('Hello.')] } });
     const session = await h.open('Hi.');
     expect((await session.ended(1)).terminal).toEqual({ reason: 'completed' });
-    expect(h.bodies().map((body) => body.max_tokens)).toEqual([8_000, 4_096]);
+    expect(h.bodies().map((body) => body.max_tokens)).toEqual([4_096]);
   });
 
   test.each([

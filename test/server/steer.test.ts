@@ -56,7 +56,7 @@ test('options that are set hold from the next run on, and bad ones are refused a
   await session.send('Again.');
   await session.ended(2);
   expect(h.bodies().map(({ model }) => model)).toEqual(['claude-sonnet-5', 'claude-opus-5']);
-  expect(JSON.stringify(h.bodies()[1]?.system)).toContain('Be brief.');
+  expect(JSON.stringify(h.bodies()[1]?.messages)).toContain('Be brief.');
   await keepHistory('options set for the next run', session.handle);
 });
 

@@ -14,6 +14,10 @@ const options: ts.CompilerOptions = {
   verbatimModuleSyntax: true,
 };
 
+/** Programs that a module starts, and data that it reads: by their paths beside it. */
+const BESIDE =
+  /new URL\('(\.[^']+\.mjs)', import\.meta\.url\)|createRequire\(import\.meta\.url\)\('(\.\/[^']+\.json)'\)/g;
+
 /** `file` is relative to the repository. Returns the path of the script to give to node. */
 export function compiled(file: string): string {
   const folder = tempDir();
@@ -28,8 +32,9 @@ export function compiled(file: string): string {
     const target = join(out, relative(root, source)).replace(/\.ts$/, '.js');
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, outputText);
-    for (const [, program = ''] of outputText.matchAll(/new URL\('(\.[^']+\.mjs)', import\.meta\.url\)/g)) {
-      copyFileSync(resolve(dirname(source), program), resolve(dirname(target), program));
+    for (const [, program, data] of outputText.matchAll(BESIDE)) {
+      const beside = program ?? data ?? '';
+      copyFileSync(resolve(dirname(source), beside), resolve(dirname(target), beside));
     }
     for (const [, imported] of outputText.matchAll(/(?:from|import) ['"](\.[^'"]+)\.js['"]/g)) {
       compile(resolve(dirname(source), `${imported}.ts`));

@@ -36,3 +36,20 @@ test.each([
 ] as const)('%s is told in one sentence that names it (L66 L68)', (_what, config, told) => {
   expect(() => checkConfig(config, 'f')).toThrow(new ConfigProblem(`f: ${told}`));
 });
+
+test('models and efforts of a configuration, and of its agents, are checked by name (X2)', () => {
+  const told = (config: object): string => {
+    try {
+      checkConfig(config, 'f');
+      return 'fine';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const agents = (type: object) => ({ agents: { a: { description: 'A.', ...type } } });
+  expect(told({ model: 'opus', fallbackModels: ['qwen3:8b'], smallModel: 'haiku', effort: 'max' })).toBe('fine');
+  expect(told(agents({ model: 'inherit', effort: 'low' }))).toBe('fine');
+  expect(told({ smallModel: 'haiuk' })).toBe('f: "smallModel" is wrong: "haiuk" is no model: did you mean haiku?');
+  expect(told({ effort: 'much' })).toMatch(/^f: "effort" is "much": /);
+  expect(told(agents({ model: 'sonet' }))).toMatch(/^f: "agents.a.model" is wrong: "sonet" is no model/);
+});

@@ -116,7 +116,9 @@ function meant(base: string): string {
   const line = /^claude-([a-z]+)/.exec(base)?.[1] ?? '';
   const lines = [...newest.keys()];
   const near = nearName(line, lines) ?? lines.find((each) => base.includes(each));
-  const ofLine = Object.keys(catalogue.models).filter((known) => near !== undefined && lineOf(known)?.line === near);
+  const ofLine = Object.entries(catalogue.models).flatMap(([known, { retires = catalogue.date }]) =>
+    near !== undefined && lineOf(known)?.line === near && retires >= catalogue.date ? [known] : [],
+  );
   const names = (ofLine.length > 0 ? ofLine : Object.values(catalogue.aliases)).slice(0, MOST_NEAR);
   return `did you mean ${[...new Set(names)].join(', ').replace(/, ([^,]*)$/, ' or $1')}?`;
 }

@@ -4,7 +4,7 @@ import type { Rules } from '../contract/loop.ts';
 import { summaryAppend } from './absorb.ts';
 import type { CutReply, ModelEnded, Move } from './events.ts';
 import { budgetGone, modelLimits } from './limits.ts';
-import { capOf } from './context.ts';
+import { capOf, usedTokens } from './context.ts';
 import { showError } from './ends.ts';
 import type { RunState } from './state.ts';
 
@@ -51,8 +51,21 @@ export function recoverRefusedCap(state: RunState, rules: Rules, result: ModelRe
     const { pending: stored, ...keep } = replaced;
     return goOn(state, rules, keep, pending.slice(stored), most ?? modelLimits(state, rules).outputCap);
   }
+  if (result.kind === 'too_long') return roomAsked(state, rules, result.window);
   if (most === undefined || rules.outputCapFixed || most >= capOf(state, rules)) return null;
   return { do: 'lower_cap', maxOutput: most };
+}
+
+/** Tokens: where less is left beside the prompt, it is the prompt that is too long. */
+const LEAST_ROOM = 1_024;
+
+/** A window that turns out small may have no room for the answer alone: half of what is left is asked for, as the prompt is an estimate. */
+function roomAsked(state: RunState, rules: Rules, window: number | undefined): Move | null {
+  if (window === undefined || modelLimits(state, rules).leastOutputCap === undefined) return null;
+  const room = window - usedTokens(state, rules.fixedTokens);
+  const maxOutput = Math.floor(room / 2);
+  const asked = capOf({ ...state, window: null }, rules);
+  return room >= LEAST_ROOM && asked > maxOutput ? { do: 'lower_cap', maxOutput } : null;
 }
 
 function isRefusal(status: number | undefined): boolean {

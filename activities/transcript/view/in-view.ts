@@ -147,7 +147,7 @@ export function readMarks(entries: readonly Entry[]): Marks {
       for (const each of waiting.splice(0)) snipped.add(each);
       rewrittenAt = position + 1;
     }
-    open = closesTrajectory(entry) ? null : withReply(open, entry, position);
+    open = closesTrajectory(entry) ? null : joinTrajectory(open, entry, position);
     if (entry.kind === 'epoch') {
       epochAt = position;
       if (entry.why === 'refused') refusedAt = position;
@@ -208,7 +208,7 @@ function closesTrajectory(entry: Entry): boolean {
   return entry.kind === 'run_started' || (entry.kind === 'reply' && !hasCalls(entry));
 }
 
-function withReply(open: Trajectory | null, entry: Entry, position: number): Trajectory | null {
+function joinTrajectory(open: Trajectory | null, entry: Entry, position: number): Trajectory | null {
   if (entry.kind !== 'reply') return open;
   return { from: open?.from ?? position, signed: (open?.signed ?? false) || hasThinking(entry) };
 }

@@ -71,7 +71,7 @@ describe('a name that is no model', () => {
     ['sonet', 'did you mean sonnet?'],
     ['opuss', 'did you mean opus?'],
     ['claude-sonet-5-5', 'did you mean claude-sonnet-5-5'],
-    ['claude-haiku-5', 'did you mean claude-haiku-5-5, claude-haiku-4-5'],
+    ['claude-haiku-5', 'did you mean claude-haiku-5-5 or claude-haiku-4-5?'],
     ['claude-opus-4-9', 'did you mean claude-opus-5-5'],
     ['claude-sonnet-5.4', 'did you mean claude-sonnet-5-5'],
   ])('%s is refused with the nearest, at every server (X2)', (given, hint) => {

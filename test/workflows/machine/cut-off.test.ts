@@ -170,4 +170,18 @@ describe('a raised cap that the API refuses', () => {
     expect(next(refusal(400, { maxOutput: 4_096 }), { maxOutput: 4_096 })).toMatchObject({ do: 'end' });
     expect(next(refusal(400, { maxOutput: 4_096 }), {}, { outputCapFixed: true })).toMatchObject({ do: 'end' });
   });
+
+  const small = { models: [{ ...model, outputCap: 32_000, leastOutputCap: 4_096 }] } as const;
+  const named = modelEvent({ kind: 'too_long', detail: 'no', window: 32_768, spend: noSpend });
+
+  test('a window that has no room for the cap beside the prompt gets half of what is left, once (L24 L26)', () => {
+    expect(next(named, { contextTokens: 20_000 }, small)).toEqual({ do: 'lower_cap', maxOutput: 6_384 });
+    const lowered = state({ contextTokens: 20_000, maxOutput: 6_384, window: 32_768 });
+    expect(modelInput(lowered, { ...rules, ...small }).cap).toBe(6_384);
+    expect(next(named, lowered, small)).toMatchObject({ do: 'compact', trigger: 'reactive' });
+  });
+
+  test('where nothing is left beside the prompt it is the prompt that is too long (L24)', () => {
+    expect(next(named, { contextTokens: 32_000 }, small)).toMatchObject({ do: 'compact', trigger: 'reactive' });
+  });
 });
