@@ -10,6 +10,8 @@ test.each(['grpc_proxy', 'https_proxy', 'http_proxy'])('%s does not lead to our 
   vi.stubEnv('no_proxy', 'x.example');
   onTestFinished(() => void vi.unstubAllEnvs());
   // Nothing listens there: what counts is who was asked for it.
-  await expect(connectClient({ address: '127.0.0.1:9', namespace: 'default' })).rejects.toThrow('nothing listens there');
+  await expect(connectClient({ address: '127.0.0.1:9', namespace: 'default' })).rejects.toThrow(
+    'nothing listens there',
+  );
   expect(proxy.asked).toEqual([]);
 });
