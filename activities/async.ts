@@ -10,6 +10,20 @@ export class TimedOut extends Error {
   }
 }
 
+/** What is aborted when its time is up, until it is stopped. */
+export type Timed = { readonly signal: AbortSignal; readonly stop: () => void };
+
+/**
+ * Aborted with `signal`, or with TimedOut after `ms`. Not AbortSignal.timeout within AbortSignal.any: where nothing else holds on to it, the
+ * garbage collector of Node 20 takes it, and its time is never up.
+ */
+export function timed(ms: number, signal: AbortSignal): Timed {
+  const time = new AbortController();
+  const timer = setTimeout(() => time.abort(new TimedOut(ms)), ms);
+  timer.unref();
+  return { signal: AbortSignal.any([signal, time.signal]), stop: () => clearTimeout(timer) };
+}
+
 /**
  * Waits for foreign code, which may not heed the signal it is given: aborted with `signal`, or after `ms`. Rejects with TimedOut or
  * with the signal's reason at that moment, whatever `work` does.
@@ -19,21 +33,18 @@ export async function within<Value>(
   signal: AbortSignal,
   work: (signal: AbortSignal) => Value | Promise<Value>,
 ): Promise<Value> {
-  const time = new AbortController();
-  const timer = setTimeout(() => time.abort(new TimedOut(ms)), ms);
-  timer.unref();
-  const either = AbortSignal.any([signal, time.signal]);
+  const either = timed(ms, signal);
   let give = (): void => undefined;
   const aborted = new Promise<never>((_, reject) => {
-    give = () => reject(either.reason as Error);
-    if (either.aborted) give();
-    else either.addEventListener('abort', give, { once: true });
+    give = () => reject(either.signal.reason as Error);
+    if (either.signal.aborted) give();
+    else either.signal.addEventListener('abort', give, { once: true });
   });
   try {
-    return await Promise.race([Promise.resolve().then(() => work(either)), aborted]);
+    return await Promise.race([Promise.resolve().then(() => work(either.signal)), aborted]);
   } finally {
-    clearTimeout(timer);
-    either.removeEventListener('abort', give);
+    either.stop();
+    either.signal.removeEventListener('abort', give);
   }
 }
 

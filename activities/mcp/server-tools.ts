@@ -2,7 +2,7 @@
 // an outcome.
 import type { ElicitRequest, Progress } from '@modelcontextprotocol/client';
 import { type Recovery, type Risk, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../tools/tool.ts';
-import { throttled } from '../async.ts';
+import { throttled, within } from '../async.ts';
 import { clip } from '../text.ts';
 import type { OnAsked } from './askers.ts';
 import { Away, type KeptServer } from './keep-server.ts';
@@ -86,7 +86,7 @@ export async function askServer<Answer>(
 ): Promise<Answer> {
   const { timeoutMs = CALL_MS } = server.settings;
   const began = performance.now();
-  const link = await server.link(AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])).catch((error: unknown) => {
+  const link = await within(timeoutMs, signal, (ends) => server.link(ends)).catch((error: unknown) => {
     if (error instanceof Away) throw new ToolFailure(`Not run: ${error.message}`, { cause: error });
     throw new ToolFailure(`Not run: the MCP server ${server.name} did not connect in time.`, { cause: error });
   });

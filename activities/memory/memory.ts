@@ -1,5 +1,6 @@
 // What runs in a workspace remember of earlier ones (L80). While tools run, the small model picks the notes that matter to the prompt; after
 // a natural end it writes what is new into a note of that run. Nothing waits for the first, and no failure of either is one of the run.
+import { timed } from '../async.ts';
 import { describeGivenUp, isGivenUp, type Attempt } from '../attempt.ts';
 import type { Deps, EndedRun, Memory, MemoryStep } from '../deps.ts';
 import type { Item } from '../compaction/blocks.ts';
@@ -58,13 +59,15 @@ export function createMemory(deps: MemoryDeps): Memory {
     },
     async extract(attempt, { config, step }, ended) {
       if (config.memory !== true || config.scripted) return noSpend;
-      const timed = boundAttempt(attempt, AbortSignal.any([attempt.signal, AbortSignal.timeout(EXTRACT_MS)]));
-      const small = smallModel(deps, timed, config, { step, iteration: 0, left: leftAfter(config, ended) });
+      const bounds = timed(EXTRACT_MS, attempt.signal);
+      const small = smallModel(deps, boundAttempt(attempt, bounds.signal), config, { step, iteration: 0, left: leftAfter(config, ended) });
       try {
         await extract(deps, { config, ended, small });
       } catch (error) {
         if (isGivenUp(attempt)) throw describeGivenUp(attempt);
         deps.log('warn', `memory: no note was made: ${reasonOf(error)}`, aboutRun(config));
+      } finally {
+        bounds.stop();
       }
       return small.spend();
     },

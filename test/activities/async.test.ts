@@ -1,6 +1,8 @@
 // What several ask for at once is asked for once, and what is written often is written together.
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { shared, TextBatch } from '../../activities/async.ts';
+import { pause, shared, TextBatch, timed } from '../../activities/async.ts';
 
 test('who asks while the same is asked for shares its answer, and who asks later asks anew (L64)', async () => {
   const asked: string[] = [];
@@ -51,4 +53,19 @@ test('text is written at once when none was lately, together within its time, an
   vi.advanceTimersByTime(100);
   batch.flush();
   expect(written).toHaveLength(4);
+});
+
+test('a time that is up ends the work, also when memory was collected meanwhile', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const ended = new Promise<unknown>((resolve) => {
+    const { signal } = timed(100, new AbortController().signal);
+    const listened = AbortSignal.any([signal, new AbortController().signal]);
+    listened.addEventListener('abort', () => resolve(listened.reason));
+  });
+  for (let round = 0; round < 3; round += 1) {
+    await pause(10, new AbortController().signal);
+    collect();
+  }
+  expect(await ended).toMatchObject({ name: 'TimedOut' });
 });

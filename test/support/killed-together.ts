@@ -58,15 +58,16 @@ async function playAll(cases: readonly KilledCase[], settings: { readonly config
     },
   });
   const first = await h.worker();
-  const death = meeting(cases.length, () => first.kill());
-  const takeover = meeting(cases.length, () => h.worker());
+  const names = cases.map(({ name }) => name);
+  const death = meeting(names, () => first.kill());
+  const takeover = meeting(names, () => h.worker());
   const opened: OpenSession[][] = cases.map(() => []);
   const playing = cases.map(async ({ play }, at) => {
     const place = placeOf(h, `case-${String(at).padStart(2, '0')}`, {
       asked: asked[at] ?? [],
       opened: opened[at] ?? [],
     });
-    const [died, replaced] = [death.attend(), takeover.attend()];
+    const [died, replaced] = [death.attend(at), takeover.attend(at)];
     try {
       await play({ ...place, died, replaced });
     } finally {
@@ -114,22 +115,24 @@ function placeOf(
   };
 }
 
-/** Something that is done once, when all have come. */
-function meeting<T>(parties: number, act: () => Promise<T>) {
-  let missing = parties;
+/** Less than a test's own time: who waits for another case is told which, and what has come this far ends. */
+const PATIENCE_MS = 400_000;
+
+/** Something that is done once, when all have come; without those who do not come in time it fails. */
+function meeting<T>(names: readonly string[], act: () => Promise<T>) {
+  const missing = new Map(names.entries());
   let begin = (): void => {};
-  const all = new Promise<void>((resolve) => (begin = resolve));
+  let giveUp = (_reason: Error): void => {};
+  const all = new Promise<void>((resolve, reject) => ([begin, giveUp] = [resolve, reject]));
   const met = all.then(act);
   // Each who waits for it hears of its failure.
   met.catch(() => {});
-  const attend = (): (() => Promise<void>) => {
-    let here = false;
-    return async () => {
-      if (!here) missing -= 1;
-      here = true;
-      if (missing === 0) begin();
-      await met;
-    };
+  const timer = setTimeout(() => giveUp(new Error(`still waited for: ${[...missing.values()].join(', ')}`)), PATIENCE_MS);
+  timer.unref();
+  const attend = (at: number) => async (): Promise<void> => {
+    missing.delete(at);
+    if (missing.size === 0) begin();
+    await met;
   };
   return { attend, met };
 }

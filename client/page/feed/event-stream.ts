@@ -1,5 +1,6 @@
 // A feed as server-sent events. The browser says where it was, and is given what came since; where that is forgotten it is told so, once,
 // and loads what is there now. Nothing is queued for one viewer: what it has not read stays in the ring it shares with the others.
+import { timed } from '../../../activities/async.ts';
 import type { Change, Ring } from './ring.ts';
 
 /** Milliseconds: a proxy, or a viewer, learns that the other side is there. */
@@ -19,7 +20,9 @@ export function eventStream(ring: Ring, from: string, left: () => void): Respons
     const known = ring.since(at);
     if (known === null) return 'event: reset\ndata: \n\n';
     if (known.changes.length === 0) {
-      await ring.changed(AbortSignal.any([gone.signal, AbortSignal.timeout(BEAT_MS)]));
+      const beat = timed(BEAT_MS, gone.signal);
+      await ring.changed(beat.signal);
+      beat.stop();
       const news = ring.since(at);
       if (news === null || news.changes.length > 0) return next();
       return ': here\n\n';

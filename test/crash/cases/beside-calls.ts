@@ -38,16 +38,21 @@ function reading(tokens: number, small: (n: number) => Reply): (request: ParsedR
   };
 }
 
-type Smaller = { readonly tokens: number; readonly kind: 'boundary' | 'collapse_staged'; readonly count: number };
+type Smaller = {
+  readonly tokens: number;
+  readonly kind: 'boundary' | 'collapse_staged';
+  readonly count: number;
+  readonly run?: Partial<RunOptions>;
+};
 
-function makingSmaller(name: string, { tokens, kind, count }: Smaller): KilledCase {
+function makingSmaller(name: string, { tokens, kind, count, run = {} }: Smaller): KilledCase {
   const held = gate();
   const dies = { ...reply('This attempt dies.'), hold: held.hold, holdAfterEvent: 2 };
   return {
     name,
     script: reading(tokens, (n) => (n === 1 ? dies : reply('The file was read.'))),
     play: async (h) => {
-      const session = await h.open();
+      const session = await h.open(run);
       await until(() => h.bodies().some(isSmall));
       await h.died();
       await h.replaced();
@@ -193,6 +198,8 @@ export const besideCallCases: readonly KilledCase[] = [
     tokens: 19_500,
     kind: 'collapse_staged',
     count: 2,
+    // A model whose thinking is bound to what came before stages nothing.
+    run: { model: 'claude-sonnet-5' },
   }),
   makingNote(),
   stopHook,
