@@ -60,7 +60,11 @@ export function createMemory(deps: MemoryDeps): Memory {
     async extract(attempt, { config, step }, ended) {
       if (config.memory !== true || config.scripted) return noSpend;
       const bounds = timed(EXTRACT_MS, attempt.signal);
-      const small = smallModel(deps, boundAttempt(attempt, bounds.signal), config, { step, iteration: 0, left: leftAfter(config, ended) });
+      const small = smallModel(deps, boundAttempt(attempt, bounds.signal), config, {
+        step,
+        iteration: 0,
+        left: leftAfter(config, ended),
+      });
       try {
         await extract(deps, { config, ended, small });
       } catch (error) {

@@ -127,7 +127,10 @@ function meeting<T>(names: readonly string[], act: () => Promise<T>) {
   const met = all.then(act);
   // Each who waits for it hears of its failure.
   met.catch(() => {});
-  const timer = setTimeout(() => giveUp(new Error(`still waited for: ${[...missing.values()].join(', ')}`)), PATIENCE_MS);
+  const timer = setTimeout(
+    () => giveUp(new Error(`still waited for: ${[...missing.values()].join(', ')}`)),
+    PATIENCE_MS,
+  );
   timer.unref();
   const attend = (at: number) => async (): Promise<void> => {
     missing.delete(at);
