@@ -15,7 +15,7 @@ import { afterWait, noTries, type Tries, leftOfWait } from './model/refused/fail
 import { refuseWithoutHooks, refuseScripted } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
 import { notAgain, settleDeath, settle } from './model/settle.ts';
-import { type RefusedFields, refusedFields, requestReply } from './model/request-reply.ts';
+import { requestReply } from './model/request-reply.ts';
 import { withPreamble } from './model/tell-preamble.ts';
 import { endWithout, observableMessage } from './model/store-reply.ts';
 import type { ModelStep } from './model/step.ts';
@@ -32,7 +32,6 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
   const prompts = promptHooks(deps);
   const heads = ownHeads();
   const above = sessionsAbove();
-  const refused = refusedFields();
   return async (attempt, input) => {
     const config = await deps.config(input.config);
     refuseScripted(deps, config);
@@ -72,7 +71,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       const chosen = { ...asked, model: withFacts(asked.model, deps.models) };
       const base = prepare(deps, given, collected, chosen);
       const answer = checks(config.outputSchema);
-      const result = await reply({ deps, attempt, input, config, chosen, answer, live, base, record, tries }, refused);
+      const result = await reply({ deps, attempt, input, config, chosen, answer, live, base, record, tries });
       heads.wrote(attempt, record.own());
       return await finish(live, result);
     });
@@ -153,9 +152,9 @@ function withPicks(step: ModelStep): ModelStep {
   return { ...step, tries: all };
 }
 
-async function reply(given: ModelStep, refused: RefusedFields): Promise<ModelAnswer> {
+async function reply(given: ModelStep): Promise<ModelAnswer> {
   await given.deps.tools.refresh();
-  const { step, attempted } = await requestReply(withPreamble(withPicks(given)), refused);
+  const { step, attempted } = await requestReply(withPreamble(withPicks(given)));
   const { deps, attempt, config } = step;
   if (attempted.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
     throw describeGivenUp(attempt);

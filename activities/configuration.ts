@@ -201,6 +201,9 @@ export type Models = {
   lose(name: string): boolean;
   /** It was lost, a while ago at most. */
   isLost(name: string): boolean;
+  /** Its server does not know this field of a request, for as long as the worker lives. True when that is news. */
+  refuse(name: string, field: string): boolean;
+  isRefused(name: string, field: string): boolean;
 };
 
 export type FoundModel = { readonly name: string } | { readonly problem: string };

@@ -18,24 +18,19 @@ export async function bundleWorkflows(): Promise<string> {
     failureConverterPath: path('bundled.js'),
     logger: new DefaultLogger('WARN'),
   });
-  return withoutTextOfDependencies(code);
+  return withoutSources(code);
 }
 
 const SOURCE_MAP = '//# sourceMappingURL=data:application/json;charset=utf-8;base64,';
 
 /** Stack traces need where their lines are, and not what they say: of a package of 3 MB (Q1) that text would be a tenth. */
-function withoutTextOfDependencies(code: string): string {
+function withoutSources(code: string): string {
   const at = code.lastIndexOf(SOURCE_MAP);
   if (at === -1) throw new Error('the bundle of the workflow has no source map');
-  const map = JSON.parse(Buffer.from(code.slice(at + SOURCE_MAP.length), 'base64').toString()) as {
-    readonly sources: readonly string[];
-    readonly sourcesContent: readonly (string | null)[];
-  };
-  const sourcesContent = map.sourcesContent.map((text, index) =>
-    map.sources[index]?.includes('node_modules') ? null : text,
-  );
-  const shorter = Buffer.from(JSON.stringify({ ...map, sourcesContent })).toString('base64');
-  return `${code.slice(0, at)}${SOURCE_MAP}${shorter}`;
+  const { sourcesContent: _text, ...map } = JSON.parse(
+    Buffer.from(code.slice(at + SOURCE_MAP.length), 'base64').toString(),
+  ) as { readonly sourcesContent?: unknown };
+  return `${code.slice(0, at)}${SOURCE_MAP}${Buffer.from(JSON.stringify(map)).toString('base64')}`;
 }
 
 // Without a top-level await, so that CommonJS programs can require() what imports this. A failure ends the process as unhandled.

@@ -1,7 +1,8 @@
 // Groups the entries in view into blocks that compaction and collapse take whole or leave (L10, L59): a reply with its outcomes, a
 // whole trajectory if it holds signed thinking, each message between replies.
 import type { Entry, ReplyEntry } from '../transcript/log/entries.ts';
-import { hasCalls, hasThinking, type Shown } from '../transcript/view/in-view.ts';
+import { hasCalls, hasThinking } from '../transcript/marks.ts';
+import { type Shown } from '../transcript/view/in-view.ts';
 import { type Bodies, wordsOf } from '../transcript/view/project.ts';
 import { isThinking } from '../transcript/view/sent-reply.ts';
 import { isShrunk, markCleared, outcomeCharacters } from '../transcript/view/microcompact.ts';

@@ -3,6 +3,7 @@
 import type { Entry } from '../transcript/log/entries.ts';
 import { inView } from '../transcript/view/in-view.ts';
 import { type Bodies, project, requestCharacters } from '../transcript/view/project.ts';
+import { sentReply } from '../transcript/view/sent-reply.ts';
 import { type Block, blocksOf, type Item, runStartsOf } from './blocks.ts';
 import type { RunConfig, RunModel } from '../configuration.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
@@ -34,18 +35,22 @@ export type Kept = {
   readonly shrunkBefore: number;
 };
 
-/** `characters`: of the window. `plain`: no thinking is kept, and a trajectory may be cut between two rounds. */
+/**
+ * `characters`: of the window. `plain`: no thinking is kept, and a trajectory may be cut between two rounds. `fromReply`: what is kept begins
+ * with a reply, so that what is summarised is what the model was sent when it made that.
+ */
 type Keeping = {
   readonly characters: number;
   readonly trigger: 'auto' | 'reactive';
   readonly plain?: boolean | undefined;
+  readonly fromReply?: boolean | undefined;
 };
 
 /** Null when nothing is there to be summarised. */
 export function chooseKept(
   entries: readonly Entry[],
   bodies: Bodies,
-  { characters: fitting, trigger, plain }: Keeping,
+  { characters: fitting, trigger, plain, fromReply }: Keeping,
 ): Kept | null {
   const { shown, marks } = inView(entries);
   const runStarts = runStartsOf(entries);
@@ -54,13 +59,26 @@ export function chooseKept(
   // A request that the API refused is more than its window holds, whatever we believe.
   const there = blocks.reduce((sum, block) => sum + block.characters, 0);
   const characters = trigger === 'reactive' ? Math.min(fitting, there) : fitting;
-  const first = firstKept(blocks, SHARES[trigger], characters, marks.boundary?.from ?? 0);
+  const fits = firstKept(blocks, SHARES[trigger], characters, marks.boundary?.from ?? 0);
+  const first = fromReply ? blocks.findIndex((block, at) => at >= fits && isReply(block)) : fits;
+  if (first < 0) return null;
   const from = blocks[first]?.from ?? entries.length;
   const older = blocks.slice(0, first);
   const prompts = promptsOf(older, runStarts.at(-1) ?? -1, characters * PROMPTS_SHARE);
   const old = older.flatMap(({ items }) => items);
-  const news = old.filter(({ shown: { kind, position } }) => kind !== 'summary' && !prompts.includes(position));
+  const news = old.filter(({ shown: { kind, position } }) => !isOfBoundary(kind) && !prompts.includes(position));
   return news.length === 0 ? null : { old, from, prompts, shrunkBefore };
+}
+
+/** One of which something is sent. */
+function isReply({ items }: Block): boolean {
+  const shown = items[0]?.shown;
+  return shown?.kind === 'entry' && shown.entry.kind === 'reply' && sentReply(shown.entry, new Set()).blocks.length > 0;
+}
+
+/** It is said anew at the next one. */
+function isOfBoundary(kind: Item['shown']['kind']): boolean {
+  return kind === 'summary' || kind === 'carried';
 }
 
 /** Index of the oldest block that stays; what was before the last boundary never does by itself. */
@@ -69,7 +87,7 @@ function firstKept(blocks: readonly Block[], shares: Shares, characters: number,
   let replies = 0;
   for (let at = blocks.length - 1; at >= 0; at -= 1) {
     const block = blocks[at] as Block;
-    if (block.from < begin || block.items[0]?.shown.kind === 'summary') return at + 1;
+    if (block.from < begin || isOfBoundary(block.items[0]?.shown.kind ?? 'entry')) return at + 1;
     total += block.characters;
     const unanswered = block.kind === 'said' && replies === 0;
     if (!unanswered && total > characters * share(block, shares, replies)) return at + 1;

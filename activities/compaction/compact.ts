@@ -7,29 +7,21 @@ import { aboutStep, type ObservedAbout } from '../live/observe.ts';
 import { hookContext, hookFailed, type HookContext } from '../hooks/hooks.ts';
 import { announce, finish, tellIfDies } from '../live/tell.ts';
 import type { LiveWriter } from '../live/events.ts';
-import { chosenModel } from '../model/request.ts';
+import { type ChosenModel, chosenModel, withFacts } from '../model/request.ts';
 import { refuseScripted } from '../guards.ts';
 import { isForgotten, stepRecord, type StepRecord } from '../step-record.ts';
 import type { BoundaryEntry, Entry } from '../transcript/log/entries.ts';
-import { readMarks } from '../transcript/view/in-view.ts';
+import { mediaOf } from '../transcript/log/bodies.ts';
+import { readMarks } from '../transcript/marks.ts';
+import { inView, type Shown } from '../transcript/view/in-view.ts';
 import type { Bodies } from '../transcript/view/project.ts';
 import { entriesOf, type Extended } from '../transcript/transcripts.ts';
 import { chooseKept, type Kept, type Scale, scaleOf } from './choose-kept.ts';
 import { isEnough, shrinkFirst, storeShrunk } from './blocks.ts';
 import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
-import { summarize } from './summarize.ts';
-import type { AskFailure } from '../model/ask-model.ts';
-import {
-  afterEmpty,
-  afterFailure,
-  type AfterFailure,
-  afterWait,
-  countFailure,
-  type Tries,
-  leftOfWait,
-} from '../model/refused/failed-attempt.ts';
-import { settleDeath } from '../model/settle.ts';
-import type { RunConfig } from '../configuration.ts';
+import { strictlySmaller, summarize, type Summarized, type Summarizing } from './summarize.ts';
+import { maySign, sign } from './sign.ts';
+import { type Compacting, stillWaiting, unanswered } from './unanswered.ts';
 
 type Step = Compacting & {
   readonly given: Extended;
@@ -133,18 +125,55 @@ async function summed(step: Summing): Promise<Compacted> {
   if (waits) return waits;
   begin(live, input);
   const hooks = hookContext(config, { iteration, signal: attempt.signal }, live);
-  const { model } = chosenModel(config, input.model, input.window);
   const before = scale.tokens(entries, bodies);
   const asked = deps.hooks.has('preCompact')
     ? await deps.hooks.preCompact(hooks, { trigger, tokens: before })
     : { instructions: [], failed: [] };
   const texts = asked.instructions.map(({ text }) => text);
-  const summary = await summarize({ entries, bodies, model, scale, trigger, kept, before }, small, texts);
+  const { model } = chosenIn(step);
+  const work = { entries, bodies, model, scale, trigger, kept, before };
+  const summary = (await signed(step, work, texts)) ?? (await summarize(work, small, texts));
   const reported = asked.failed.map(hookFailed);
   if (summary.kind === 'made') return await stored(step, [...reported, summary.boundary], small.spend(), hooks);
   announce(live, reported);
-  if (summary.kind === 'unanswered') return unanswered(step, small.tries(), summary.failure);
+  if (summary.kind === 'unanswered') return unanswered(step, small.tries(), summary.failure, summary.model);
   return { ...summary, spend: small.spend() };
+}
+
+/** Of the API at its own summary, before one of ours is made. */
+const MOST_FAILURES = 2;
+
+/** By the API itself, where it can; null: one of ours is to be made. */
+async function signed(step: Summing, work: Summarizing, more: readonly string[]): Promise<Summarized | null> {
+  const { deps, attempt, config, input, entries, bodies, scale, small } = step;
+  const chosen = chosenIn(step);
+  const signing = { deps, attempt, config, chosen, entries, bodies };
+  // Images that were refused go with a boundary of ours alone.
+  const isRefused = input.trigger === 'reactive' && inView(entries).shown.some(hasMedia);
+  const { failures, empties } = small.tries();
+  if (isRefused || failures + empties >= MOST_FAILURES || !maySign(signing)) return null;
+  const characters = chosen.model.window * scale.charactersPerToken;
+  const kept = chooseKept(entries, bodies, { characters, trigger: input.trigger, plain: true, fromReply: true });
+  if (!kept) return null;
+  const asked = await sign(signing, kept.from, small, more);
+  if (asked.kind === 'aborted') return { kind: 'nothing' };
+  if (asked.kind === 'failed') {
+    const isLast = failures + empties + 1 >= MOST_FAILURES;
+    return !isLast && asked.failure.kind === 'retry'
+      ? { kind: 'unanswered', failure: asked.failure, model: chosen.model.name }
+      : null;
+  }
+  const summary = strictlySmaller({ ...work, kept }, asked.block.content, asked.block);
+  return summary.kind === 'made' ? summary : null;
+}
+
+function chosenIn({ deps, config, input }: Step): ChosenModel {
+  const chosen = chosenModel(config, input.model, input.window);
+  return { ...chosen, model: withFacts(chosen.model, deps.models) };
+}
+
+function hasMedia(shown: Shown): boolean {
+  return shown.kind === 'entry' && mediaOf(shown.entry).length > 0;
 }
 
 async function stored(
@@ -188,45 +217,4 @@ function tell(live: LiveWriter, iteration: number, entries: readonly Entry[]): v
   const { before, after, summary, from, prompts } = boundary;
   const kept = entries.length - 1 - from + prompts.length;
   live.write({ type: 'compaction_end', iteration, before, after, kept, summary });
-}
-
-// The small model has made no summary: Temporal tries again after a wait that holds no slot, or the run parks, as for any model
-// call (L14, L15). What it comes to when no wait helps is one failure of the compaction (L10).
-
-/** One attempt at a compaction. */
-type Compacting = {
-  readonly deps: SummaryDeps;
-  readonly attempt: Attempt;
-  readonly input: Compact;
-  readonly config: RunConfig;
-  readonly live: LiveWriter;
-};
-
-/** `tries` does not count this failure yet. Throws for another attempt. */
-function unanswered(step: Compacting, tries: Tries, failure: AskFailure): Promise<Compacted> {
-  const counted =
-    failure.kind === 'empty' ? { ...tries, empties: tries.empties + 1 } : countFailure(tries, failure, tries.spend);
-  return ended(step, counted, nextTry(step, counted, failure));
-}
-
-/** Null when nothing is left of a wait that an attempt before this one was asked for. */
-async function stillWaiting(step: Compacting, tries: Tries): Promise<Compacted | null> {
-  const wait = await leftOfWait(step, tries);
-  return wait && ended(step, wait.tries, afterWait(wait, wait.tries, step.config));
-}
-
-async function ended(step: Compacting, counted: Tries, after: AfterFailure): Promise<Compacted> {
-  // A reactive one does not park: it would begin anew after the wait, with the model call that made it necessary.
-  const waits = step.input.trigger === 'auto' || after.kind === 'retry' || after.result.kind !== 'parked';
-  const result = waits ? await settleDeath(step, counted, after) : after.result;
-  const { kind, detail, spend } = result;
-  if (waits && kind === 'parked') return { kind, waitMs: result.waitMs, failures: result.failures, detail, spend };
-  return { kind: 'failed', detail: `the summary could not be made: ${detail}`, spend };
-}
-
-function nextTry({ deps, config }: Compacting, tries: Tries, failure: AskFailure): AfterFailure {
-  const random = deps.random();
-  if (failure.kind === 'empty') return afterEmpty(tries, config, random);
-  const asked = { from: config.smallModel.name, to: null, calls: [] };
-  return afterFailure(failure, tries, config, asked, random);
 }

@@ -2,9 +2,10 @@
 import type { Compact } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { type Attempt, describeGivenUp } from '../attempt.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, ModelPort } from '../deps.ts';
 import type { RecordsEnds } from '../tools/call/record-ends.ts';
 import { askModel, type AskFailure, type Asked, type Question } from '../model/ask-model.ts';
+import type { Prices } from '../model/bill.ts';
 import { maxOutputIn } from '../model/classify.ts';
 import { noTries, type Tries } from '../model/refused/failed-attempt.ts';
 import type { RunConfig, RunModel } from '../configuration.ts';
@@ -37,6 +38,8 @@ export type SummaryDeps = Pick<
 export type SmallModel = {
   /** Once. `aborted`: a stop. Throws when the attempt is no longer ours (L50). */
   ask(question: Question): Promise<Asked>;
+  /** Another question, to a model with these prices, paid and remembered as the small model's are. Throws as `ask` does. */
+  spendOn<Answer extends Answered>(prices: Prices, ask: AskOnce<Answer>): Promise<Answer | Unpaid>;
   /** The cost of all calls of all attempts so far. */
   spend(): Spend;
   /** The attempts before this one, with what was spent since. */
@@ -44,6 +47,12 @@ export type SmallModel = {
   /** Characters of a question that leave room for an answer of `maxTokens`. */
   room(maxTokens: number, charactersPerToken: number): number;
 };
+
+/** `billed`: called with all that the question has cost so far. */
+type AskOnce<Answer> = (model: ModelPort, billed: (spend: Spend) => void) => Promise<Answer>;
+type Answered = { readonly kind: string; readonly spend: Spend };
+/** Not asked: the budget is spent. */
+type Unpaid = Extract<Asked, { kind: 'failed' }>;
 
 /** Estimates of dense text are low: the rest of the window is for what they miss. */
 const FILLED = 0.6;
@@ -70,6 +79,7 @@ export function smallModel(
   return {
     spend: () => tries.spend,
     tries: () => tries,
+    spendOn,
     room: (maxTokens, charactersPerToken) =>
       Math.max(0, asks.smallModel.window * FILLED - maxTokens) * charactersPerToken,
     async ask(question) {
@@ -90,13 +100,18 @@ export function smallModel(
     return lower === undefined ? asked : once({ ...question, maxTokens: lower }, by);
   }
 
-  async function once(question: Question, by: RunConfig): Promise<Asked> {
+  function once(question: Question, by: RunConfig): Promise<Asked> {
+    return spendOn(by.smallModel, (model, billed) =>
+      askModel({ model, config: by, signal: attempt.signal, now, redact, billed }, question),
+    );
+  }
+
+  async function spendOn<Answer extends Answered>(prices: Prices, ask: AskOnce<Answer>): Promise<Answer | Unpaid> {
     const before = tries;
     if (spentLimit(left, before.spend)) return { kind: 'failed', failure: SPENT, spend: noSpend };
     const spent = (more: Spend): Tries => ({ ...before, spend: addSpend(before.spend, more) });
-    const billed = (more: Spend): void => attempt.remember(spent(more));
-    const model = watchModel(deps.model, { observe, about, prices: by.smallModel });
-    const asked = await askModel({ model, config: by, signal: attempt.signal, now, redact, billed }, question);
+    const model = watchModel(deps.model, { observe, about, prices });
+    const asked = await ask(model, (more) => attempt.remember(spent(more)));
     tries = spent(asked.spend);
     if (asked.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
       throw describeGivenUp(attempt);

@@ -1,7 +1,7 @@
 // From what does not stay to a boundary: it is summarised, and what comes of it must be smaller than what was there (L10).
 import type { Asked, AskFailure } from '../model/ask-model.ts';
 import type { RunModel, RunConfig } from '../configuration.ts';
-import type { BoundaryEntry, Entry } from '../transcript/log/entries.ts';
+import type { BoundaryEntry, Entry, SignedSummary } from '../transcript/log/entries.ts';
 import type { Bodies } from '../transcript/view/project.ts';
 import type { Kept, Scale } from './choose-kept.ts';
 import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
@@ -13,12 +13,13 @@ import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/i
 import type { Attempt } from '../attempt.ts';
 import { refuseScripted } from '../guards.ts';
 import { mediaOf } from '../transcript/log/bodies.ts';
-import { inView, readMarks } from '../transcript/view/in-view.ts';
+import { readMarks } from '../transcript/marks.ts';
+import { inView } from '../transcript/view/in-view.ts';
 import { taskListOf } from '../transcript/view/task-list.ts';
 import { entriesOf } from '../transcript/transcripts.ts';
 import { wellFormedText } from '../text.ts';
 
-type Summarizing = {
+export type Summarizing = {
   readonly entries: readonly Entry[];
   readonly bodies: Bodies;
   /** Whose window must hold the result. */
@@ -30,11 +31,11 @@ type Summarizing = {
   readonly before: number;
 };
 
-type Summarized =
+export type Summarized =
   | { readonly kind: 'made'; readonly boundary: BoundaryEntry }
   | { readonly kind: 'failed'; readonly detail: string }
-  /** The small model gave no text. */
-  | { readonly kind: 'unanswered'; readonly failure: AskFailure }
+  /** The model that was asked gave no text: the small one, unless it is named. */
+  | { readonly kind: 'unanswered'; readonly failure: AskFailure; readonly model?: string }
   /** Cancelled. */
   | { readonly kind: 'nothing' };
 
@@ -72,14 +73,16 @@ function overhead(more: readonly string[]): number {
   return writeQuestion('', SUMMARY_TASK, more).length + SUMMARY_SYSTEM.length;
 }
 
-function strictlySmaller(work: Summarizing, summary: string): Summarized {
+/** `signed`: of the API's own making. */
+export function strictlySmaller(work: Summarizing, summary: string, signed?: SignedSummary): Summarized {
   const { entries, bodies, scale, trigger, before } = work;
   const { from, prompts } = work.kept;
   const tasks = taskListOf(entries);
   const listed = tasks === null ? {} : { tasks };
   const bareBefore = trigger === 'reactive' ? refusedBefore(entries) : readMarks(entries).bareBefore;
   const bare = bareBefore > 0 && entries.some((entry) => mediaOf(entry).length > 0) ? { bareBefore } : {};
-  const boundary = { kind: 'boundary', trigger, summary, prompts, from, before, ...listed, ...bare } as const;
+  const made = { ...listed, ...bare, ...(signed && { signed }) };
+  const boundary = { kind: 'boundary', trigger, summary, prompts, from, before, ...made } as const;
   const after = scale.tokens([...entries, { ...boundary, after: 0 }], bodies);
   if (after < before) return { kind: 'made', boundary: { ...boundary, after } };
   return {

@@ -6,7 +6,7 @@ import { GarbledStream } from './stream/accumulate.ts';
 import type { Backoff } from '../configuration.ts';
 import { accountProblem } from './refused/account.ts';
 import { isOverflow, roomLeft } from './refused/overflow-words.ts';
-import { isUnboundThinking, refusedField } from './refused/request-parts.ts';
+import { isRefusedSummary, isUnboundThinking, refusedField } from './refused/request-parts.ts';
 
 export type Verdict =
   /** `window`: the server has said how many tokens it holds. */
@@ -18,6 +18,8 @@ export type Verdict =
   | { readonly kind: 'failed'; readonly detail: string; readonly status?: number; readonly maxOutput?: number }
   /** Kept thinking that was made after something else than what is before it now: the same request fails for ever. */
   | { readonly kind: 'unbound_thinking'; readonly detail: string; readonly status: number }
+  /** The summary that the conversation begins with was signed elsewhere, or the server knows no such blocks: the same request fails for ever. */
+  | { readonly kind: 'refused_summary'; readonly detail: string; readonly status: number }
   /** The server knows no such field; `anthropic-beta` stands for a value of that header. */
   | { readonly kind: 'refused_field'; readonly field: string; readonly detail: string; readonly status: number };
 
@@ -61,7 +63,7 @@ function classifyApi(error: APIError, now: number, redact: Redact, words: readon
     return { kind: 'too_long', detail, ...windowIn(detail) };
   if (status === 400 && (error.errorCode === REFUSED_PIXELS || REFUSED_MEDIA.test(detail)))
     return { kind: 'media_too_large', detail };
-  const part = isRefusal(status) ? refusedPart(said, detail, status) : null;
+  const part = isRefusal(status) ? refusedPart(error.errorCode ?? said, said, { detail, status }) : null;
   if (part) return part;
   if (!retryable(status, error.headers?.get('x-should-retry'))) return { kind: 'failed', detail, ...known };
   const afterMs =
@@ -72,8 +74,13 @@ function classifyApi(error: APIError, now: number, redact: Redact, words: readon
 /** Characters of a refusal that are looked at. */
 const MOST_SAID = 16_000;
 
-function refusedPart(whole: string, detail: string, status: number): Verdict | null {
+function refusedPart(
+  code: string,
+  whole: string,
+  { detail, status }: { readonly detail: string; readonly status: number },
+): Verdict | null {
   const said = whole.slice(0, MOST_SAID);
+  if (isRefusedSummary(code.slice(0, MOST_SAID))) return { kind: 'refused_summary', detail, status };
   if (isUnboundThinking(said)) return { kind: 'unbound_thinking', detail, status };
   const field = refusedField(said);
   return field === undefined ? null : { kind: 'refused_field', field, detail, status };

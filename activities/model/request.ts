@@ -13,6 +13,9 @@ export const TASK_BUDGETS_BETA = 'task-budgets-2026-03-13';
 /** Names the beta that `block_binding` belongs to. */
 export const THINKING_BINDING_BETA = 'thinking-binding-controls-2026-08-01';
 
+/** Names the beta of summaries that the API makes, and of their blocks. */
+export const COMPACTION_BETA = 'compact-2026-09-04';
+
 const ephemeral = { type: 'ephemeral' } as const;
 
 export function buildRequest(
@@ -25,7 +28,9 @@ export function buildRequest(
 ): ModelRequest {
   const asked = thinkingFor(model, config.thinkingTokens, { cap, primary });
   const thinking = model.checksPrefix && server.binding !== false ? bound(asked) : asked;
-  const output = { ...effortFor(model, config.effort), ...taskBudget(config.rules.taskBudget, taskRemaining) };
+  // The API has counted on through the summaries of its own (L11).
+  const remaining = beginsWithSummary(messages) ? undefined : taskRemaining;
+  const output = { ...effortFor(model, config.effort), ...taskBudget(config.rules.taskBudget, remaining) };
   return {
     model: model.name,
     max_tokens: cap,
@@ -36,6 +41,11 @@ export function buildRequest(
     ...(tools.length > 0 ? { tools: [...tools] } : {}),
     messages: withBreakpoints(messages),
   };
+}
+
+/** With a block of the API's own making. */
+export function beginsWithSummary([first]: readonly MessageParam[]): boolean {
+  return Array.isArray(first?.content) && (first.content[0]?.type as string | undefined) === 'compaction';
 }
 
 /** What the server has refused to know. */

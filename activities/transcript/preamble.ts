@@ -3,34 +3,48 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { PreambleChanged, SystemPart } from '../../workflows/contract/activities.ts';
-import type { Entry, EpochEntry, EpochReason } from './log/entries.ts';
+import type { BoundaryEntry, Entry, EpochEntry, EpochReason } from './log/entries.ts';
 
 export type Preamble = Pick<EpochEntry, 'system' | 'tools'>;
 
-/** The epoch that the next request belongs to; null where it begins a new one: at first, and after a boundary. */
+/**
+ * The epoch that the next request belongs to; null where it begins a new one: at first, and after a boundary of our own making. A summary that
+ * the API has signed stands for messages alone: what was before them stays.
+ */
 export function currentEpoch(
   entries: readonly Entry[],
 ): { readonly epoch: EpochEntry; readonly position: number } | null {
   for (let position = entries.length - 1; position >= 0; position -= 1) {
     const entry = entries[position];
-    if (entry?.kind === 'boundary') return null;
+    if (entry?.kind === 'boundary' && !entry.signed) return null;
     if (entry?.kind === 'epoch') return { epoch: entry, position };
   }
   return null;
 }
 
-/** The entries that make `wanted` known to the model: none where it knows it all, a notice of what differs, or a new epoch. */
-export function entriesForPreamble(entries: readonly Entry[], wanted: Preamble): readonly (EpochEntry | NoticeEntry)[] {
+/** `told`: the entries that make what is wanted known to the model. `epoch`: the one that the next request belongs to then. */
+type ToldPreamble = { readonly told: readonly (EpochEntry | NoticeEntry)[]; readonly epoch: EpochEntry };
+
+/** Tells nothing where the model knows it all, else a notice of what differs, or a new epoch. */
+export function tellPreamble(entries: readonly Entry[], wanted: Preamble): ToldPreamble {
   const current = currentEpoch(entries);
-  if (current === null) return [{ kind: 'epoch', why: whyFirst(entries), ...wanted }];
+  if (current === null) return toldBy(beginEpoch(whyFirst(entries), wanted));
   const why = hasDroppedThinking(entries, current.position)
     ? 'refused'
     : hasNewTool(current.epoch, wanted)
       ? 'tools'
       : null;
-  if (why !== null) return [{ kind: 'epoch', why, ...wanted }];
+  if (why !== null) return toldBy(beginEpoch(why, wanted));
   const notice = difference(knownSince(entries, current), wanted, current.epoch);
-  return notice === null ? [] : [{ kind: 'notice', notice }];
+  return { told: notice === null ? [] : [{ kind: 'notice', notice }], epoch: current.epoch };
+}
+
+export function beginEpoch(why: EpochReason, { system, tools }: Preamble): EpochEntry {
+  return { kind: 'epoch', why, system, tools };
+}
+
+function toldBy(epoch: EpochEntry): ToldPreamble {
+  return { told: [epoch], epoch };
 }
 
 /** The API says what it left out of a request, and why. */
@@ -72,7 +86,9 @@ function knownSince(
 ): Known {
   const parts = new Map(epoch.system.map(({ name, text }) => [name, text]));
   const gone = new Set<string>();
-  for (const entry of entries.slice(position + 1)) {
+  // What was told in messages that a summary stands for is told again.
+  const kept = entries.findLast(({ kind }) => kind === 'boundary') as BoundaryEntry | undefined;
+  for (const entry of entries.slice(Math.max(position + 1, kept?.signed ? kept.from : 0))) {
     if (entry.kind !== 'notice' || entry.notice.kind !== 'preamble_changed') continue;
     for (const { name, text } of entry.notice.parts) parts.set(name, text);
     for (const name of entry.notice.ended) parts.delete(name);

@@ -5,6 +5,7 @@ import type { RunDefaults } from '../../activities/deps.ts';
 import { defineTool } from '../../activities/tools/tool.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { fault, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { asksForSummary } from '../support/asks-for-summary.ts';
 import { benchDeps, SESSION } from '../support/bench-deps.ts';
 import { memoryLoop } from '../../client/testing/memory-loop.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -20,8 +21,6 @@ const big = defineTool({
   recovery: 'rerun',
   call: () => Promise.resolve({ content: 'line of text\n'.repeat(3_840) }),
 });
-
-const isSummary = ({ model }: ParsedRequest): boolean => String(model).startsWith('claude-haiku');
 
 type Looking = {
   readonly turns: number;
@@ -44,7 +43,7 @@ async function looking({
 }: Looking) {
   let turn = 0;
   const script = (request: ParsedRequest): Reply => {
-    if (isSummary(request)) return summary();
+    if (asksForSummary(request)) return summary();
     turn += 1;
     return turn > turns ? reply('Done.') : reply([1, 2, 3, 4].map((n) => toolUse('big', { turn, n })));
   };
@@ -75,7 +74,7 @@ test('a model that checks what stood before its thinking is shown them as they w
 test('what they free makes a compaction unnecessary (L8 L10)', async () => {
   const { marks, terminal, bodies } = await looking({ turns: 5, prompt: 24_000 });
   expect(marks).toEqual(['microcompact', 'microcompact', 'microcompact']);
-  expect(bodies.some((body) => isSummary(body as ParsedRequest))).toBe(false);
+  expect(bodies.some((body) => asksForSummary(body as ParsedRequest))).toBe(false);
   expect(terminal.reason).toBe('completed');
 });
 

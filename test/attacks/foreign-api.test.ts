@@ -13,6 +13,7 @@ import {
   type Reply,
 } from '../../worker/scripted-model/index.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
+import { asksForSummary } from '../support/asks-for-summary.ts';
 import { harness } from '../support/harness.ts';
 import { fillWorkspace } from '../support/scenarios.ts';
 import { callBlock, outcome, outcomes, reply as stored, runStarted, textBlock, user } from '../support/transcript.ts';
@@ -20,13 +21,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const models = { 'claude-sonnet-': { window: 16_000, maxOutput: 8_000, price: null } };
-const isSummary = ({ model }: ParsedRequest): boolean => model.startsWith('claude-haiku');
 
 describe('a count that four characters to a token do not come to', () => {
   test('a trajectory of Chinese with thinking is summarised, and no try is used up (L10 L59)', async () => {
     let reads = 0;
     const script = (request: ParsedRequest): Reply => {
-      if (isSummary(request)) return reply('讀過檔案。');
+      if (asksForSummary(request)) return reply('讀過檔案。');
       reads += 1;
       if (reads > 8) return reply('好。');
       return reply([thinking('想。'), toolUse('read', { path: 'chinese.txt' })]);
@@ -44,7 +44,7 @@ describe('a count that four characters to a token do not come to', () => {
 
   test('what an API with an unknown, small window refuses is summarised down to a part of what is there (L24)', async () => {
     const script = (request: ParsedRequest, n: number): Reply => {
-      if (isSummary(request)) return reply('The file was read.');
+      if (asksForSummary(request)) return reply('The file was read.');
       if (JSON.stringify(request.messages).length > 40_000) {
         return fault({ status: 400, message: "This model's maximum context length is 8192 tokens." });
       }
@@ -61,7 +61,7 @@ describe('a count that four characters to a token do not come to', () => {
   test('a server that counts nothing does not keep the window from being seen to fill (L10)', async () => {
     let reads = 0;
     const script = (request: ParsedRequest): Reply => {
-      if (isSummary(request)) return reply('The file was read.', { usage: null });
+      if (asksForSummary(request)) return reply('The file was read.', { usage: null });
       reads += 1;
       const more = reads <= 6;
       return reply(more ? [toolUse('read', { path: 'large.txt' })] : 'Done.', { usage: null });
@@ -90,7 +90,7 @@ describe('a server without our small model', () => {
   test('the run goes on with summaries of its own model (L9 L10)', async () => {
     let reads = 0;
     const script = (request: ParsedRequest): Reply => {
-      if (isSummary(request)) return fault({ status: 404, message: 'model: claude-haiku-5' });
+      if (asksForSummary(request)) return fault({ status: 404, message: 'model: claude-haiku-5' });
       if (!request.tools) return reply('The file was read.');
       reads += 1;
       return reads > 6 ? reply('Done.') : reply([toolUse('read', { path: 'large.txt' })]);

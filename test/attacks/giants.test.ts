@@ -3,19 +3,19 @@ import { describe, expect, test } from 'vitest';
 import { fault, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { SIGNALS } from '../../workflows/contract/session.ts';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import { asksForSummary } from '../support/asks-for-summary.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 
 const WINDOW = 16_000;
 const models = { 'claude-sonnet-': { window: WINDOW, maxOutput: 8_000, price: null } };
 /** 200,000 characters, with a word in the middle that no preview shows. */
 const GIANT = `Begin. ${'a b c d e '.repeat(10_000)} heliotrope ${'f g h i j '.repeat(10_000)} The end.`;
-const isSummary = ({ model }: ParsedRequest): boolean => model.startsWith('claude-haiku');
 const sizeOf = ({ messages }: ParsedRequest): number => JSON.stringify(messages).length;
 
 /** Like an API whose window is smaller than anybody says: it refuses what has more than `most` characters. */
 function refusing(most: number, answer: (request: ParsedRequest, n: number) => Reply) {
   return (request: ParsedRequest, n: number): Reply =>
-    !isSummary(request) && sizeOf(request) > most ? fault({ too_long: true }) : answer(request, n);
+    !asksForSummary(request) && sizeOf(request) > most ? fault({ too_long: true }) : answer(request, n);
 }
 
 /** As the client sends what is long: by hash. */
@@ -42,7 +42,7 @@ describe('a message that is larger than the window', () => {
     expect((await session.ended(3)).terminal).toEqual({ reason: 'completed' });
     await session.send('And now?');
     expect((await session.ended(4)).terminal).toEqual({ reason: 'completed' });
-    expect(h.bodies().filter(isSummary)).toEqual([]);
+    expect(h.bodies().filter(asksForSummary)).toEqual([]);
     const [, third, fourth] = h.bodies().map(({ messages }) => JSON.stringify(messages));
     expect(third).toContain('Begin. a b');
     expect(third).toContain('The end.');
@@ -79,10 +79,10 @@ describe('a message that only the API finds too large', () => {
     const session = await begun(h);
     await sendStored(h, session, GIANT);
     expect((await session.ended(2)).terminal).toMatchObject({ reason: 'prompt_too_long' });
-    const summaries = h.bodies().filter(isSummary).length;
+    const summaries = h.bodies().filter(asksForSummary).length;
     await session.send('Are you still there?');
     expect((await session.ended(3)).terminal).toEqual({ reason: 'completed' });
-    expect(h.bodies().filter(isSummary)).toHaveLength(summaries);
+    expect(h.bodies().filter(asksForSummary)).toHaveLength(summaries);
     expect(h.model.problems).toEqual([]);
   });
 
@@ -109,7 +109,7 @@ describe('a message that fills most of the window', () => {
     await session.handle.signal(SIGNALS.snip, { entries: [at] });
     await session.send(`And now? ${'x y '.repeat(3_000)}`);
     expect((await session.ended(2)).terminal).toEqual({ reason: 'completed' });
-    expect(h.bodies().filter(isSummary)).toEqual([]);
+    expect(h.bodies().filter(asksForSummary)).toEqual([]);
   });
 });
 

@@ -127,7 +127,9 @@ function plain(entry: Entry): unknown {
       if (entry.kind === 'reply' && key === 'message') return { ...(value as object), id: null };
       // A write that was killed after its effect runs again, for it may, and finds its file.
       return typeof value === 'string'
-        ? value.replace(/^(created|updated) made-/, 'wrote made-').replaceAll(/\/\S*\/workspace\/-?\d+/g, '.')
+        ? value
+            .replace(/^(created|updated) made-/, 'wrote made-')
+            .replaceAll(/\/\S*\/perdure-test-\w+(?:\/workspace\/-?\d+)?/g, '.')
         : value;
     }),
   ) as unknown;

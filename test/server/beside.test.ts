@@ -6,7 +6,8 @@ import { fault, gate, reply, toolUse, type ParsedRequest, type Reply } from '../
 import { harness, type HarnessOptions } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
-const isSummary = ({ model }: ParsedRequest): boolean => model.startsWith('claude-haiku');
+const isSummary = ({ system }: ParsedRequest): boolean =>
+  JSON.stringify(system).includes('You describe what an AI agent');
 const look = reply([toolUse('read', { path: 'a.txt' })]);
 
 async function reading(options: HarnessOptions) {

@@ -2,13 +2,13 @@
 import { describe, expect, test } from 'vitest';
 import { reply, text, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { SIGNALS } from '../../workflows/contract/session.ts';
+import { asksForSummary } from '../support/asks-for-summary.ts';
 import { harness, type Harness } from '../support/harness.ts';
 import { fillWorkspace } from '../support/scenarios.ts';
 
 const WINDOW = 16_000;
 const FACT = 'The password of the vault is heliotrope.';
 const model = { 'claude-sonnet-': { window: WINDOW, maxOutput: 8_000, price: null } };
-const isSummary = ({ model: name }: ParsedRequest): boolean => name.startsWith('claude-haiku');
 
 async function withFiles(h: Harness): Promise<Harness> {
   fillWorkspace(h.cwd);
@@ -20,7 +20,7 @@ describe('a conversation that needs many windows', () => {
     let read = 0;
     let characters = 0;
     const script = (request: ParsedRequest): Reply => {
-      if (isSummary(request)) return reply('Files were read.');
+      if (asksForSummary(request)) return reply('Files were read.');
       const view = JSON.stringify(request.messages);
       if (!view.includes(FACT)) return reply('I no longer know the password.');
       if (characters > 20 * WINDOW * 4) return reply('The password is heliotrope.');

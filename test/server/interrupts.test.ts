@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
+import { asksForSummary } from '../support/asks-for-summary.ts';
 import { harness, type OpenSession } from '../support/harness.ts';
 import { fillWorkspace } from '../support/scenarios.ts';
 import { until } from '../support/until.ts';
 
-const isSummary = ({ model }: ParsedRequest): boolean => model.startsWith('claude-haiku');
 const look = reply([toolUse('read', { path: 'large.txt' })]);
 const noticesOf = async (session: OpenSession) =>
   (await session.entries()).flatMap((entry) => (entry.kind === 'notice' ? [entry.notice.kind] : []));
@@ -16,7 +16,7 @@ const noticesOf = async (session: OpenSession) =>
 async function compacting() {
   const hold = gate();
   const script = (request: ParsedRequest): Reply => {
-    if (isSummary(request)) return reply('They were read.', { hold: hold.hold });
+    if (asksForSummary(request)) return reply('They were read.', { hold: hold.hold });
     return JSON.stringify(request.messages).includes('Go on.') ? reply('Back.') : look;
   };
   const config: PerdureConfig = {
@@ -26,7 +26,7 @@ async function compacting() {
   const h = await harness({ script, worker: { config } });
   fillWorkspace(h.cwd);
   const session = await h.open('Read them.');
-  await until(() => h.bodies().some(isSummary));
+  await until(() => h.bodies().some(asksForSummary));
   return { h, session, hold };
 }
 

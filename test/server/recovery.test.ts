@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { fault, reply, text, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
+import { asksForSummary } from '../support/asks-for-summary.ts';
 import { harness, type HarnessOptions } from '../support/harness.ts';
 import { fillWorkspace } from '../support/scenarios.ts';
 
 const TOO_LONG = 'prompt is too long';
-const isSummary = ({ model }: ParsedRequest): boolean => model.startsWith('claude-haiku');
 const look = reply([toolUse('read', { path: 'large.txt' })]);
 const small: PerdureConfig = {
   models: { 'claude-sonnet-': { window: 30_000, maxOutput: 8_000, price: null } },
@@ -78,7 +78,7 @@ describe('the prompt cache', () => {
   test('what one request wrote the next one reads, also after a compaction (L10 L22)', async () => {
     let reads = 0;
     const script = (request: ParsedRequest): Reply => {
-      if (isSummary(request)) return reply('They were read.');
+      if (asksForSummary(request)) return reply('They were read.');
       reads += 1;
       return reads > 12 ? reply('Done.') : reply([text(`Time ${reads}.`), toolUse('read', { path: 'large.txt' })]);
     };
@@ -119,6 +119,6 @@ describe('what a run leaves in context', () => {
     await session.ended(1);
     await session.send('And now?');
     expect((await session.ended(2)).terminal).toEqual({ reason: 'completed' });
-    expect(h.bodies().map((body) => isSummary(body))).toEqual([false, false, false, false, true, false]);
+    expect(h.bodies().map((body) => asksForSummary(body))).toEqual([false, false, false, false, true, false]);
   });
 });

@@ -29,6 +29,7 @@ export function createModels(settings: ModelsSettings = {}): Models {
   /** Learned from refusals: no server names it otherwise. */
   const windows = new Map<string, number>();
   const lost = new Map<string, number>();
+  const refused = new Set<string>();
   return {
     find: (name) => findModel(name, { model, configured, official }),
     facts(name) {
@@ -50,6 +51,12 @@ export function createModels(settings: ModelsSettings = {}): Models {
       return isNews;
     },
     isLost: (name) => performance.now() - (lost.get(name) ?? -Infinity) < LOST_MS,
+    refuse(name, field) {
+      const isNews = !refused.has(`${field} ${name}`);
+      refused.add(`${field} ${name}`);
+      return isNews;
+    },
+    isRefused: (name, field) => refused.has(`${field} ${name}`),
   };
 }
 

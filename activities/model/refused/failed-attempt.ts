@@ -75,9 +75,14 @@ export function afterFailure(
 
 /** Refusals of a part of the request that the loop has no answer to. */
 function asResult(verdict: Exclude<Verdict, { kind: 'retry' }>) {
-  if (verdict.kind !== 'unbound_thinking' && verdict.kind !== 'refused_field') return verdict;
-  const { detail, status } = verdict;
-  return { kind: 'failed' as const, detail, status };
+  switch (verdict.kind) {
+    case 'unbound_thinking':
+    case 'refused_summary':
+    case 'refused_field':
+      return { kind: 'failed' as const, detail: verdict.detail, status: verdict.status };
+    default:
+      return verdict;
+  }
 }
 
 /** The provider asked for it; a long one parks the run. */

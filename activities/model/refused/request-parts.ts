@@ -7,15 +7,25 @@ export function isUnboundThinking(said: string): boolean {
   return UNBOUND_THINKING.test(said);
 }
 
+/** A summary that the API has signed, and does not take back: by its code, or where it knows no block of the kind. */
+const REFUSED_SUMMARY =
+  /^compaction_(?:signature_invalid|content_mismatch|tool_changes_mismatch|block_misplaced|block_ambiguous)$/;
+const NAMES_SUMMARY = /(?:tag|type)\W{1,8}compaction\b/i;
+const REFUSES_KIND = /expected|(?:not |un)(?:supported|permitted|allowed|valid|known)/i;
+
+/** `said`: the code of the error, or its words. */
+export function isRefusedSummary(said: string): boolean {
+  return REFUSED_SUMMARY.test(said) || (NAMES_SUMMARY.test(said) && REFUSES_KIND.test(said));
+}
+
 /** The header's own name stands for it among the fields. */
 export const BETA_HEADER = 'anthropic-beta';
 
 /** The names of one or more fields, as they were sent, perhaps quoted twice: gateways put one error into another. */
 const NAMED = '[\\s\'"`\\\\(:]*([a-z_][\\w.\\[\\]-]*)';
 
-/** The words by which servers refuse a field that they do not know: pydantic's (the API, vLLM), serde's, zod's, Go's, OpenAI's. */
+/** The words by which servers refuse a field that they do not know: serde's, zod's, Go's, OpenAI's. */
 const UNKNOWN_FIELD: readonly RegExp[] = [
-  /([a-z_][\w.[\]-]*)[\s'"`\\]*:[\s'"`\\]*extra inputs (?:are|is) not permitted/i,
   new RegExp(`unknown (?:field|parameter|argument)s?${NAMED}`, 'i'),
   new RegExp(
     `unrecogni[sz]ed (?:request )?(?:key\\(s\\) in object|field|key|parameter|argument)s?(?: supplied)?${NAMED}`,
@@ -25,6 +35,12 @@ const UNKNOWN_FIELD: readonly RegExp[] = [
   /property [\s'"`\\]*([a-z_][\w.[\]-]*)[\s'"`\\]* (?:is not supported|should not exist)/i,
 ];
 
+/** Pydantic's, which name the field before a colon. */
+const EXTRA_INPUTS = /extra inputs (?:are|is) not permitted/i;
+const NAME = /[a-z_][\w.[\]-]*/gi;
+/** Characters before them that are looked at. */
+const MOST_NAME = 200;
+
 /** Whose values, and not the header, are refused; Bedrock says no more than that. */
 const UNKNOWN_BETA =
   /(?:un(?:expected|known|supported|recogni[sz]ed)|invalid) (?:values?(?:\(s\))?|betas?|header)[^.]*\banthropic[-_]beta\b|\banthropic[-_]beta\b[^.]* (?:is|are) (?:not|un)[ -]?(?:supported|recogni[sz]ed|known|valid)|invalid beta flag|unsupported beta/i;
@@ -32,6 +48,12 @@ const UNKNOWN_BETA =
 /** A path to a field, `anthropic-beta` for a value of that header; undefined for a refusal of another kind. */
 export function refusedField(said: string): string | undefined {
   if (UNKNOWN_BETA.test(said)) return BETA_HEADER;
+  const extra = said.search(EXTRA_INPUTS);
+  if (extra >= 0)
+    return said
+      .slice(Math.max(0, extra - MOST_NAME), extra)
+      .match(NAME)
+      ?.at(-1);
   for (const words of UNKNOWN_FIELD) {
     const field = words.exec(said)?.[1];
     if (field !== undefined) return field.replace(/[.]$/, '');

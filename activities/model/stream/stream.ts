@@ -4,7 +4,7 @@ import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources
 import { GarbledStream, type Accumulator, type BlockState } from './accumulate.ts';
 import { StalledStream } from '../classify.ts';
 import type { ModelRequest, ModelPort } from '../../deps.ts';
-import { TASK_BUDGETS_BETA, THINKING_BINDING_BETA } from '../request.ts';
+import { beginsWithSummary, COMPACTION_BETA, TASK_BUDGETS_BETA, THINKING_BINDING_BETA } from '../request.ts';
 
 /** The official SDK, its own retries off: Temporal alone retries (L14). */
 export function anthropicModel(client: Anthropic): ModelPort {
@@ -12,6 +12,7 @@ export function anthropicModel(client: Anthropic): ModelPort {
     const betas = [
       ...(body.output_config?.task_budget ? [TASK_BUDGETS_BETA] : []),
       ...(body.thinking?.block_binding ? [THINKING_BINDING_BETA] : []),
+      ...(body.compaction || beginsWithSummary(body.messages) ? [COMPACTION_BETA] : []),
     ];
     const headers = betas.length > 0 ? { 'anthropic-beta': betas.join(',') } : {};
     const middleware = [tellingBytes(alive)];

@@ -80,9 +80,18 @@ export type BoundaryEntry = {
   readonly tasks?: string;
   /** Images and documents before this position are named and no longer shown: a request with them was refused (L24). */
   readonly bareBefore?: number;
+  /** The API made the summary itself. What comes after `from` counts as unchanged then, thinking too (L59). */
+  readonly signed?: SignedSummary;
   /** Estimated tokens in context before and after. */
   readonly before: number;
   readonly after: number;
+};
+
+/** A block of compaction: its `content` is the summary in words, the rest is sent back as it came. */
+export type SignedSummary = {
+  readonly type: 'compaction';
+  readonly content: string;
+  readonly [more: string]: unknown;
 };
 
 /** One assistant message, equal as JSON to what the API sent but for what its fate says was dropped (L16). */

@@ -3,7 +3,7 @@
 // what is shrunk or summarised next, which files the agent knows, which run it is.
 import type { Behind, BoundaryEntry, Entry, Outcome, ReplyEntry } from '../log/entries.ts';
 import { finalPieces } from './result.ts';
-import { hasCalls, hasThinking, hasEndedTooLong, within } from './in-view.ts';
+import { hasCalls, hasThinking, hasEndedTooLong, within } from '../marks.ts';
 import { filesSeenIn, MOST_SEEN } from './seen-files.ts';
 
 /**
@@ -26,6 +26,7 @@ export function behindOf(entries: readonly Entry[], begin: number): Behind | und
     ...stagedOf(old),
     ...snipsOf(old, prompts),
     ...runAndTrajectory(old),
+    ...(boundary.signed ? lastEpoch(old) : []),
     ...unanswered(old, prompts),
     ...[...prompts].map((position) => [position, old[position] as Entry] as const),
   ]);
@@ -53,6 +54,12 @@ function onlyFiles(entry: Entry, files: ReturnType<typeof filesSeenIn>): Entry {
   if (entry.kind !== 'outcomes') return { kind: 'notice', notice: { kind: 'files_changed', paths: [], files } };
   const { index, toolUseId, log } = entry.outcomes[0] as Outcome;
   return { kind: 'outcomes', outcomes: [{ index, toolUseId, isError: false, content: '', seen: files, log }] };
+}
+
+/** L58: after a summary that the API has signed it goes on. */
+function lastEpoch(old: readonly Entry[]): Placed[] {
+  const position = old.findLastIndex(({ kind }) => kind === 'epoch');
+  return position < 0 ? [] : [[position, old[position] as Entry]];
 }
 
 /** L8: no other says more. */

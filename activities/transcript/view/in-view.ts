@@ -1,7 +1,9 @@
 // Which entries of a transcript the model sees, in order, and what stands for those it does not (L5, L7, L9, L10). Outcomes go
 // with their reply: hidden with it, shown with it.
-import type { Entry, ReplyEntry, BoundaryEntry } from '../log/entries.ts';
+import type { Entry, SignedSummary } from '../log/entries.ts';
+import { type Bounds, type Marks, readMarks, type Stretch } from '../marks.ts';
 import { mediaOf } from '../log/bodies.ts';
+import { carriedText } from './notices.ts';
 import { taskListOf, withTaskList } from './task-list.ts';
 
 export type Shown =
@@ -13,8 +15,10 @@ export type Shown =
       readonly cut?: number;
       readonly bare?: true;
     }
-  /** A boundary's summary: it stands for what was before `position`. */
-  | { readonly kind: 'summary'; readonly position: number; readonly text: string }
+  /** A boundary's summary: it stands for what was before `position`. `signed`: by the API, for models that take it so. */
+  | { readonly kind: 'summary'; readonly position: number; readonly text: string; readonly signed?: SignedSummary }
+  /** What is said at a boundary whose summary is signed, after what was kept: nothing may stand between the two. */
+  | { readonly kind: 'carried'; readonly position: number; readonly text: string }
   /** The short form of a committed stretch, which begins at `position` and ends before `to`. */
   | { readonly kind: 'short'; readonly position: number; readonly to: number; readonly text: string };
 
@@ -28,14 +32,26 @@ export function inView(entries: readonly Entry[]): InView {
   const { snipped } = marks;
   const shown: Shown[] = [];
   if (marks.boundary) {
-    const { from, summary, prompts, tasks } = marks.boundary;
-    shown.push({ kind: 'summary', position: from, text: withTaskList(summary, tasks) });
-    for (const position of prompts) {
-      if (!snipped.has(position)) shown.push(entryAt(position, entries[position] as ShownEntry, marks, -1));
-    }
+    const { from, summary, tasks } = marks.boundary;
+    const signed = signedIn(marks);
+    const isCarried = marks.boundary.signed !== undefined;
+    const text = isCarried ? summary : withTaskList(summary, tasks);
+    shown.push({ kind: 'summary', position: from, text, ...(signed && { signed }) });
+    if (!isCarried) shown.push(...promptsAt(marks.boundary, entries, marks));
   }
   pushFrom(shown, entries, marks, snipped);
   return { shown, marks };
+}
+
+/** What a server has refused is said in words from then on. */
+function signedIn({ boundary, refusedAt }: Marks): SignedSummary | undefined {
+  return boundary && boundary.at > refusedAt ? boundary.signed : undefined;
+}
+
+function promptsAt({ prompts }: Bounds, entries: readonly Entry[], marks: Marks): Shown[] {
+  return prompts
+    .filter((position) => !marks.snipped.has(position))
+    .map((position) => entryAt(position, entries[position] as ShownEntry, marks, -1));
 }
 
 /** `reply`: position of the reply that outcomes belong to. */
@@ -59,6 +75,14 @@ function pushFrom(shown: Shown[], entries: readonly Entry[], marks: Marks, snipp
   let reply = -1;
   for (let position = from; position < entries.length; position += 1) {
     const entry = entries[position] as Entry;
+    if (position === marks.boundary?.at && marks.boundary.signed) {
+      shown.push({
+        kind: 'carried',
+        position,
+        text: withTaskList(carriedText(marks.boundary.from), marks.boundary.tasks),
+      });
+      shown.push(...promptsAt(marks.boundary, entries, marks));
+    }
     while (next < stretches.length && position >= (stretches[next] as Stretch).to) next += 1;
     const stretch = stretches[next];
     const collapsed = stretch !== undefined && position >= stretch.from;
@@ -80,163 +104,4 @@ function isOutdated(entry: Entry, position: number, { epochAt }: Marks): boolean
 
 export function isShown(entry: Entry): entry is ShownEntry {
   return entry.kind === 'user' || entry.kind === 'reply' || entry.kind === 'outcomes' || entry.kind === 'notice';
-}
-
-export function hasCalls({ message }: ReplyEntry): boolean {
-  return message.content.some(({ type }) => type === 'tool_use');
-}
-
-export function hasThinking({ message }: ReplyEntry): boolean {
-  return message.content.some(({ type }) => type === 'thinking' || type === 'redacted_thinking');
-}
-
-// The entries of a transcript that say how it is shown: boundaries, collapses, snips, shrunk results. Whatever positions
-// they name, only what is before them counts: an entry that is still to come is never hidden by one that is there.
-
-/** A closed stretch, `to` not included, and what is shown in its place. */
-type Stretch = { readonly from: number; readonly to: number; readonly short: string };
-
-type Marks = {
-  /** The last boundary, its `from` and `prompts` within bounds (L5). */
-  readonly boundary: Pick<BoundaryEntry, 'summary' | 'prompts' | 'from' | 'tasks'> | null;
-  /** Tool results of replies before this position are shown as a marker (L8). */
-  readonly shrunkBefore: number;
-  /** Shown short: in order, without overlap, all after the boundary (L9). */
-  readonly committed: readonly Stretch[];
-  /** Not shown short yet, oldest first. A boundary discards them. */
-  readonly staged: readonly Stretch[];
-  /** L7. */
-  readonly snipped: ReadonlySet<number>;
-  /** Messages that were too large for their run, by position: so many characters of each are shown (L6). */
-  readonly cut: ReadonlyMap<number, number>;
-  /** Images and documents before this position may have made a request too large (L12, L24, L25). */
-  readonly bareBefore: number;
-  /** Position of the last epoch, -1 without one. */
-  readonly epochAt: number;
-  /**
-   * Position of the last entry that changes what was sent before it, -1 without one. A model that checks what stood before its thinking gets
-   * none from before it, for good (L59).
-   */
-  readonly rewrittenAt: number;
-  /** Position of the last epoch that began because the API refused earlier thinking, -1 without one: no model gets any from before it. */
-  readonly refusedAt: number;
-};
-
-/** Characters of the messages of one run that were too large, together, and of one alone. */
-const CUT_TOGETHER = 20_000;
-const CUT_ALONE = 4_000;
-
-export function readMarks(entries: readonly Entry[]): Marks {
-  let boundary: Marks['boundary'] = null;
-  let shrunkBefore = 0;
-  const committed: Stretch[] = [];
-  let staged: Stretch[] = [];
-  const snipped = new Set<number>();
-  const cut = new Map<number, number>();
-  let unanswered: number[] = [];
-  let bareBefore = 0;
-  let epochAt = -1;
-  let rewrittenAt = -1;
-  let refusedAt = -1;
-  let open: Trajectory | null = null;
-  /** Replies of the open trajectory that are snipped when it is over (L7, L59). */
-  const waiting: number[] = [];
-  for (const [position, entry] of entries.entries()) {
-    if (rewrites(entry)) rewrittenAt = position;
-    if (waiting.length > 0 && closesTrajectory(entry)) {
-      for (const each of waiting.splice(0)) snipped.add(each);
-      rewrittenAt = position + 1;
-    }
-    open = closesTrajectory(entry) ? null : joinTrajectory(open, entry, position);
-    if (entry.kind === 'epoch') {
-      epochAt = position;
-      if (entry.why === 'refused') refusedAt = position;
-    } else if (entry.kind === 'boundary') {
-      boundary = bounded(entry, position, entries);
-      bareBefore = Math.max(bareBefore, within(entry.bareBefore ?? 0, position));
-      staged = [];
-    } else if (entry.kind === 'microcompact') {
-      shrunkBefore = Math.max(shrunkBefore, within(entry.before, position));
-    } else if (entry.kind === 'collapse_staged') {
-      staged.push({ from: entry.from, to: within(entry.to, position), short: entry.short });
-    } else if (entry.kind === 'collapse_committed') {
-      committed.push(...staged.splice(0, within(entry.count, staged.length)));
-    } else if (entry.kind === 'snip') {
-      const named = entry.entries.filter((each) => each < position);
-      const later = named.filter((each) => open?.signed && each >= open.from && entries[each]?.kind === 'reply');
-      waiting.push(...later);
-      for (const each of named) if (!later.includes(each)) snipped.add(each);
-      if (later.length < named.length) rewrittenAt = position;
-    } else if (entry.kind === 'user' || entry.kind === 'notice') {
-      unanswered.push(position);
-    } else if (entry.kind === 'reply') {
-      unanswered = [];
-    } else if (entry.kind === 'run_ended' && entry.ended.terminal.reason === 'image_error') {
-      bareBefore = position;
-    } else if (entry.kind === 'run_ended' && hasEndedTooLong(entry)) {
-      const most = Math.min(CUT_ALONE, Math.floor(CUT_TOGETHER / unanswered.length));
-      for (const each of unanswered) cut.set(each, most);
-      bareBefore = position;
-    }
-  }
-  const shown = separate(committed, boundary?.from ?? 0);
-  return {
-    boundary,
-    shrunkBefore,
-    committed: shown,
-    staged,
-    snipped,
-    cut,
-    bareBefore,
-    epochAt,
-    rewrittenAt,
-    refusedAt,
-  };
-}
-
-/** Whether what was sent before it is sent otherwise from then on. */
-function rewrites(entry: Entry): boolean {
-  if (entry.kind === 'collapse_committed') return entry.count > 0;
-  if (entry.kind === 'run_ended') return entry.ended.terminal.reason === 'image_error' || hasEndedTooLong(entry);
-  return entry.kind === 'epoch' || entry.kind === 'boundary' || entry.kind === 'microcompact';
-}
-
-/** Replies with calls, one after the other. `from`: position of the first; `signed`: one of them thinks. None is taken out of it then (L59). */
-type Trajectory = { readonly from: number; readonly signed: boolean };
-
-function closesTrajectory(entry: Entry): boolean {
-  return entry.kind === 'run_started' || (entry.kind === 'reply' && !hasCalls(entry));
-}
-
-function joinTrajectory(open: Trajectory | null, entry: Entry, position: number): Trajectory | null {
-  if (entry.kind !== 'reply') return open;
-  return { from: open?.from ?? position, signed: (open?.signed ?? false) || hasThinking(entry) };
-}
-
-/** Entries that the model has not answered by then would make the next request too long as well. */
-export function hasEndedTooLong({ ended }: Extract<Entry, { kind: 'run_ended' }>): boolean {
-  const { reason } = ended.terminal;
-  return reason === 'blocking_limit' || reason === 'prompt_too_long';
-}
-
-function bounded(entry: BoundaryEntry, position: number, entries: readonly Entry[]): NonNullable<Marks['boundary']> {
-  const from = within(entry.from, position);
-  const prompts = [...new Set(entry.prompts)].filter((each) => each < from && entries[each]?.kind === 'user');
-  const { summary, tasks } = entry;
-  return { summary, from, prompts: prompts.toSorted((a, b) => a - b), ...(tasks === undefined ? {} : { tasks }) };
-}
-
-export function within(value: number, most: number): number {
-  return Number.isFinite(value) ? Math.min(Math.max(0, Math.trunc(value)), most) : 0;
-}
-
-function separate(stretches: readonly Stretch[], after: number): readonly Stretch[] {
-  let end = after;
-  return stretches
-    .toSorted((a, b) => a.from - b.from)
-    .filter(({ from, to }) => {
-      const fits = Number.isInteger(from) && from >= end && from < to;
-      if (fits) end = to;
-      return fits;
-    });
 }

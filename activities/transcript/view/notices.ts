@@ -41,6 +41,11 @@ export function summaryText(before: number, text: string): string {
   return `[This conversation began earlier. What follows is a summary of that part.${whole}]\n${text}\n[End of the summary.]`;
 }
 
+/** Said after what is kept of the conversation, where its summary is the API's own. */
+export function carriedText(before: number): string {
+  return `[The part of this conversation before position ${before} is a summary now. The read tool opens all of it at path "${entryName({ from: 0, to: before })}". What holds of it word for word follows: what was asked for in this run.]`;
+}
+
 const sumUp = (why: string): string =>
   `This run ends now, because ${why}. Do not call tools. Say briefly what is done, what is not, and how to go on, for whoever takes it up.`;
 

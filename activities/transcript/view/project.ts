@@ -35,6 +35,8 @@ export type ProjectMemo = {
 export type CalledModel = {
   readonly name: string;
   readonly checksPrefix?: boolean;
+  /** It takes the summaries that the API has signed. */
+  readonly compaction?: boolean;
   /** Known: it is one of Claude's. */
   readonly thinking?: object;
 };
@@ -56,15 +58,17 @@ export function project(entries: readonly Entry[], bodies: Bodies, options: Proj
 
 export function projectView({ shown, marks }: InView, bodies: Bodies, options: ProjectOptions = {}): MessageParam[] {
   const memo = options.memo ?? createMemo();
-  const messages: Draft[] = [];
+  const signed = signedFor(options.model, shown[0]);
+  const messages: Draft[] = signed ? [{ role: 'assistant', content: [signed] }] : [];
   const taken = new Set<string>();
-  for (const round of rounds(shown, bodies, memo)) {
+  for (const round of rounds(signed ? shown.slice(1) : shown, bodies, memo)) {
     const { reply } = round;
     const sent = reply
       ? sentReply(reply, taken, memo.replies, isThinkingSent(reply, round.position, marks, options.model))
       : { blocks: [], calls: [] };
     if (sent.blocks.length > 0) {
-      if (messages.at(-1)?.role !== 'user') messages.push({ role: 'user', content: [text(GO_ON)] });
+      const isFirstKept = signed !== undefined && messages.length === 1;
+      if (messages.at(-1)?.role !== 'user' && !isFirstKept) messages.push({ role: 'user', content: [text(GO_ON)] });
       messages.push({ role: 'assistant', content: [...sent.blocks] });
     }
     const shrink = round.position < marks.shrunkBefore;
@@ -72,6 +76,13 @@ export function projectView({ shown, marks }: InView, bodies: Bodies, options: P
   }
   if (messages.at(-1)?.role !== 'user') messages.push({ role: 'user', content: [text(GO_ON)] });
   return messages;
+}
+
+/** Of a model that takes it so, the summary is the API's own block, and what was kept follows at once. */
+function signedFor(model: CalledModel | undefined, first: Shown | undefined): ContentBlockParam | undefined {
+  if (first?.kind !== 'summary' || !model?.compaction) return undefined;
+  // A block of a beta, which the stable types do not have.
+  return first.signed as ContentBlockParam | undefined;
 }
 
 /** The API drops by itself what a model cannot read of its kin's thinking, and finds it again for one that can: they get all there is. */
@@ -133,6 +144,7 @@ function spoken(shown: Shown, bodies: Bodies, memo: ProjectMemo): readonly Conte
 /** Returns `shown` as user text; empty when it is not text. */
 export function wordsOf(shown: Shown, bodies: Bodies): string {
   if (shown.kind === 'summary') return summaryText(shown.position, shown.text);
+  if (shown.kind === 'carried') return shown.text;
   if (shown.kind === 'short') return shortForm({ from: shown.position, to: shown.to }, shown.text);
   const { entry, position, cut } = shown;
   const words = entry.kind === 'notice' ? (noticeText(entry.notice) ?? '') : saidBy(entry, bodies);
@@ -181,6 +193,9 @@ export function requestCharacters(messages: readonly MessageParam[]): number {
     return isList ? (block.content as readonly ContentBlockParam[]) : [];
   });
   const sizes = [...inMessages, ...inResults].map((block) => {
+    // What only its maker can read of a summary counts nothing.
+    if ((block.type as string) === 'compaction')
+      return String((block as { content?: unknown }).content).length - JSON.stringify(block).length;
     if ((block.type !== 'image' && block.type !== 'document') || block.source.type !== 'base64') return 0;
     const { length } = block.source.data;
     return (shares.get(block.source) ?? length) - length;

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { chooseKept } from '../../../activities/compaction/choose-kept.ts';
 import type { Entry } from '../../../activities/transcript/log/entries.ts';
-import { hasCalls, hasThinking } from '../../../activities/transcript/view/in-view.ts';
+import { hasCalls, hasThinking } from '../../../activities/transcript/marks.ts';
 import {
   boundary,
   callBlock,

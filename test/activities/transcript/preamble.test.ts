@@ -2,7 +2,7 @@
 import type { Tool } from '@anthropic-ai/sdk/resources/messages';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../../activities/transcript/log/entries.ts';
-import { entriesForPreamble } from '../../../activities/transcript/preamble.ts';
+import { tellPreamble } from '../../../activities/transcript/preamble.ts';
 import { project } from '../../../activities/transcript/view/project.ts';
 import { reply, textBlock, user } from '../../support/transcript.ts';
 
@@ -16,10 +16,10 @@ const system = [part('the instructions', 'Be kind.'), part('the date', 'Date: 1'
 const tools = [tool('look'), tool('touch', { at: { type: 'string' } })];
 
 /** The entries after each of `wanted` in turn, with a reply between two. */
-function told(...wanted: readonly Parameters<typeof entriesForPreamble>[1][]): readonly (readonly Entry[])[] {
+function told(...wanted: readonly Parameters<typeof tellPreamble>[1][]): readonly (readonly Entry[])[] {
   const entries: Entry[] = [user('Go.')];
   return wanted.map((one) => {
-    const added = entriesForPreamble(entries, one);
+    const added = tellPreamble(entries, one).told;
     entries.push(...added, reply([textBlock('Yes.')]));
     return added;
   });
@@ -78,25 +78,25 @@ describe('the system prompt and the tools', () => {
 
   test('are sent anew after a boundary, and changes that were told before it are not shown again (L5)', () => {
     const changed = { system: [system[0]!, part('the date', 'Date: 2')], tools };
-    const before: Entry[] = [user('Go.'), ...entriesForPreamble([], { system, tools }), reply([textBlock('Yes.')])];
-    before.push(...entriesForPreamble(before, changed), user('More.'), reply([textBlock('Done.')]));
+    const before: Entry[] = [user('Go.'), ...tellPreamble([], { system, tools }).told, reply([textBlock('Yes.')])];
+    before.push(...tellPreamble(before, changed).told, user('More.'), reply([textBlock('Done.')]));
     expect(JSON.stringify(project(before, new Map()))).toContain('Date: 2');
     before.push({ kind: 'boundary', trigger: 'auto', summary: 'All.', prompts: [], from: 2, before: 2, after: 1 });
-    const epoch = entriesForPreamble(before, changed);
+    const epoch = tellPreamble(before, changed).told;
     expect(epoch).toMatchObject([{ kind: 'epoch', why: 'compacted', system: changed.system }]);
     expect(JSON.stringify(project([...before, ...epoch], new Map()))).not.toContain('Date: 2');
   });
 
   test('of a session whose release had no epochs are taken up as they are now (L59)', () => {
     const entries: Entry[] = [user('Go.'), reply([textBlock('Yes.')])];
-    expect(entriesForPreamble(entries, { system, tools })).toMatchObject([{ kind: 'epoch', why: 'older' }]);
+    expect(tellPreamble(entries, { system, tools }).told).toMatchObject([{ kind: 'epoch', why: 'older' }]);
   });
 
   test('are sent anew, without earlier thinking, when the API has dropped some for what stands before it (L59)', () => {
     const dropped = [{ type: 'thinking_dropped', path: 'messages.1.content.0', reason: 'prefix_binding_mismatch' }];
-    const entries: Entry[] = [user('Go.'), ...entriesForPreamble([], { system, tools })];
+    const entries: Entry[] = [user('Go.'), ...tellPreamble([], { system, tools }).told];
     const answer = reply([textBlock('Yes.')]);
     entries.push({ ...answer, message: { ...answer.message, input_transformations: dropped } as never });
-    expect(entriesForPreamble(entries, { system, tools })).toMatchObject([{ kind: 'epoch', why: 'refused' }]);
+    expect(tellPreamble(entries, { system, tools }).told).toMatchObject([{ kind: 'epoch', why: 'refused' }]);
   });
 });

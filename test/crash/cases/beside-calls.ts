@@ -15,11 +15,10 @@ import {
   type ReplyUsage,
 } from '../../../worker/scripted-model/index.ts';
 import type { PendingApproval, RunOptions } from '../../../workflows/contract/session.ts';
+import { asksForSummary } from '../../support/asks-for-summary.ts';
 import { decidePatiently } from '../../support/crash-harness.ts';
 import type { KilledCase, KilledPlace } from '../../support/killed-together.ts';
 import { until } from '../../support/until.ts';
-
-const isSmall = ({ model }: ParsedRequest): boolean => model.startsWith('claude-haiku');
 
 const inContext = (tokens: number): ReplyUsage => {
   return { input_tokens: tokens, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
@@ -30,7 +29,7 @@ function reading(tokens: number, small: (n: number) => Reply): (request: ParsedR
   let reads = 0;
   let asked = 0;
   return (request) => {
-    if (isSmall(request)) return small((asked += 1));
+    if (asksForSummary(request)) return small((asked += 1));
     reads += 1;
     const [name = ''] = /\bcase-\d+\b/.exec(JSON.stringify(request)) ?? [];
     const look = [text(`I read for ${name}.`), toolUse('read', { path: 'large.txt' })];
@@ -53,7 +52,7 @@ function makingSmaller(name: string, { tokens, kind, count, run = {} }: Smaller)
     script: reading(tokens, (n) => (n === 1 ? dies : reply('The file was read.'))),
     play: async (h) => {
       const session = await h.open(run);
-      await until(() => h.bodies().some(isSmall));
+      await until(() => h.bodies().some(asksForSummary));
       await h.died();
       await h.replaced();
       expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 5 });
@@ -170,11 +169,11 @@ function makingNote(): KilledCase {
   const dies = { ...reply('# This attempt dies'), hold: held.hold, holdAfterEvent: 2 };
   return {
     name: 'while a note is made of a run: another worker makes it, once (L56 L80)',
-    script: (request) => (isSmall(request) ? ((asked += 1) === 1 ? dies : reply('# Kept')) : reply('Done.')),
+    script: (request) => (asksForSummary(request) ? ((asked += 1) === 1 ? dies : reply('# Kept')) : reply('Done.')),
     play: async (h) => {
       const session = await h.open({ memory: true });
       const folder = notesFolder(join(dirname(h.storePlace), 'data'), h.cwd);
-      await until(() => h.bodies().some(isSmall));
+      await until(() => h.bodies().some(asksForSummary));
       await h.died();
       expect(existsSync(folder)).toBe(false);
       await h.replaced();
@@ -183,7 +182,7 @@ function makingNote(): KilledCase {
       await session.handle.cancel();
       await until(async () => (await session.handle.describe()).status.name === 'CANCELLED');
       expect((await readNotes(folder)).map((note) => note.text)).toEqual(['# Kept']);
-      expect(h.bodies().filter(isSmall)).toHaveLength(2);
+      expect(h.bodies().filter(asksForSummary)).toHaveLength(2);
     },
   };
 }

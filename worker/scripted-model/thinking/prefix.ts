@@ -92,7 +92,7 @@ function bare(block: Json): Json {
   const kept = Object.entries(block).filter(([, value]) => value !== null);
   const source = block['source'];
   if (!isObject(source) || source['type'] !== 'url') return Object.fromEntries(kept);
-  return { ...Object.fromEntries(kept), source: { ...source, url: String(source['url']).replace(/[?#].*$/s, '') } };
+  return { ...Object.fromEntries(kept), source: { ...source, url: String(source['url']).split(/[?#]/, 1)[0] } };
 }
 
 function systemBlocks(system: ParsedRequest['system']): unknown {
