@@ -10,7 +10,7 @@ import { promptHooks } from './run/around-runs.ts';
 import { announce, finish, tellIfDies, retell } from './live/tell.ts';
 import type { LiveWriter } from './live/events.ts';
 import { answerChecks } from './model/answer-schema.ts';
-import { type ChosenModel, chosenModel, withFacts } from './model/request.ts';
+import { chosenModel, keepsPast, withFacts } from './model/request.ts';
 import { afterWait, noTries, type Tries, leftOfWait } from './model/refused/failed-attempt.ts';
 import { refuseWithoutHooks, refuseScripted } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
@@ -69,7 +69,9 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       if (input.supersedes === undefined) announce(live, collected);
       const asked = chosenModel(config, input.model);
       const chosen = { ...asked, model: withFacts(asked.model, deps.models) };
-      const base = prepare(deps, given, collected, chosen);
+      const keeps = keepsPast(config, chosen.model, deps.models);
+      const more = { ...given, added: [...given.added, ...collected] };
+      const base = deps.transcripts.prepared(more, deps.now(), keeps);
       const answer = checks(config.outputSchema);
       const result = await reply({ deps, attempt, input, config, chosen, answer, live, base, record, tries });
       heads.wrote(attempt, record.own());
@@ -130,11 +132,6 @@ async function stillWaiting(
   if (!wait) return null;
   const { tries } = wait;
   return endWithout({ ...step, tries }, await settleDeath(step, tries, afterWait(wait, tries, step.config)));
-}
-
-/** The entries stored before the reply: the workflow's, those collected here, and those that change the view (L6–L8). */
-function prepare(deps: Deps, given: Extended, collected: readonly Entry[], { model }: ChosenModel): Extended {
-  return deps.transcripts.prepared({ ...given, added: [...given.added, ...collected] }, deps.now(), model);
 }
 
 /** Returns the counts that earlier attempts left, or those of the calls before a parking. */

@@ -137,9 +137,9 @@ type ShrunkFirst = { readonly base: Extended; readonly freed: number };
 export function shrinkFirst(
   { transcripts, now }: Pick<SummaryDeps, 'transcripts' | 'now'>,
   given: Extended,
-  model: RunModel,
+  keeps: Pick<RunModel, 'checksPrefix'>,
 ): ShrunkFirst {
-  const base = transcripts.prepared(given, now(), model);
+  const base = transcripts.prepared(given, now(), keeps);
   const last = base === given ? undefined : base.added.at(-1);
   return { base, freed: last?.kind === 'microcompact' ? last.freed : 0 };
 }

@@ -5,7 +5,7 @@ import type { Attempt } from '../attempt.ts';
 import { recordEnds } from '../tools/call/record-ends.ts';
 import { announce, finish, tellIfDies } from '../live/tell.ts';
 import type { Asked } from '../model/ask-model.ts';
-import { chosenModel } from '../model/request.ts';
+import { chosenModel, keepsPast } from '../model/request.ts';
 import { refuseScripted } from '../guards.ts';
 import type { RunConfig } from '../configuration.ts';
 import { isForgotten, stepRecord, type StepRecord } from '../step-record.ts';
@@ -55,7 +55,7 @@ type Step = {
 async function makeCollapse({ deps, attempt, input, config, given, record }: Step): Promise<Collapsed> {
   const { model } = chosenModel(config, input.model, input.window);
   const small = smallModel(deps, attempt, config, { ...input, instead: model });
-  const shrunk = shrinkFirst(deps, given, model);
+  const shrunk = shrinkFirst(deps, given, keepsPast(config, model, deps.models));
   if (isEnough(shrunk, input)) {
     return storeShrunk(deps, record, shrunk, (marked) => ({ kind: 'shrunk', ...marked, spend: small.spend() }));
   }

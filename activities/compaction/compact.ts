@@ -7,7 +7,7 @@ import { aboutStep, type ObservedAbout } from '../live/observe.ts';
 import { hookContext, hookFailed, type HookContext } from '../hooks/hooks.ts';
 import { announce, finish, tellIfDies } from '../live/tell.ts';
 import type { LiveWriter } from '../live/events.ts';
-import { type ChosenModel, chosenModel, withFacts } from '../model/request.ts';
+import { type ChosenModel, chosenModel, keepsPast, withFacts } from '../model/request.ts';
 import { refuseScripted } from '../guards.ts';
 import { isForgotten, stepRecord, type StepRecord } from '../step-record.ts';
 import type { BoundaryEntry, Entry } from '../transcript/log/entries.ts';
@@ -78,7 +78,7 @@ function seeCompaction({ observe }: SummaryDeps, about: ObservedAbout, { at, tic
 async function made(step: Step): Promise<Compacted> {
   const { deps, config, input, live, given, record, small } = step;
   const { model } = chosenModel(config, input.model, input.window);
-  const shrunk = shrinkFirst(deps, given, model);
+  const shrunk = shrinkFirst(deps, given, keepsPast(config, model, deps.models));
   const enough = isEnough(shrunk, input);
   const spend = small.spend();
   const shown = entriesOf(shrunk.base);
@@ -163,7 +163,8 @@ async function signed(step: Summing, work: Summarizing, more: readonly string[])
       ? { kind: 'unanswered', failure: asked.failure, model: chosen.model.name }
       : null;
   }
-  const summary = strictlySmaller({ ...work, kept }, asked.block.content, asked.block);
+  const keeps = chosen.model.checksPrefix ? { keepsThinking: true as const } : {};
+  const summary = strictlySmaller({ ...work, kept }, asked.block.content, { signed: asked.block, ...keeps });
   return summary.kind === 'made' ? summary : null;
 }
 

@@ -36,6 +36,7 @@ export type Signing = {
 
 /** Tokens of a summary, with what is thought about it. */
 const CAP = 32_000;
+const MOST_OF_WINDOW = 0.1;
 /** Characters; the API refuses more. */
 const MOST_INSTRUCTIONS = 16_000;
 
@@ -102,7 +103,7 @@ function requestFor(work: Signing, from: number, more: readonly string[]): Model
   const end = shown.findIndex(({ kind, position }) => kind === 'entry' && position === from);
   const messages = projectView({ shown: shown.slice(0, end), marks }, bodies, { model });
   const binding = !deps.models.isRefused(model.name, BINDING);
-  const cap = Math.min(CAP, model.maxOutput);
+  const cap = Math.min(CAP, model.maxOutput, Math.floor(model.window * MOST_OF_WINDOW));
   const instructions = [TASK, ...more].join('\n\n').slice(0, MOST_INSTRUCTIONS);
   return {
     ...buildRequest(config, chosen, epoch, messages, { cap }, { binding }),

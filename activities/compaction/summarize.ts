@@ -1,7 +1,7 @@
 // From what does not stay to a boundary: it is summarised, and what comes of it must be smaller than what was there (L10).
 import type { Asked, AskFailure } from '../model/ask-model.ts';
 import type { RunModel, RunConfig } from '../configuration.ts';
-import type { BoundaryEntry, Entry, SignedSummary } from '../transcript/log/entries.ts';
+import type { BoundaryEntry, Entry } from '../transcript/log/entries.ts';
 import type { Bodies } from '../transcript/view/project.ts';
 import type { Kept, Scale } from './choose-kept.ts';
 import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
@@ -30,6 +30,8 @@ export type Summarizing = {
   /** Tokens in context. */
   readonly before: number;
 };
+
+type MadeBy = Pick<BoundaryEntry, 'signed' | 'keepsThinking'>;
 
 export type Summarized =
   | { readonly kind: 'made'; readonly boundary: BoundaryEntry }
@@ -73,15 +75,15 @@ function overhead(more: readonly string[]): number {
   return writeQuestion('', SUMMARY_TASK, more).length + SUMMARY_SYSTEM.length;
 }
 
-/** `signed`: of the API's own making. */
-export function strictlySmaller(work: Summarizing, summary: string, signed?: SignedSummary): Summarized {
+/** `by`: of the API's own making, what is stored with it. */
+export function strictlySmaller(work: Summarizing, summary: string, by: MadeBy = {}): Summarized {
   const { entries, bodies, scale, trigger, before } = work;
   const { from, prompts } = work.kept;
   const tasks = taskListOf(entries);
   const listed = tasks === null ? {} : { tasks };
   const bareBefore = trigger === 'reactive' ? refusedBefore(entries) : readMarks(entries).bareBefore;
   const bare = bareBefore > 0 && entries.some((entry) => mediaOf(entry).length > 0) ? { bareBefore } : {};
-  const made = { ...listed, ...bare, ...(signed && { signed }) };
+  const made = { ...listed, ...bare, ...by };
   const boundary = { kind: 'boundary', trigger, summary, prompts, from, before, ...made } as const;
   const after = scale.tokens([...entries, { ...boundary, after: 0 }], bodies);
   if (after < before) return { kind: 'made', boundary: { ...boundary, after } };

@@ -139,6 +139,18 @@ export function withFacts(model: RunModel, models: Pick<Models, 'facts'>): RunMo
   return model.thinking ? model : { ...models.facts(model.name), ...model };
 }
 
+/**
+ * Whether what was sent must stay as it was: for the model that is asked, and for the run's own, which may go on after a fallback with what it
+ * had thought before.
+ */
+export function keepsPast(
+  { models }: Pick<RunConfig, 'models'>,
+  asked: RunModel,
+  known: Pick<Models, 'facts'>,
+): Pick<ModelFacts, 'checksPrefix'> {
+  return { checksPrefix: [models[0], asked].some((model) => withFacts(model, known).checksPrefix === true) };
+}
+
 // The model that one call asks, by its position in the run's list, and the one after it (L19).
 
 export type ChosenModel = {

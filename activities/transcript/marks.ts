@@ -109,7 +109,7 @@ export function readMarks(entries: readonly Entry[]): Marks {
 function rewrites(entry: Entry): boolean {
   if (entry.kind === 'collapse_committed') return entry.count > 0;
   if (entry.kind === 'run_ended') return entry.ended.terminal.reason === 'image_error' || hasEndedTooLong(entry);
-  if (entry.kind === 'boundary') return entry.signed === undefined;
+  if (entry.kind === 'boundary') return entry.keepsThinking !== true;
   return entry.kind === 'epoch' || entry.kind === 'microcompact';
 }
 

@@ -16,7 +16,7 @@ import type { Append } from '../../workflows/contract/activities.ts';
 import { groupCalls } from '../../workflows/contract/calls.ts';
 import { resultOf } from '../../workflows/contract/model-call.ts';
 import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
-import { callKey, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';
+import { callKey, type Hash, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';
 import type { Terminal } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { collapseInput, compactInput, modelInput } from '../../workflows/machine/context.ts';
@@ -25,25 +25,39 @@ import { runLoop } from '../../workflows/machine/loop.ts';
 import { initialState, type RunState } from '../../workflows/machine/state.ts';
 import { userAppend } from '../../workflows/machine/transitions.ts';
 
-/** `state`: the machine's at the run's end. */
-export type MemoryRun = { readonly terminal: Terminal; readonly state: RunState; readonly entries: readonly Entry[] };
+/** `state`: the machine's at the run's end. `steps`: of the conversation so far. */
+export type MemoryRun = {
+  readonly terminal: Terminal;
+  readonly state: RunState;
+  readonly entries: readonly Entry[];
+  readonly head: Hash | null;
+  readonly run: number;
+  readonly steps: number;
+};
 
-/** Runs one message to its end. Throws for options that are refused, and for a call that asks: nobody is there to decide. */
+/**
+ * Runs one message to its end, the first of its session or the next one `after` a run. Throws for options that are refused, and for a call
+ * that asks: nobody is there to decide.
+ */
 export async function memoryLoop(
   deps: Deps,
   session: SessionId,
   text: string,
   options: RunOptions,
+  after?: MemoryRun,
 ): Promise<MemoryRun> {
   const chain = `chain-${session}`;
-  let steps = 0;
+  const number = (after?.run ?? 0) + 1;
+  const id = (number === 1 ? 'm' : `m${number}`) as MessageId;
+  let steps = after?.steps ?? 0;
   const step = (): number => (steps += 1);
   const run = <I, O>(body: (attempt: Attempt, input: I) => Promise<O>, input: I) => attempts(session, body, input);
-  const opened = await run(openRun(deps), { chain, run: 1, step: step(), options });
+  const opened = await run(openRun(deps), { chain, run: number, step: step(), options });
   if (opened.kind === 'refused') throw new Error(opened.detail);
   const { config, rules } = opened;
-  const prompt = userAppend({ id: 'm' as MessageId, body: { kind: 'text', text } });
-  const initial = initialState(null, [{ kind: 'run_started', run: 1, config, at: 0 }, prompt]);
+  const prompt = userAppend({ id, body: { kind: 'text', text } });
+  const begun = { kind: 'run_started', run: number, config, at: 0 } as const;
+  const initial = initialState(after?.head ?? null, [begun, prompt], after?.state);
 
   const common = ({ head, pending: append, iteration }: RunState) => ({
     head,
@@ -108,10 +122,11 @@ export async function memoryLoop(
   };
   const { state, terminal, append } = await runLoop(initial, () => rules, { perform, wentRound: () => null });
   const { turn: turns, iteration: iterations, spend } = state;
-  const ended = { run: 1, terminal, turns, iterations, messages: ['m' as MessageId], spend, durationMs: 0, at: 0 };
+  const ended = { run: number, terminal, turns, iterations, messages: [id], spend, durationMs: 0, at: 0 };
   const all: Append[] = [...state.pending, ...append, { kind: 'run_ended', ended }];
   const { head } = await run(commit(deps), { head: state.head, append: all, step: step() });
-  return { terminal, state, entries: (await deps.transcripts.view(session, head)).entries };
+  const { entries } = await deps.transcripts.view(session, head);
+  return { terminal, state, entries, head, run: number, steps };
 }
 
 /** Temporal's part: a call that died is attempted again, with what it remembered. */

@@ -53,7 +53,7 @@ type Action =
   | { readonly do: 'run'; readonly options: number; readonly days: number }
   | { readonly do: 'deploy'; readonly tools: number }
   | { readonly do: 'snip'; readonly at: number }
-  | { readonly do: 'compact'; readonly reactive: boolean };
+  | { readonly do: 'compact'; readonly reactive: boolean; readonly model: number };
 
 const turn = fc.record({
   do: fc.constant('turn' as const),
@@ -64,7 +64,7 @@ const change = fc.oneof(
   fc.record({ do: fc.constant('run' as const), options: fc.nat(optionSets.length - 1), days: fc.nat(2) }),
   fc.record({ do: fc.constant('deploy' as const), tools: fc.nat(toolSets.length - 1) }),
   fc.record({ do: fc.constant('snip' as const), at: fc.nat(30) }),
-  fc.record({ do: fc.constant('compact' as const), reactive: fc.boolean() }),
+  fc.record({ do: fc.constant('compact' as const), reactive: fc.boolean(), model: fc.constantFrom(0, 0, 1, 3) }),
 );
 const actions = fc.array(fc.oneof({ weight: 3, arbitrary: turn }, { weight: 1, arbitrary: change }), {
   minLength: 6,
@@ -128,7 +128,7 @@ async function play(all: readonly Action[]) {
       if (head !== null) pending.push({ kind: 'snip', entries: [action.at] });
     } else if (head !== null) {
       const trigger = action.reactive ? ('reactive' as const) : ('auto' as const);
-      const result = await compact(deps)(fakeAttempt(), { ...common, trigger });
+      const result = await compact(deps)(fakeAttempt(), { ...common, trigger, model: action.model });
       if ('head' in result && result.head !== undefined) [head, pending] = [result.head, []];
     }
   }

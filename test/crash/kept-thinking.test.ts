@@ -19,7 +19,9 @@ test('is only added to, through handovers, dead workers and summaries (L3 L4 L5 
     if (asksForSummary(request)) return reply('Files were read.');
     turn += 1;
     const thought = thinking(`Thought ${turn}. ${'More of it. '.repeat(20)}`);
-    return turn % TURNS === 0 ? reply([thought, text('Done.')]) : reply([thought, toolUse('read', { path: 'large.txt' })]);
+    return turn % TURNS === 0
+      ? reply([thought, text('Done.')])
+      : reply([thought, toolUse('read', { path: 'large.txt' })]);
   };
   const h = await crashHarness({
     script,

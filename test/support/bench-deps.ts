@@ -109,6 +109,7 @@ export function fakeAttempt(number = 1, remembered?: unknown): FakeAttempt & { l
 
 export type BenchOptions = {
   readonly script: ScriptedModelOptions['script'];
+  readonly keep?: ScriptedModelOptions['keep'];
   readonly tools?: readonly Tool[];
   readonly defaults?: Partial<RunDefaults>;
   readonly run?: Partial<RunOptions>;
@@ -119,6 +120,7 @@ export type BenchOptions = {
 
 export async function benchDeps({
   script,
+  keep,
   tools = [look],
   defaults,
   run,
@@ -126,7 +128,7 @@ export async function benchDeps({
   scripted = false,
   store = memoryStore(),
 }: BenchOptions) {
-  const model = await startScriptedModel({ script });
+  const model = await startScriptedModel({ script, ...(keep && { keep }) });
   onTestFinished(() => model.close());
   const { live, lines } = recordedLive();
   const warnings: string[] = [];

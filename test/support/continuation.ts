@@ -36,9 +36,13 @@ function flat(messages: readonly Message[]): readonly object[] {
 }
 
 export function isSummary(block: object | undefined): boolean {
-  return (block as { readonly type?: unknown } | undefined)?.type === 'compaction';
+  return fieldOf(block, 'type') === 'compaction';
 }
 
 function isReply(block: object | undefined): boolean {
-  return (block as { readonly role?: unknown } | undefined)?.role === 'assistant';
+  return fieldOf(block, 'role') === 'assistant';
+}
+
+function fieldOf(block: object | undefined, key: string): unknown {
+  return block && Reflect.get(block, key);
 }

@@ -80,8 +80,10 @@ export type BoundaryEntry = {
   readonly tasks?: string;
   /** Images and documents before this position are named and no longer shown: a request with them was refused (L24). */
   readonly bareBefore?: number;
-  /** The API made the summary itself. What comes after `from` counts as unchanged then, thinking too (L59). */
+  /** The API made the summary itself. */
   readonly signed?: SignedSummary;
+  /** By a model that binds its thinking to what stood before it: what comes after `from` counts as unchanged then (L59). */
+  readonly keepsThinking?: true;
   /** Estimated tokens in context before and after. */
   readonly before: number;
   readonly after: number;

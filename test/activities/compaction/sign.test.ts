@@ -44,8 +44,8 @@ async function looking(summed: readonly Reply[] = [summary], run: Partial<RunOpt
     if (!('head' in result)) throw new Error(JSON.stringify(result));
     ({ head } = result);
   };
-  const sumUp = async (attempt = fakeAttempt()): Promise<Compacted> => {
-    const input = { head, append: [], config: bench.opened.config, step: (step += 1), iteration: step };
+  const sumUp = async (attempt = fakeAttempt(), model = 0): Promise<Compacted> => {
+    const input = { head, append: [], config: bench.opened.config, step: (step += 1), iteration: step, model };
     const result = await compact(bench.deps)(attempt, { ...input, trigger: 'reactive' });
     if ('head' in result && result.head !== undefined) ({ head } = result);
     return result;
@@ -186,6 +186,15 @@ test('a model that takes no such block reads the summary in words, and one that 
   await h.call([prompt('Go on.')]);
   expect(h.last().messages[0]).toMatchObject({ content: [{ type: 'compaction' }] });
   expect(h.model.problems).toEqual([]);
+});
+
+test('a summary of a fallback that binds nothing keeps none of what the first model thought (L19 L59)', async () => {
+  const h = await looking([summary], { fallbackModels: ['claude-opus-5'] });
+  await h.sumUp(fakeAttempt(), 1);
+  await h.call();
+  expect(h.last().messages[0]).toMatchObject({ content: [{ type: 'compaction' }] });
+  expect(JSON.stringify(h.last())).not.toContain('Thought 9.');
+  expect([h.model.problems, epochs(await h.entries()).length]).toEqual([[], 1]);
 });
 
 test('a summary that another account has signed is sent in words, for good, without earlier thinking (L59)', async () => {

@@ -1,0 +1,44 @@
+// Long conversations with a model that binds its thinking to all that stood before it. A short one of each kind; for one as long as is wanted:
+// `npm run long-conversation -- --seed 7 --turns 2000`, and a seed does the same again.
+import { expect, test } from 'vitest';
+import { converse } from '../support/long-conversation.ts';
+
+const {
+  LONG_SEED: seed = String(Date.now() % 1_000_000),
+  LONG_TURNS: turns = '120',
+  LONG_PROMPTS: prompts = '10',
+} = process.env;
+const isLong = process.env.LONG_TURNS !== undefined;
+
+test('a conversation over days, with summaries, new tools, a fallback and back, is never refused (L5 L19 L22 L59)', async () => {
+  const window = isLong ? 110_000 : 16_000;
+  const asked = { seed: Number(seed), turns: Number(turns), prompts: Number(prompts), days: 3, window };
+  const began = performance.now();
+  const { ends, replies, boundaries, epochs, fallbacks, tokens, misses, problems } = await converse(asked);
+  if (isLong) {
+    const read = ((100 * tokens.read) / tokens.all).toFixed(1);
+    const seconds = Math.round((performance.now() - began) / 1_000);
+    console.info(
+      `seed ${seed}: ${replies} turns of ${ends.length} prompts in ${seconds} s; ${boundaries.signed} summaries signed by the API, ${boundaries.ours} of ours; ` +
+        `${epochs.length} epochs; ${fallbacks} fallback; ${read} % of ${tokens.all} tokens read from the cache, ${misses} misses; ${problems.length} problems`,
+    );
+  }
+  expect(problems).toEqual([]);
+  expect(new Set(ends)).toEqual(new Set(['completed']));
+  expect(fallbacks).toBe(1);
+  expect(boundaries.signed + boundaries.ours).toBeGreaterThan(isLong ? 5 : 1);
+  expect(epochs.slice(0, 2)).toEqual(['first', 'tools']);
+});
+
+test('of 200 turns behind 60,000 tokens at least 97 in a hundred are read from the cache, and a summary costs one miss (L22)', async () => {
+  const asked = { seed: 1, turns: 200, prompts: 4, days: 0, even: true, first: 240_000 };
+  const [whole, summed] = [
+    await converse({ ...asked, window: 1_000_000 }),
+    await converse({ ...asked, turns: 40, window: 80_000 }),
+  ];
+  expect([whole.problems, summed.problems]).toEqual([[], []]);
+  expect([whole.replies, whole.boundaries.signed, whole.misses]).toEqual([200, 0, 0]);
+  expect(whole.tokens.read / whole.tokens.all).toBeGreaterThan(0.97);
+  expect(summed.boundaries.signed).toBeGreaterThan(0);
+  expect(summed.misses).toBeLessThanOrEqual(summed.boundaries.signed + summed.boundaries.ours);
+});
