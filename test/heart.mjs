@@ -21,8 +21,6 @@ export const heart = {
     'test/attacks/options.test.ts',
     'test/attacks/programs.test.ts',
     'test/attacks/sandbox.test.ts',
-    'test/attacks/secrets.test.ts',
     'test/attacks/shell.test.ts',
-    'test/attacks/swapped-files.test.ts',
   ],
 };
