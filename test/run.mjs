@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createVitest } from 'vitest/node';
 import { heart, wholeTiers } from './heart.mjs';
@@ -14,6 +15,7 @@ const [part = '', root = fileURLToPath(new URL('..', import.meta.url))] = proces
 const PARTS = ['heart', 'rest', 'all'];
 /** When more files than these have failed, it was no accident. */
 const MOST_RUN_AGAIN = 10;
+const CLOSING_MS = 180_000;
 
 if (!PARTS.includes(part)) {
   process.stderr.write(
@@ -25,7 +27,7 @@ if (!PARTS.includes(part)) {
 const folder = mkdtempSync(join(tmpdir(), 'perdure-run-'));
 process.env.TMPDIR = folder;
 const closing = new ClosingLine();
-const vitest = await createVitest('test', { watch: false, root, reporters: ['default', closing] });
+const vitest = await createVitest('test', { watch: false, root, reporters: ['default', closing], ...workers() });
 // Interrupted, it still stops the servers that it has started.
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.once(signal, () => void vitest.close().finally(() => process.exit(1)));
@@ -33,11 +35,13 @@ try {
   await vitest.standalone();
   await runPart();
 } finally {
-  await vitest.exit();
+  // Not vitest.exit(): after ten seconds of closing it ends the process, before anybody has looked at what is left over.
+  const closed = await Promise.race([vitest.close().then(() => true), sleep(CLOSING_MS, false)]);
+  if (!closed) closing.notes.push(`the servers of the run were not stopped within ${CLOSING_MS / 1_000} s`);
 }
 closing.leftOver = leftOver(folder);
 rmSync(folder, { recursive: true, force: true });
-process.exitCode = closing.failed > 0 ? 1 : 0;
+process.exit(closing.failed > 0 ? 1 : 0);
 
 async function runPart() {
   const all = await vitest.globTestSpecifications();
@@ -49,6 +53,11 @@ async function runPart() {
   if (failed.length <= MOST_RUN_AGAIN) for (const spec of failed) await vitest.runTestSpecifications([spec]);
   if (!hasBrowser) closing.notes.push('left out: the page in a browser, for no Chromium is installed');
   if (part === 'heart') closing.notes.push(describeRest(all.filter((spec) => !isOfHeart(spec))));
+}
+
+/** The heart waits for servers and workers even more than the rest does. */
+function workers() {
+  return part === 'heart' ? { maxWorkers: 6 } : {};
 }
 
 function isOfHeart(spec) {
