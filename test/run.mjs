@@ -27,7 +27,7 @@ if (!PARTS.includes(part)) {
 const folder = mkdtempSync(join(tmpdir(), 'perdure-run-'));
 process.env.TMPDIR = folder;
 const closing = new ClosingLine();
-const vitest = await createVitest('test', { watch: false, root, reporters: ['default', closing], ...workers() });
+const vitest = await createVitest('test', { watch: false, root, reporters: ['default', closing] });
 // Interrupted, it still stops the servers that it has started.
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.once(signal, () => void vitest.close().finally(() => process.exit(1)));
@@ -53,11 +53,6 @@ async function runPart() {
   if (failed.length <= MOST_RUN_AGAIN) for (const spec of failed) await vitest.runTestSpecifications([spec]);
   if (!hasBrowser) closing.notes.push('left out: the page in a browser, for no Chromium is installed');
   if (part === 'heart') closing.notes.push(describeRest(all.filter((spec) => !isOfHeart(spec))));
-}
-
-/** The heart waits for servers and workers even more than the rest does. */
-function workers() {
-  return part === 'heart' ? { maxWorkers: 6 } : {};
 }
 
 function isOfHeart(spec) {
