@@ -111,6 +111,7 @@ export const notice = z.discriminatedUnion('kind', [
     ended: z.array(z.string()).readonly(),
     toolsGone: z.array(z.string()).readonly(),
     toolsBack: z.array(z.string()).readonly(),
+    toolsNew: z.array(z.record(z.string(), z.unknown())).readonly().optional(),
   }),
 ]);
 

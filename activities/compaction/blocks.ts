@@ -3,7 +3,8 @@
 import type { Entry, ReplyEntry } from '../transcript/log/entries.ts';
 import { hasCalls, hasThinking } from '../transcript/marks.ts';
 import { type Shown } from '../transcript/view/in-view.ts';
-import { type Bodies, wordsOf } from '../transcript/view/project.ts';
+import type { Bodies } from '../transcript/log/bodies.ts';
+import { wordsOf } from '../transcript/view/project.ts';
 import { isThinking } from '../transcript/view/sent-reply.ts';
 import { isShrunk, markCleared, outcomeCharacters } from '../transcript/view/microcompact.ts';
 import type { ShrinkFirst, ShrunkResults } from '../../workflows/contract/activities.ts';

@@ -2,7 +2,9 @@
 // model that checks what stood before its thinking without that thinking, of others never a part of a trajectory with it (L59).
 import type { Entry } from '../transcript/log/entries.ts';
 import { inView } from '../transcript/view/in-view.ts';
-import { type Bodies, project, requestCharacters } from '../transcript/view/project.ts';
+import type { Bodies } from '../transcript/log/bodies.ts';
+import { requestCharacters } from '../transcript/request-size.ts';
+import { project } from '../transcript/view/project.ts';
 import { sentReply } from '../transcript/view/sent-reply.ts';
 import { type Block, blocksOf, type Item, runStartsOf } from './blocks.ts';
 import type { RunConfig, RunModel } from '../configuration.ts';

@@ -1,5 +1,6 @@
 // Stages short forms of closed old stretches, made by the small model, while the full ones are still in view (L9). Stores one
 // segment, or nothing. Safe to attempt twice, as compaction is.
+import type { Bodies } from '../transcript/log/bodies.ts';
 import type { Collapse, Collapsed } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import { recordEnds } from '../tools/call/record-ends.ts';
@@ -11,7 +12,6 @@ import type { RunConfig } from '../configuration.ts';
 import { isForgotten, stepRecord, type StepRecord } from '../step-record.ts';
 import type { Entry } from '../transcript/log/entries.ts';
 import { shortForm } from '../transcript/view/notices.ts';
-import type { Bodies } from '../transcript/view/project.ts';
 import { entriesOf, type Extended } from '../transcript/transcripts.ts';
 import { fitText, COLLAPSE_SYSTEM, COLLAPSE_TASK, writeQuestion } from './summarize.ts';
 import { type Scale, scaleOf } from './choose-kept.ts';

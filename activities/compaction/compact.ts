@@ -11,10 +11,9 @@ import { type ChosenModel, chosenModel, keepsPast, withFacts } from '../model/re
 import { refuseScripted } from '../guards.ts';
 import { isForgotten, stepRecord, type StepRecord } from '../step-record.ts';
 import type { BoundaryEntry, Entry } from '../transcript/log/entries.ts';
-import { mediaOf } from '../transcript/log/bodies.ts';
+import { type Bodies, mediaOf } from '../transcript/log/bodies.ts';
 import { readMarks } from '../transcript/marks.ts';
 import { inView, type Shown } from '../transcript/view/in-view.ts';
-import type { Bodies } from '../transcript/view/project.ts';
 import { entriesOf, type Extended } from '../transcript/transcripts.ts';
 import { chooseKept, type Kept, type Scale, scaleOf } from './choose-kept.ts';
 import { isEnough, shrinkFirst, storeShrunk } from './blocks.ts';

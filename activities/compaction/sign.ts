@@ -7,14 +7,14 @@ import { aboutRun } from '../log.ts';
 import type { AskFailure } from '../model/ask-model.ts';
 import { spendOf } from '../model/bill.ts';
 import { classify } from '../model/classify.ts';
-import { buildRequest, type ChosenModel } from '../model/request.ts';
-import { BINDING } from '../model/request-reply.ts';
+import { asServed, buildRequest, type ChosenModel, REFUSABLE } from '../model/request.ts';
 import { createAccumulator } from '../model/stream/accumulate.ts';
 import { streamReply } from '../model/stream/stream.ts';
-import { currentEpoch } from '../transcript/preamble.ts';
+import { currentEpoch, toolsIn } from '../transcript/preamble.ts';
 import type { Entry, SignedSummary } from '../transcript/log/entries.ts';
 import { inView } from '../transcript/view/in-view.ts';
-import { type Bodies, projectView } from '../transcript/view/project.ts';
+import type { Bodies } from '../transcript/log/bodies.ts';
+import { projectView } from '../transcript/view/project.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import type { ModelRequest } from '../deps.ts';
 import type { SmallModel, SummaryDeps } from './small-model.ts';
@@ -40,12 +40,13 @@ const MOST_OF_WINDOW = 0.1;
 /** Characters; the API refuses more. */
 const MOST_INSTRUCTIONS = 16_000;
 
-/** The name under which a server's refusal is remembered. */
-const FIELD = 'compaction';
-
 /** Whether it is worth asking: the model's API can, and there is something that it was sent. */
 export function maySign({ deps, chosen: { model }, entries }: Signing): boolean {
-  return model.compaction === true && !deps.models.isRefused(model.name, FIELD) && currentEpoch(entries) !== null;
+  return (
+    model.compaction === true &&
+    !deps.models.isRefused(model.name, REFUSABLE.summaries) &&
+    currentEpoch(entries) !== null
+  );
 }
 
 /** Of everything before the reply at `from`. `more`: instructions beside ours. Throws only what is a bug. */
@@ -85,7 +86,7 @@ function taken(message: Message, spend: Spend): Signed {
 /** A server that does not know of summaries is not asked again. */
 function refusedFor({ deps, config, chosen }: Signing, failure: AskFailure): void {
   const isFields = failure.kind === 'refused_field' && /^(?:compaction|anthropic-beta)\b/.test(failure.field);
-  if (!isFields || !deps.models.refuse(chosen.model.name, FIELD)) return;
+  if (!isFields || !deps.models.refuse(chosen.model.name, REFUSABLE.summaries)) return;
   const { name } = chosen.model;
   deps.log(
     'warn',
@@ -101,12 +102,14 @@ function requestFor(work: Signing, from: number, more: readonly string[]): Model
   if (!epoch) throw new Error('there is no epoch whose conversation could be summarised');
   const { shown, marks } = inView(entries);
   const end = shown.findIndex(({ kind, position }) => kind === 'entry' && position === from);
-  const messages = projectView({ shown: shown.slice(0, end), marks }, bodies, { model });
-  const binding = !deps.models.isRefused(model.name, BINDING);
+  const served = asServed(model, deps.models);
+  const messages = projectView({ shown: shown.slice(0, end), marks }, bodies, { model: served });
+  const preamble = { system: epoch.system, tools: toolsIn(entries, served.telling) };
+  const binding = !deps.models.isRefused(model.name, REFUSABLE.binding);
   const cap = Math.min(CAP, model.maxOutput, Math.floor(model.window * MOST_OF_WINDOW));
   const instructions = [TASK, ...more].join('\n\n').slice(0, MOST_INSTRUCTIONS);
   return {
-    ...buildRequest(config, chosen, epoch, messages, { cap }, { binding }),
+    ...buildRequest(config, chosen, preamble, messages, { cap }, { binding }),
     compaction: { type: 'summarize', instructions },
   };
 }

@@ -2,7 +2,6 @@
 import type { Asked, AskFailure } from '../model/ask-model.ts';
 import type { RunModel, RunConfig } from '../configuration.ts';
 import type { BoundaryEntry, Entry } from '../transcript/log/entries.ts';
-import type { Bodies } from '../transcript/view/project.ts';
 import type { Kept, Scale } from './choose-kept.ts';
 import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
 import { renderShown } from '../transcript/view/render-entries.ts';
@@ -12,7 +11,7 @@ import { costOf, noUsage, type Spend } from '../../workflows/contract/loop.ts';
 import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/ids.ts';
 import type { Attempt } from '../attempt.ts';
 import { refuseScripted } from '../guards.ts';
-import { mediaOf } from '../transcript/log/bodies.ts';
+import { type Bodies, mediaOf } from '../transcript/log/bodies.ts';
 import { readMarks } from '../transcript/marks.ts';
 import { inView } from '../transcript/view/in-view.ts';
 import { taskListOf } from '../transcript/view/task-list.ts';

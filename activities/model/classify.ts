@@ -6,7 +6,13 @@ import { GarbledStream } from './stream/accumulate.ts';
 import type { Backoff } from '../configuration.ts';
 import { accountProblem } from './refused/account.ts';
 import { isOverflow, roomLeft } from './refused/overflow-words.ts';
-import { isRefusedSummary, isUnboundThinking, refusedField } from './refused/request-parts.ts';
+import {
+  isRefusedRole,
+  isRefusedSummary,
+  isRefusedToolChange,
+  isUnboundThinking,
+  refusedField,
+} from './refused/request-parts.ts';
 
 export type Verdict =
   /** `window`: the server has said how many tokens it holds. */
@@ -20,6 +26,10 @@ export type Verdict =
   | { readonly kind: 'unbound_thinking'; readonly detail: string; readonly status: number }
   /** The summary that the conversation begins with was signed elsewhere, or the server knows no such blocks: the same request fails for ever. */
   | { readonly kind: 'refused_summary'; readonly detail: string; readonly status: number }
+  /** Messages of the role system are not for this model, or its server does not know them. */
+  | { readonly kind: 'refused_role'; readonly detail: string; readonly status: number }
+  /** The server knows no tools in messages. */
+  | { readonly kind: 'refused_tools'; readonly detail: string; readonly status: number }
   /** The server knows no such field; `anthropic-beta` stands for a value of that header. */
   | { readonly kind: 'refused_field'; readonly field: string; readonly detail: string; readonly status: number };
 
@@ -81,6 +91,8 @@ function refusedPart(
 ): Verdict | null {
   const said = whole.slice(0, MOST_SAID);
   if (isRefusedSummary(code.slice(0, MOST_SAID))) return { kind: 'refused_summary', detail, status };
+  if (isRefusedRole(said)) return { kind: 'refused_role', detail, status };
+  if (isRefusedToolChange(said)) return { kind: 'refused_tools', detail, status };
   if (isUnboundThinking(said)) return { kind: 'unbound_thinking', detail, status };
   const field = refusedField(said);
   return field === undefined ? null : { kind: 'refused_field', field, detail, status };

@@ -2,27 +2,26 @@
 // fits what stands before it (L59), a summary that the API has signed elsewhere, or a field that the server does not know.
 import { aboutRun } from '../log.ts';
 import { droppedThinking } from '../transcript/preamble.ts';
+import { entriesOf } from '../transcript/transcripts.ts';
 import { type Attempted, attemptReply, replyPort } from './attempt-reply.ts';
 import { classify, type Verdict } from './classify.ts';
-import { buildRequest } from './request.ts';
+import { BETA_HEADER } from './refused/request-parts.ts';
+import { asServed, buildRequest, REFUSABLE } from './request.ts';
 import type { ModelStep } from './step.ts';
-import { withoutThinking, type PreparedStep } from './tell-preamble.ts';
+import { prepareAgain, type PreparedStep, withoutThinking } from './tell-preamble.ts';
 
 /** `step`: with what was appended on the way. */
 type Requested = { readonly step: ModelStep; readonly attempted: Attempted };
 
-/** The name under which a server's refusal is remembered. */
-export const BINDING = 'block_binding';
-
-/** At most twice more: once without the field, and once without thinking. */
+/** Once more for each part that the server does not know, and once without thinking. */
 export async function requestReply(step: PreparedStep): Promise<Requested> {
   const { models } = step.deps;
   const { name } = step.chosen.model;
   const attempted = await requestOnce(step);
   const verdict = refusal(step, attempted);
-  if (verdict?.kind === 'refused_field' && namesBinding(verdict.field) && models.refuse(name, BINDING)) {
-    return requestReply(step);
-  }
+  const part = verdict && refusedPart(verdict, step);
+  if (part && models.refuse(name, part))
+    return requestReply(part === REFUSABLE.binding ? step : prepareAgain(step.given));
   if (verdict?.kind === 'unbound_thinking' || verdict?.kind === 'refused_summary') {
     reportUnbound(step, verdict);
     const bare = withoutThinking(step);
@@ -33,14 +32,27 @@ export async function requestReply(step: PreparedStep): Promise<Requested> {
   return { step, attempted };
 }
 
-function namesBinding(field: string): boolean {
-  return /block_binding|^anthropic-beta$/.test(field);
+/** What the request can be made without. A header of betas is refused for the newest of them that it asks for. */
+function refusedPart(verdict: Verdict, step: PreparedStep): string | undefined {
+  if (verdict.kind === 'refused_role') return REFUSABLE.systemMessages;
+  if (verdict.kind === 'refused_tools') return REFUSABLE.inlineTools;
+  if (verdict.kind !== 'refused_field') return undefined;
+  if (verdict.field.includes('block_binding')) return REFUSABLE.binding;
+  if (verdict.field !== BETA_HEADER) return undefined;
+  return bringsTools(step) ? REFUSABLE.inlineTools : REFUSABLE.binding;
+}
+
+function bringsTools({ base }: PreparedStep): boolean {
+  return entriesOf(base).some(
+    (entry) =>
+      entry.kind === 'notice' && entry.notice.kind === 'preamble_changed' && entry.notice.toolsNew !== undefined,
+  );
 }
 
 async function requestOnce(step: PreparedStep): Promise<Attempted> {
   const { deps, attempt, input, config, chosen, live, base, preamble } = step;
-  const messages = await deps.transcripts.messages(base, chosen.model);
-  const binding = !deps.models.isRefused(chosen.model.name, BINDING);
+  const messages = await deps.transcripts.messages(base, asServed(chosen.model, deps.models));
+  const binding = !deps.models.isRefused(chosen.model.name, REFUSABLE.binding);
   const body = buildRequest(config, chosen, preamble, messages, input, { binding });
   const { iteration } = input;
   live.write({ type: 'request_start', iteration, attempt: attempt.number, model: chosen.model.name });

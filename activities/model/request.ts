@@ -5,7 +5,7 @@ import type { CallModel } from '../../workflows/contract/activities.ts';
 import type { Effort } from '../../workflows/contract/loop.ts';
 import { efforts } from '../../workflows/contract/options-problem.ts';
 import type { ModelFacts, Models, RunConfig, RunModel } from '../configuration.ts';
-import { type Preamble, systemText } from '../transcript/preamble.ts';
+import { type Preamble, systemText, type Telling } from '../transcript/preamble.ts';
 import type { ModelRequest } from '../deps.ts';
 
 /** Names the beta that `task_budget` belongs to. */
@@ -15,6 +15,9 @@ export const THINKING_BINDING_BETA = 'thinking-binding-controls-2026-08-01';
 
 /** Names the beta of summaries that the API makes, and of their blocks. */
 export const COMPACTION_BETA = 'compact-2026-09-04';
+
+/** Names the beta of tools that messages bring. */
+export const INLINE_TOOLS_BETA = 'inline-tools-2026-09-15';
 
 const ephemeral = { type: 'ephemeral' } as const;
 
@@ -149,6 +152,28 @@ export function keepsPast(
   known: Pick<Models, 'facts'>,
 ): Pick<ModelFacts, 'checksPrefix'> {
   return { checksPrefix: [models[0], asked].some((model) => withFacts(model, known).checksPrefix === true) };
+}
+
+/** The names under which a server's refusals are remembered. */
+export const REFUSABLE = {
+  binding: 'block_binding',
+  summaries: 'compaction',
+  systemMessages: 'system_messages',
+  inlineTools: 'inline_tools',
+} as const;
+
+/** A model as its server has shown itself. */
+export function asServed(model: RunModel, models: Pick<Models, 'isRefused'>): RunModel & { readonly telling: Telling } {
+  const has = (field: string): boolean => !models.isRefused(model.name, field);
+  const bySystem = model.systemMessages === true && has(REFUSABLE.systemMessages);
+  const bringsTools = bySystem && model.toolChanges === 'inline' && has(REFUSABLE.inlineTools);
+  const { toolChanges: _changes, ...rest } = model;
+  return {
+    ...rest,
+    systemMessages: bySystem,
+    ...(bringsTools && { toolChanges: 'inline' as const }),
+    telling: { ...(bySystem && { bySystem }), ...(bringsTools && { bringsTools }) },
+  };
 }
 
 // The model that one call asks, by its position in the run's list, and the one after it (L19).

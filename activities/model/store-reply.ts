@@ -3,7 +3,7 @@
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Call, ModelResult } from '../../workflows/contract/activities.ts';
 import { type Hash, estimateTokens } from '../../workflows/contract/ids.ts';
-import { requestCharacters } from '../transcript/view/project.ts';
+import { requestCharacters } from '../transcript/request-size.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import { describeGivenUp, isGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';

@@ -1,6 +1,7 @@
 // The entries of a transcript that say how it is shown: boundaries, collapses, snips, shrunk results. Whatever positions
 // they name, only what is before them counts: an entry that is still to come is never hidden by one that is there.
 import type { Entry, ReplyEntry, BoundaryEntry } from './log/entries.ts';
+import type { Telling } from './preamble.ts';
 
 /** A closed stretch, `to` not included, and what is shown in its place. */
 export type Stretch = { readonly from: number; readonly to: number; readonly short: string };
@@ -22,8 +23,9 @@ export type Marks = {
   readonly cut: ReadonlyMap<number, number>;
   /** Images and documents before this position may have made a request too large (L12, L24, L25). */
   readonly bareBefore: number;
-  /** Position of the last epoch, -1 without one. */
+  /** Position of the last epoch, -1 without one, and how it tells of changes. */
   readonly epochAt: number;
+  readonly telling: Telling;
   /**
    * Position of the last entry that changes what was sent before it, -1 without one. A model that checks what stood before its thinking gets
    * none from before it, for good (L59).
@@ -47,6 +49,7 @@ export function readMarks(entries: readonly Entry[]): Marks {
   let unanswered: number[] = [];
   let bareBefore = 0;
   let epochAt = -1;
+  let telling: Telling = {};
   let rewrittenAt = -1;
   let refusedAt = -1;
   let open: Trajectory | null = null;
@@ -61,6 +64,7 @@ export function readMarks(entries: readonly Entry[]): Marks {
     open = closesTrajectory(entry) ? null : joinTrajectory(open, entry, position);
     if (entry.kind === 'epoch') {
       epochAt = position;
+      telling = entry;
       if (entry.why === 'refused') refusedAt = position;
     } else if (entry.kind === 'boundary') {
       boundary = bounded(entry, position, entries);
@@ -100,6 +104,7 @@ export function readMarks(entries: readonly Entry[]): Marks {
     cut,
     bareBefore,
     epochAt,
+    telling,
     rewrittenAt,
     refusedAt,
   };

@@ -7,13 +7,16 @@ import type { BoundaryEntry, Entry, EpochEntry, EpochReason } from './log/entrie
 
 export type Preamble = Pick<EpochEntry, 'system' | 'tools'>;
 
+/** How the model that is asked may be told of changes. */
+export type Telling = Pick<EpochEntry, 'bySystem' | 'bringsTools'>;
+
+type Current = { readonly epoch: EpochEntry; readonly position: number };
+
 /**
  * The epoch that the next request belongs to; null where it begins a new one: at first, and after a boundary of our own making. A summary that
  * the API has signed stands for messages alone: what was before them stays.
  */
-export function currentEpoch(
-  entries: readonly Entry[],
-): { readonly epoch: EpochEntry; readonly position: number } | null {
+export function currentEpoch(entries: readonly Entry[]): Current | null {
   for (let position = entries.length - 1; position >= 0; position -= 1) {
     const entry = entries[position];
     if (entry?.kind === 'boundary' && !entry.signed) return null;
@@ -26,25 +29,37 @@ export function currentEpoch(
 type ToldPreamble = { readonly told: readonly (EpochEntry | NoticeEntry)[]; readonly epoch: EpochEntry };
 
 /** Tells nothing where the model knows it all, else a notice of what differs, or a new epoch. */
-export function tellPreamble(entries: readonly Entry[], wanted: Preamble): ToldPreamble {
+export function tellPreamble(entries: readonly Entry[], wanted: Preamble, telling: Telling = {}): ToldPreamble {
   const current = currentEpoch(entries);
-  if (current === null) return toldBy(beginEpoch(whyFirst(entries), wanted));
+  if (current === null) return toldBy(beginEpoch(whyFirst(entries), wanted, telling));
+  const known = knownSince(entries, current);
+  const news = wanted.tools.filter((tool) => !isKnown(known.tools.get(tool.name), tool));
+  const isBrought = current.epoch.bringsTools === true && telling.bringsTools === true;
   const why = hasDroppedThinking(entries, current.position)
     ? 'refused'
-    : hasNewTool(current.epoch, wanted)
+    : news.length > 0 && !isBrought
       ? 'tools'
       : null;
-  if (why !== null) return toldBy(beginEpoch(why, wanted));
-  const notice = difference(knownSince(entries, current), wanted, current.epoch);
+  if (why !== null) return toldBy(beginEpoch(why, wanted, telling));
+  const notice = difference(known, wanted, news);
   return { told: notice === null ? [] : [{ kind: 'notice', notice }], epoch: current.epoch };
 }
 
-export function beginEpoch(why: EpochReason, { system, tools }: Preamble): EpochEntry {
-  return { kind: 'epoch', why, system, tools };
+export function beginEpoch(why: EpochReason, { system, tools }: Preamble, telling: Telling = {}): EpochEntry {
+  return { kind: 'epoch', why, system, tools, ...telling };
 }
 
 function toldBy(epoch: EpochEntry): ToldPreamble {
   return { told: [epoch], epoch };
+}
+
+/** The tools of a request: for a model that takes none in messages with those that messages have brought, which it is shown as text alone. */
+export function toolsIn(entries: readonly Entry[], telling: Telling): readonly Tool[] {
+  const current = currentEpoch(entries);
+  if (current === null) return [];
+  const { epoch } = current;
+  if (epoch.bringsTools && telling.bringsTools) return epoch.tools;
+  return [...knownSince(entries, current).tools.values()];
 }
 
 /** The API says what it left out of a request, and why. */
@@ -71,19 +86,20 @@ function whyFirst(entries: readonly Entry[]): EpochReason {
   return entries.some(({ kind }) => kind === 'reply') ? 'older' : 'first';
 }
 
-/** A tool can only be said to be gone: one that is new, or takes other inputs, is in no message. Its description may differ. */
-function hasNewTool({ tools }: EpochEntry, wanted: Preamble): boolean {
-  const known = new Map(tools.map((tool) => [tool.name, tool]));
-  return wanted.tools.some((tool) => !isDeepStrictEqual(known.get(tool.name)?.input_schema, tool.input_schema));
+/** A description may differ: its words stay as they were. */
+function isKnown(known: Tool | undefined, tool: Tool): boolean {
+  return known !== undefined && isDeepStrictEqual(known.input_schema, tool.input_schema);
 }
 
 /** What the model has been told by now. */
-type Known = { readonly parts: Map<string, string>; readonly gone: Set<string> };
+type Known = {
+  readonly parts: Map<string, string>;
+  readonly tools: Map<string, Tool>;
+  readonly gone: Set<string>;
+};
 
-function knownSince(
-  entries: readonly Entry[],
-  { epoch, position }: NonNullable<ReturnType<typeof currentEpoch>>,
-): Known {
+function knownSince(entries: readonly Entry[], { epoch, position }: Current): Known {
+  const tools = new Map(epoch.tools.map((tool) => [tool.name, tool]));
   const parts = new Map(epoch.system.map(({ name, text }) => [name, text]));
   const gone = new Set<string>();
   // What was told in messages that a summary stands for is told again.
@@ -94,23 +110,31 @@ function knownSince(
     for (const name of entry.notice.ended) parts.delete(name);
     for (const name of entry.notice.toolsGone) gone.add(name);
     for (const name of entry.notice.toolsBack) gone.delete(name);
+    for (const tool of (entry.notice.toolsNew ?? []) as unknown as readonly Tool[]) {
+      tools.set(tool.name, tool);
+      gone.delete(tool.name);
+    }
   }
-  return { parts, gone };
+  return { parts, tools, gone };
 }
 
-function difference(known: Known, wanted: Preamble, { tools }: EpochEntry): PreambleChanged | null {
+/** `news`: tools that are new, or take other inputs. */
+function difference(known: Known, wanted: Preamble, news: readonly Tool[]): PreambleChanged | null {
+  const tools = [...known.tools.values()];
   const names = new Set(wanted.system.map(({ name }) => name));
   const offered = new Set(wanted.tools.map(({ name }) => name));
   const isOffered = ({ name }: Tool): boolean => offered.has(name);
+  const isNew = ({ name }: Tool): boolean => news.some((tool) => tool.name === name);
   const changed: PreambleChanged = {
     kind: 'preamble_changed',
     parts: wanted.system.filter(({ name, text }) => known.parts.get(name) !== text),
     ended: [...known.parts.keys()].filter((name) => !names.has(name)),
     toolsGone: namesOf(tools.filter((tool) => !isOffered(tool) && !known.gone.has(tool.name))),
-    toolsBack: namesOf(tools.filter((tool) => isOffered(tool) && known.gone.has(tool.name))),
+    toolsBack: namesOf(tools.filter((tool) => isOffered(tool) && known.gone.has(tool.name) && !isNew(tool))),
+    ...(news.length > 0 && { toolsNew: news.map((tool) => ({ ...tool })) }),
   };
   const { parts, ended, toolsGone, toolsBack } = changed;
-  return [parts, ended, toolsGone, toolsBack].every(({ length }) => length === 0) ? null : changed;
+  return [parts, ended, toolsGone, toolsBack, news].every(({ length }) => length === 0) ? null : changed;
 }
 
 function namesOf(tools: readonly Tool[]): readonly string[] {

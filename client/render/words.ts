@@ -101,12 +101,14 @@ export function noticeText(notice: Notice): string {
 }
 
 /** The model is told: the date (…); tools gone: a, b */
-function preambleChanged({ parts, ended, toolsGone, toolsBack }: PreambleChanged): string {
+function preambleChanged({ parts, ended, toolsGone, toolsBack, toolsNew = [] }: PreambleChanged): string {
+  const newNames = toolsNew.map(({ name }) => String(name));
   const told = [
     ...parts.map(({ name, text }) => `${oneLine(name, 60)} (${oneLine(text, 100)})`),
     ...ended.map((name) => `${oneLine(name, 60)} no longer holds`),
     ...(toolsGone.length === 0 ? [] : [`tools gone: ${listed(toolsGone, 10)}`]),
     ...(toolsBack.length === 0 ? [] : [`tools back: ${listed(toolsBack, 10)}`]),
+    ...(toolsNew.length === 0 ? [] : [`new tools: ${listed(newNames, 10)}`]),
   ];
   return `the model is told what has changed: ${told.join('; ')}`;
 }

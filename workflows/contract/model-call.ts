@@ -180,6 +180,8 @@ export type PreambleChanged = {
   readonly ended: readonly string[];
   readonly toolsGone: readonly string[];
   readonly toolsBack: readonly string[];
+  /** Definitions, for models that take tools from messages. */
+  readonly toolsNew?: readonly Readonly<Record<string, unknown>>[];
 };
 
 /** Of a system prompt. The name is words for the model, and stays when the text changes. */

@@ -78,6 +78,8 @@ function asResult(verdict: Exclude<Verdict, { kind: 'retry' }>) {
   switch (verdict.kind) {
     case 'unbound_thinking':
     case 'refused_summary':
+    case 'refused_role':
+    case 'refused_tools':
     case 'refused_field':
       return { kind: 'failed' as const, detail: verdict.detail, status: verdict.status };
     default:

@@ -18,6 +18,23 @@ export function isRefusedSummary(said: string): boolean {
   return REFUSED_SUMMARY.test(said) || (NAMES_SUMMARY.test(said) && REFUSES_KIND.test(said));
 }
 
+/** The API's words, pydantic's and those of servers that list the roles they know. */
+const REFUSED_ROLE = [
+  /role\W{1,4}system\W{1,4}is not supported/i,
+  /\.role\W{1,4}input should be\W{1,4}user/i,
+  /(?:unexpected|unknown|invalid|unsupported) (?:message )?role\W{1,8}system/i,
+];
+const REFUSED_TOOL_CHANGE = /\btool_(?:addition|removal|definition)\b|inline-tools-\d/;
+
+export function isRefusedRole(said: string): boolean {
+  return REFUSED_ROLE.some((words) => words.test(said));
+}
+
+/** Its beta, a block of it, or a tool that such a block names. */
+export function isRefusedToolChange(said: string): boolean {
+  return REFUSED_TOOL_CHANGE.test(said);
+}
+
 /** The header's own name stands for it among the fields. */
 export const BETA_HEADER = 'anthropic-beta';
 

@@ -6,7 +6,9 @@ import type { Store } from '../store/store.ts';
 import type { MessageBody } from '../../../workflows/contract/people.ts';
 
 /** Texts by their hash, images and documents in base64 by their `mediaKey`. */
-export type BodyReader = (entries: readonly Entry[]) => Promise<ReadonlyMap<Hash, string>>;
+export type Bodies = ReadonlyMap<Hash, string>;
+
+export type BodyReader = (entries: readonly Entry[]) => Promise<Bodies>;
 
 /** The same bytes may be a text of one message and an image of another. */
 export function mediaKey(hash: Hash): Hash {

@@ -60,6 +60,10 @@ export type EpochEntry = {
   readonly why: EpochReason;
   readonly system: readonly SystemPart[];
   readonly tools: readonly Tool[];
+  /** What is told of changes stands in messages of the role system, for models that take them. */
+  readonly bySystem?: true;
+  /** Those messages bring tools, too: `tools` stay as they are. */
+  readonly bringsTools?: true;
 };
 
 /**

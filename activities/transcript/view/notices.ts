@@ -95,13 +95,22 @@ export function noticeText(notice: Notice): string | null {
   }
 }
 
-function preambleChanged({ parts, ended, toolsGone, toolsBack }: PreambleChanged): string {
+/** What is said of the tools is left out where they are changed by other means. */
+export function preambleChanged(
+  { parts, ended, toolsGone, toolsBack, toolsNew = [] }: PreambleChanged,
+  withTools = true,
+): string {
+  const names = toolsNew.map(({ name }) => String(name));
+  const ofTools = [
+    ...(toolsGone.length === 0 ? [] : [`Not available any more, a call is refused: ${toolsGone.join(', ')}.`]),
+    ...(toolsBack.length === 0 ? [] : [`Available again: ${toolsBack.join(', ')}.`]),
+    ...(names.length === 0 ? [] : [`New, or with other inputs: ${names.join(', ')}.`]),
+  ];
   const lines = [
     ...(parts.length === 0 ? [] : ['This has changed since this conversation began, and holds from now on:']),
     ...parts.map(({ text }) => text),
     ...(ended.length === 0 ? [] : [`No longer holds: ${ended.join('; ')}.`]),
-    ...(toolsGone.length === 0 ? [] : [`Not available any more, a call is refused: ${toolsGone.join(', ')}.`]),
-    ...(toolsBack.length === 0 ? [] : [`Available again: ${toolsBack.join(', ')}.`]),
+    ...(withTools ? ofTools : []),
   ];
   return lines.join('\n');
 }

@@ -1,26 +1,18 @@
 // Projects the entries of a transcript onto the messages of a request. Pure. For any entries the request has a shape that the API
 // accepts (L58): roles alternate from user to user, and one outcome follows every call (L39).
-import type {
-  ContentBlockParam,
-  DocumentBlockParam,
-  ImageBlockParam,
-  MessageParam,
-  ToolResultBlockParam,
-} from '@anthropic-ai/sdk/resources/messages';
-import type { Hash } from '../../../workflows/contract/ids.ts';
-import type { MessageMedium, StoredMedium } from '../../../workflows/contract/people.ts';
+import type { ContentBlockParam, MessageParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
+import type { MessageMedium } from '../../../workflows/contract/people.ts';
 import { previewText } from '../preview.ts';
-import { mediaBlock } from '../media.ts';
-import { mediaNote, mediaKey } from '../log/bodies.ts';
+import { mediumBlock } from '../request-size.ts';
+import type { Telling } from '../preamble.ts';
+import { isChange, systemBlocks } from '../system-message.ts';
+import { type Bodies, mediaNote } from '../log/bodies.ts';
 import { type Entry, type Outcome, type ReplyEntry, entryName } from '../log/entries.ts';
 import { inView, type InView, type Shown } from './in-view.ts';
 import { BARE, GO_ON, NO_OUTCOME, NO_OUTPUT, noticeText, shortForm, summaryText } from './notices.ts';
 import { isFrom, type ReplyMemo, sentReply, type SentReply } from './sent-reply.ts';
 import { isShrunk, markCleared } from './microcompact.ts';
 import { isBlank, wellFormedText } from '../../text.ts';
-
-/** The parts of messages that are in the store: see `bodyReader`. */
-export type Bodies = ReadonlyMap<Hash, string>;
 
 /** Saves work from turn to turn: entries never change. */
 export type ProjectMemo = {
@@ -37,6 +29,9 @@ export type CalledModel = {
   readonly checksPrefix?: boolean;
   /** It takes the summaries that the API has signed. */
   readonly compaction?: boolean;
+  /** It takes messages of the role system between others, and tools from them. */
+  readonly systemMessages?: boolean;
+  readonly toolChanges?: 'inline' | 'references';
   /** Known: it is one of Claude's. */
   readonly thinking?: object;
 };
@@ -61,21 +56,34 @@ export function projectView({ shown, marks }: InView, bodies: Bodies, options: P
   const signed = signedFor(options.model, shown[0]);
   const messages: Draft[] = signed ? [{ role: 'assistant', content: [signed] }] : [];
   const taken = new Set<string>();
-  for (const round of rounds(signed ? shown.slice(1) : shown, bodies, memo)) {
+  const telling = tellingOf(marks.telling, options.model);
+  for (const round of rounds(signed ? shown.slice(1) : shown, bodies, { memo, telling })) {
     const { reply } = round;
     const sent = reply
       ? sentReply(reply, taken, memo.replies, isThinkingSent(reply, round.position, marks, options.model))
       : { blocks: [], calls: [] };
     if (sent.blocks.length > 0) {
       const isFirstKept = signed !== undefined && messages.length === 1;
-      if (messages.at(-1)?.role !== 'user' && !isFirstKept) messages.push({ role: 'user', content: [text(GO_ON)] });
+      if (!isAsked(messages) && !isFirstKept) messages.push({ role: 'user', content: [text(GO_ON)] });
       messages.push({ role: 'assistant', content: [...sent.blocks] });
     }
     const shrink = round.position < marks.shrunkBefore;
     say(messages, [...results(sent, round, { shrink, memo, bodies }), ...round.texts]);
+    tell(messages, round.told);
   }
-  if (messages.at(-1)?.role !== 'user') messages.push({ role: 'user', content: [text(GO_ON)] });
-  return messages;
+  if (!isAsked(messages)) messages.push({ role: 'user', content: [text(GO_ON)] });
+  return messages as MessageParam[];
+}
+
+/** How a model that may take less than its epoch tells is told. */
+function tellingOf({ bySystem, bringsTools }: Telling, model: CalledModel | undefined): Telling {
+  if (!bySystem || !model?.systemMessages) return {};
+  return { bySystem, ...(bringsTools && model.toolChanges === 'inline' && { bringsTools }) };
+}
+
+/** It is the model's turn. */
+function isAsked(messages: readonly Draft[]): boolean {
+  return messages.length > 0 && messages.at(-1)?.role !== 'assistant';
 }
 
 /** Of a model that takes it so, the summary is the API's own block, and what was kept follows at once. */
@@ -98,7 +106,7 @@ function isThinkingSent(
   return isFrom(reply, model.name) || (model.thinking !== undefined && /\bclaude-/.test(reply.message.model));
 }
 
-type Draft = { readonly role: 'user' | 'assistant'; readonly content: ContentBlockParam[] };
+type Draft = { readonly role: 'user' | 'assistant' | 'system'; readonly content: ContentBlockParam[] };
 
 type FoundOutcome = { readonly outcome: Outcome; readonly position: number; readonly bare: boolean };
 
@@ -108,17 +116,23 @@ type Round = {
   readonly position: number;
   readonly outcomes: FoundOutcome[];
   readonly texts: ContentBlockParam[];
+  /** In a message of the role system, after the others. */
+  readonly told: ContentBlockParam[];
 };
 
-function rounds(shown: readonly Shown[], bodies: Bodies, memo: ProjectMemo): Round[] {
-  let round: Round = { reply: null, position: -1, outcomes: [], texts: [] };
+type Saying = { readonly memo: ProjectMemo; readonly telling: Telling };
+
+function rounds(shown: readonly Shown[], bodies: Bodies, { memo, telling }: Saying): Round[] {
+  let round: Round = { reply: null, position: -1, outcomes: [], texts: [], told: [] };
   const all = [round];
   for (const each of shown) {
     const { position } = each;
     if (each.kind === 'entry' && each.entry.kind === 'reply') {
-      all.push((round = { reply: each.entry, position, outcomes: [], texts: [] }));
+      all.push((round = { reply: each.entry, position, outcomes: [], texts: [], told: [] }));
     } else if (each.kind === 'entry' && each.entry.kind === 'outcomes') {
       for (const outcome of each.entry.outcomes) round.outcomes.push({ outcome, position, bare: each.bare ?? false });
+    } else if (telling.bySystem && each.kind === 'entry' && isChange(each.entry)) {
+      round.told.push(...(systemBlocks(each.entry.notice, telling) as ContentBlockParam[]));
     } else {
       round.texts.push(...spoken(each, bodies, memo));
     }
@@ -171,38 +185,6 @@ function illustrated(words: string, media: readonly MessageMedium[], bodies: Bod
   return [...parts, ...blocks(words.slice(said))];
 }
 
-/** What the source of a block counts, in characters: to find that out again would be to look through the bytes of a document. */
-const shares = new WeakMap<object, number>();
-
-function mediumBlock(
-  { hash, mediaType, characters }: StoredMedium,
-  bodies: Bodies,
-): ImageBlockParam | DocumentBlockParam {
-  const data = bodies.get(mediaKey(hash));
-  if (data === undefined) throw new Error(`${mediaType} ${hash} was not resolved`);
-  const block = mediaBlock(mediaType, data);
-  shares.set(block.source, characters);
-  return block;
-}
-
-/** The size of a request's messages, as an estimate of tokens takes it: an image counts by its size on a screen, a document by its pages. */
-export function requestCharacters(messages: readonly MessageParam[]): number {
-  const inMessages = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content));
-  const inResults = inMessages.flatMap((block) => {
-    const isList = block.type === 'tool_result' && typeof block.content === 'object';
-    return isList ? (block.content as readonly ContentBlockParam[]) : [];
-  });
-  const sizes = [...inMessages, ...inResults].map((block) => {
-    // What only its maker can read of a summary counts nothing.
-    if ((block.type as string) === 'compaction')
-      return String((block as { content?: unknown }).content).length - JSON.stringify(block).length;
-    if ((block.type !== 'image' && block.type !== 'document') || block.source.type !== 'base64') return 0;
-    const { length } = block.source.data;
-    return (shares.get(block.source) ?? length) - length;
-  });
-  return sizes.reduce((sum, size) => sum + size, JSON.stringify(messages).length);
-}
-
 /** The API refuses a text of white space only. */
 function blocks(words: string): readonly ContentBlockParam[] {
   return isBlank(words) ? [] : [text(wellFormedText(words))];
@@ -240,10 +222,19 @@ function sendable(content: string): string {
   return isBlank(content) ? NO_OUTPUT : wellFormedText(content);
 }
 
-/** Consecutive user messages are one. */
+/** Consecutive user messages are one, also where something was told between them: that comes after all of it. */
 function say(messages: Draft[], content: readonly ContentBlockParam[]): void {
   if (content.length === 0) return;
-  const last = messages.at(-1);
+  const last = messages.at(messages.at(-1)?.role === 'system' ? -2 : -1);
   if (last?.role === 'user') last.content.push(...content);
   else messages.push({ role: 'user', content: [...content] });
+}
+
+/** After a user message: it may stand nowhere else. */
+function tell(messages: Draft[], told: readonly ContentBlockParam[]): void {
+  if (told.length === 0) return;
+  if (!isAsked(messages)) messages.push({ role: 'user', content: [text(GO_ON)] });
+  const last = messages.at(-1);
+  if (last?.role === 'system') last.content.push(...told);
+  else messages.push({ role: 'system', content: [...told] });
 }

@@ -2,11 +2,11 @@
 // shortens it. Thinking is left out.
 import { type Entry, type Outcome, entryRange } from '../log/entries.ts';
 import type { Shown } from './in-view.ts';
-import { type Bodies, wordsOf } from './project.ts';
+import { wordsOf } from './project.ts';
 import { isShrunk, markCleared } from './microcompact.ts';
 import { wellFormedText } from '../../text.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
-import { bodyReader, mediaNote } from '../log/bodies.ts';
+import { type Bodies, bodyReader, mediaNote } from '../log/bodies.ts';
 import { readRange } from '../log/read-chain.ts';
 import type { Store } from '../store/store.ts';
 

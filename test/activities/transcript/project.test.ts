@@ -12,7 +12,8 @@ import {
   NO_OUTPUT,
 } from '../../../activities/transcript/view/notices.ts';
 import { mediaKey } from '../../../activities/transcript/log/bodies.ts';
-import { project, requestCharacters } from '../../../activities/transcript/view/project.ts';
+import { requestCharacters } from '../../../activities/transcript/request-size.ts';
+import { project } from '../../../activities/transcript/view/project.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import {
   callBlock,

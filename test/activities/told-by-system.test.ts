@@ -1,0 +1,126 @@
+// How a model hears that its instructions or its tools have changed: in a message of the role system, with the tools themselves, and what
+// comes of servers that know neither. By "Mid-conversation system messages" of the API's documents, as of 2026-11-26.
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { callModel } from '../../activities/call-model.ts';
+import type { Deps } from '../../activities/deps.ts';
+import { hookRunner } from '../../activities/hooks/hook-runner.ts';
+import { callRunner } from '../../activities/tools/call/runner.ts';
+import { createRegistry } from '../../activities/tools/registry.ts';
+import { defineTool, type Tool } from '../../activities/tools/tool.ts';
+import { fault, reply, text, thinking, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { resultOf } from '../../workflows/contract/model-call.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
+import type { RunOptions } from '../../workflows/contract/session.ts';
+import { benchDeps, fakeAttempt, look, prompt } from '../support/bench-deps.ts';
+
+const aim = defineTool({
+  name: 'aim',
+  description: 'Aims.',
+  inputSchema: z.object({ at: z.string() }),
+  risk: 'read',
+  recovery: 'rerun',
+  call: () => Promise.resolve({ content: 'aimed' }),
+});
+
+/** A conversation whose worker has other tools from turn to turn. `answers`: what is answered before anything else. */
+async function conversing(run: Partial<RunOptions> = {}, answers: readonly Reply[] = []) {
+  const next = [...answers];
+  let turn = 0;
+  const script = (): Reply => next.shift() ?? reply([thinking(`Thought ${(turn += 1)}.`), text('Yes.')]);
+  const bench = await benchDeps({ script, run: { model: 'claude-sonnet-5-5', ...run } });
+  let head: Hash | null = null;
+  let step = 10;
+  return {
+    ...bench,
+    next,
+    async say(tools: readonly Tool[], model = 0): Promise<ParsedRequest> {
+      const registry = callRunner(bench.deps.store, createRegistry(tools), hookRunner({}, { env: {} }));
+      const deps: Deps = { ...bench.deps, tools: registry };
+      const more = { head, append: [prompt(`Say ${step}.`)], step: (step += 1), iteration: step, model };
+      const result = resultOf(await callModel(deps)(fakeAttempt(), bench.input(more)));
+      if (!('head' in result)) throw new Error(JSON.stringify(result));
+      ({ head } = result);
+      return bench.bodies().at(-1) as ParsedRequest;
+    },
+    epochs: async () =>
+      (await bench.entries(head as Hash)).flatMap((entry) => (entry.kind === 'epoch' ? [entry.why] : [])),
+  };
+}
+
+const namesIn = ({ tools = [] }: ParsedRequest): readonly string[] =>
+  tools.map((tool) => ('name' in tool ? tool.name : ''));
+const systemIn = ({ messages }: ParsedRequest) =>
+  messages.flatMap(({ role, content }) => (role === 'system' ? [content] : []));
+
+test('a tool that comes is brought by a message, and nothing before it changes (L22 L44 L58 L59)', async () => {
+  const h = await conversing();
+  await h.say([look]);
+  const request = await h.say([look, aim]);
+  expect(namesIn(request)).toEqual(['look']);
+  expect(request.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'system']);
+  expect(systemIn(request)).toMatchObject([
+    [
+      {
+        type: 'tool_addition',
+        tool: { type: 'tool_definition', definition: { name: 'aim', input_schema: { type: 'object' } } },
+      },
+    ],
+  ]);
+  expect(JSON.stringify(request)).toContain('Thought 1.');
+  expect(String(h.model.requests.at(-1)?.headers['anthropic-beta'])).toContain('inline-tools-2026-09-15');
+  expect([await h.epochs(), h.model.problems]).toEqual([['first'], []]);
+});
+
+test('one that goes is taken away, and comes back, by its name (L38 L44)', async () => {
+  const h = await conversing();
+  await h.say([look, aim]);
+  await h.say([look]);
+  const request = await h.say([look, aim]);
+  expect(systemIn(request)).toMatchObject([
+    [{ type: 'tool_removal', tool: { type: 'tool_reference', name: 'aim' } }],
+    [{ type: 'tool_addition', tool: { type: 'tool_reference', name: 'aim' } }],
+  ]);
+  expect(h.model.problems).toEqual([]);
+});
+
+test('a model that takes no such messages reads of it in words, and has the tool with the others (L19)', async () => {
+  const h = await conversing({ fallbackModels: ['claude-haiku-4-5'] });
+  await h.say([look]);
+  await h.say([look, aim]);
+  const other = await h.say([look, aim], 1);
+  expect([namesIn(other), systemIn(other)]).toEqual([['look', 'aim'], []]);
+  expect(JSON.stringify(other.messages)).toContain('New, or with other inputs: aim.');
+  const back = await h.say([look, aim]);
+  expect([namesIn(back), systemIn(back).length]).toEqual([['look'], 1]);
+  expect([await h.epochs(), h.model.problems]).toEqual([['first'], []]);
+});
+
+test('a server that takes no messages of the role system is told in words from then on (L58)', async () => {
+  const h = await conversing();
+  await h.say([look, aim]);
+  h.next.push(fault({ status: 400, message: "messages.3: role 'system' is not supported on this model" }));
+  const request = await h.say([look]);
+  expect(systemIn(request)).toEqual([]);
+  expect(JSON.stringify(request.messages.at(-1))).toContain('Not available any more, a call is refused: aim.');
+  const { length } = h.bodies();
+  await h.say([look, aim]);
+  expect(h.bodies()).toHaveLength(length + 1);
+  expect(h.model.problems).toEqual([]);
+});
+
+test('a server that takes no tools from messages is sent them anew, in a new epoch (L58 L59)', async () => {
+  const h = await conversing();
+  await h.say([look]);
+  h.next.push(
+    fault({
+      status: 400,
+      message:
+        "messages.3.content.0: Input tag 'tool_addition' found using 'type' does not match any of the expected tags: 'text'",
+    }),
+  );
+  const request = await h.say([look, aim]);
+  expect([namesIn(request).toSorted(), systemIn(request)]).toEqual([['aim', 'look'], []]);
+  expect(JSON.stringify(request)).not.toContain('Thought 1.');
+  expect([await h.epochs(), h.model.problems]).toEqual([['first', 'tools'], []]);
+});
