@@ -5,11 +5,9 @@ import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { defaultHandover, UPDATES } from '../../workflows/contract/session.ts';
 import { harness } from '../support/harness.ts';
 import { effectsIn, oddServer } from '../support/mcp/servers.ts';
+import { offered } from '../support/offered.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
-
-const offered = (body: { readonly tools?: readonly object[] } | undefined): readonly string[] =>
-  (body?.tools ?? []).map((tool) => ('name' in tool ? String(tool.name) : ''));
 
 test('a session calls the tools of a server, and the model reads what it says of them (L74)', async () => {
   const h = await harness({
