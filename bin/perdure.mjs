@@ -2,9 +2,10 @@
 // The `perdure` command. In a checkout it builds first when the sources are newer than what was built from them.
 import { spawnSync } from 'node:child_process';
 
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import module from 'node:module';
-import { dirname, join } from 'node:path';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -37,6 +38,20 @@ function build() {
   return steps.every((step) => spawnSync(process.execPath, step, options).status === 0);
 }
 
+/** `<cache>/perdure/compile`, which nobody else may write. Null where that cannot be. */
+function compileFolder() {
+  const { XDG_CACHE_HOME: set, HOME } = process.env;
+  const cache = set && isAbsolute(set) ? set : join(HOME || homedir(), '.cache');
+  const folder = join(cache, 'perdure', 'compile');
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const isOwn = ({ uid, mode }) => uid === process.getuid?.() && (mode & 0o022) === 0;
+    return [dirname(folder), folder].every((path) => isOwn(lstatSync(path))) ? realpathSync(folder) : null;
+  } catch {
+    return null;
+  }
+}
+
 if (isStale()) {
   process.stderr.write('perdure: building, for the sources are newer than what was built\n');
   if (!build()) {
@@ -51,8 +66,9 @@ try {
   process.stderr.write(`${error.message}\n`);
   process.exit(1);
 }
-// From Node 22 on: what was compiled once is not compiled again.
-module.enableCompileCache?.();
+// From Node 22 on: what was compiled once is not compiled again. What lies there is run unseen, so it lies where no command of an agent writes.
+const compiled = compileFolder();
+if (compiled !== null) module.enableCompileCache?.(compiled);
 const { main } = await import('../dist/client/cli/main.js');
 const status = await main(process.argv.slice(2), process);
 // Whatever is still open belongs to nothing any more.

@@ -1,5 +1,5 @@
 // The arguments for bubblewrap: what a shell command can see and change of this machine's files.
-import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { isInside, entriesOf, findLinkedStarts, plainCaches, realOf, temporaryFolders, type Places } from './places.ts';
 
@@ -49,6 +49,9 @@ export function bwrapArguments(confinement: Confinement, places: Places): string
   ];
 }
 
+/** Whether that is all that was said: then bubblewrap could not make what it was told to, and has run nothing. */
+export const isNeverBuilt = (said: string): boolean => /^bwrap: Can't [^\n]*$/.test(said.trim());
+
 /** As `bwrapArguments`, for a program that is trusted with files: its processes are held, and Perdure's data is hidden. */
 export function holdArguments(dataDir: string | undefined): string[] {
   const hidden = dataDir === undefined ? null : realOf(dataDir);
@@ -83,12 +86,12 @@ function outerFolders({ cwd, folders = [] }: Confinement): readonly string[] {
   return [...new Set(folders)].filter((folder) => folder !== cwd && !isCovered(folder) && realOf(folder) === folder);
 }
 
-/** The namespaces that commands share with the rest of the machine. */
+/** What commands share with each other: temporary folders with the rest of the machine too, caches with nobody else. */
 function shared(places: Places): readonly Mount[] {
-  const caches = plainCaches(places);
+  const caches = plainCaches(places).filter(({ own }) => isMade(own));
   return [
-    ...existing([...temporaryFolders(), ...caches.map(({ path }) => path)]).map(bind),
-    ...caches.flatMap(({ programs }) => (programs === undefined ? [] : [empty(programs)])),
+    ...existing(temporaryFolders()).map(bind),
+    ...caches.map(({ path, own }): Mount => ({ kind: '--bind', path, from: own })),
   ];
 }
 
@@ -97,6 +100,16 @@ function runFolders(): readonly Mount[] {
   const folders = existing(['/run', '/var/run']);
   const kept = folders.flatMap((folder) => KEPT_OF_RUN.map((name) => join(folder, name)));
   return [...folders.map(empty), ...kept.filter((path) => realOf(path) !== null).map(asItIs)];
+}
+
+/** Where a cache of their own cannot be made, commands read the user's and write none. */
+function isMade(folder: string): boolean {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function asItIs(path: string): Mount {

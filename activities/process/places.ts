@@ -14,17 +14,25 @@ export type Places = {
   readonly startup: readonly string[];
   /** The folders in both that Perdure looks into by name: an agent may not add one that is missing. */
   readonly named: readonly string[];
-  /** Caches that every command may write, since without them each install starts anew. */
+  /** Caches of package managers, which hold programs that run as they are: commands have their own in the place of the user's. */
   readonly caches: readonly Cache[];
 };
 
-/** `programs`: a folder in it that holds programs which run as they are. */
-type Cache = { readonly base: string; readonly name: string; readonly programs?: string };
+/** `own`: where those of commands are kept, from one to the next. */
+type Cache = { readonly base: string; readonly name: string; readonly own: string };
 
 /** `own` is not to be edited at all, `startup` only when a person says so. */
 export type Guard = 'own' | 'startup';
 
-const HOME_CACHES = ['.cargo/registry', '.cargo/git', 'go/pkg', '.m2/repository', '.gradle/caches', '.nuget/packages'];
+const HOME_CACHES = [
+  '.npm',
+  '.cargo/registry',
+  '.cargo/git',
+  'go/pkg',
+  '.m2/repository',
+  '.gradle/caches',
+  '.nuget/packages',
+];
 const XDG_CACHES = ['pip', 'uv', 'yarn', 'pnpm', 'go-build', 'node-gyp', 'ccache'];
 
 export function findPlaces(env: Environment): Places {
@@ -42,9 +50,8 @@ export function findPlaces(env: Environment): Places {
     own: [named[0], ...installation(), dirname(realpathSync(process.execPath))],
     startup: [config, named[1], ...besides, ...(chosen !== undefined && isAbsolute(chosen) ? [chosen] : [])],
     caches: [
-      { base: home, name: '.npm', programs: '_npx' },
-      ...HOME_CACHES.map((name) => ({ base: home, name })),
-      ...XDG_CACHES.map((name) => ({ base: cache, name })),
+      ...HOME_CACHES.map((name) => ({ base: home, name, own: join(named[0], 'commands', name) })),
+      ...XDG_CACHES.map((name) => ({ base: cache, name, own: join(named[0], 'commands', '.cache', name) })),
     ],
   };
 }
@@ -66,12 +73,11 @@ function packageRoot(folder: string): string {
 export const temporaryFolders = (): readonly string[] => ['/tmp', tmpdir()];
 
 /** Those that are there, by real path. One that is a link would lead wherever a command of an agent had made it lead. */
-export function plainCaches({ caches }: Places): readonly { readonly path: string; readonly programs?: string }[] {
-  return caches.flatMap(({ base, name, programs }) => {
+export function plainCaches({ caches }: Places): readonly { readonly path: string; readonly own: string }[] {
+  return caches.flatMap(({ base, name, own }) => {
     const folder = realOf(base);
     const path = join(folder ?? base, name);
-    if (folder === null || realOf(path) !== path) return [];
-    return [programs === undefined ? { path } : { path, programs: join(path, programs) }];
+    return folder === null || realOf(path) !== path ? [] : [{ path, own }];
   });
 }
 

@@ -94,7 +94,7 @@ describe.runIf(works)('in bubblewrap', () => {
     expect(said).toBe('');
   });
 
-  test('a shared cache can be written, one that is a link cannot, and no other file of the cache folder', async () => {
+  test('the cache of a package manager can be written, one that is a link cannot, and no other file of the cache folder', async () => {
     const { home, project, env } = userHome();
     const outside = join(home, 'elsewhere');
     mkdirSync(outside);
@@ -113,13 +113,30 @@ describe.runIf(works)('in bubblewrap', () => {
     expect(said).toBe(paths.pip);
   });
 
-  test('programs that npx keeps are not those of other commands', async () => {
+  test('what a command leaves in a cache of programs is there for the next command, and never in the user’s own', async () => {
     const { home, project, env } = userHome();
-    mkdirSync(join(home, '.npm/_npx'), { recursive: true });
-    const write = `touch ${home}/.npm/_npx/planted ${home}/.npm/kept && echo written`;
-    expect(await attack(await bwrapOf(env), { cwd: project }, write)).toBe('written');
-    expect(existsSync(join(home, '.npm/_npx/planted'))).toBe(false);
-    expect(existsSync(join(home, '.npm/kept'))).toBe(true);
+    const caches = [
+      [
+        '.npm/_npx',
+        '.npm/_cacache',
+        '.cache/pnpm/dlx',
+        '.cache/uv/archive-v0',
+        '.cache/uv/environments-v2',
+        '.cache/pip/wheels',
+      ],
+      ['go/pkg/mod/golang.org/toolchain@v0', '.cache/go-build/00', '.cargo/registry/src', '.m2/repository/x'],
+      ['.gradle/caches/jars-9', '.nuget/packages/x', '.cache/yarn/v6', '.cache/node-gyp/24', '.cache/ccache/0'],
+    ].flat();
+    for (const folder of caches) {
+      mkdirSync(join(home, folder), { recursive: true });
+      writeFileSync(join(home, folder, 'program'), 'mine\n');
+    }
+    const sandbox = await bwrapOf(env);
+    const files = caches.map((folder) => join(home, folder, 'program')).join(' ');
+    const write = `for f in ${files}; do mkdir -p $(dirname $f) && echo theirs > $f || echo no; done`;
+    expect(await attack(sandbox, { cwd: project }, write)).toBe('');
+    expect(await attack(sandbox, { cwd: project }, `cat ${files} | sort -u`)).toBe('theirs');
+    for (const folder of caches) expect(readFileSync(join(home, folder, 'program'), 'utf8'), folder).toBe('mine\n');
   });
 
   test('a workspace that is the home folder keeps what its shells and programs start from', async () => {

@@ -1,12 +1,23 @@
 // Where the package cannot run, each of its entries says so in one sentence, with what to do, to import and to require() alike.
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { reply } from '../../worker/scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 import { HAS_NODES } from '../support/packed-project.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { projectAt, root, runProgram } from './empty-project.ts';
+import { type Done, projectAt, root, runProgram } from './empty-project.ts';
 
 /** Every entry but the workflows', each on its own. */
 const ENTRIES = Object.keys(
@@ -47,6 +58,34 @@ test.runIf(HAS_NODES)(
     const instead =
       /is an ES module, which require\(\) of Node 24\.\S+ does not load: use Node 22\.12 or newer, or import/;
     expect(told.trim().split('\n')).toEqual(ENTRIES.map(() => expect.stringMatching(instead) as string));
+  },
+);
+
+test.runIf(HAS_NODES)(
+  'what Node 24 compiles once lies where no command of an agent and no other user writes, or nowhere (L55)',
+  async () => {
+    const { folder: cwd } = projectAt(inject('npmProject'));
+    const node = join(cwd, 'node_modules/node24/bin/node');
+    const command = join(cwd, 'node_modules/perdure/bin/perdure.mjs');
+    const cache = tempDir();
+    const temporary = tempDir();
+    const env = { XDG_CACHE_HOME: cache, TMPDIR: temporary, NODE_COMPILE_CACHE: undefined };
+    const version = (): Promise<Done> => runProgram(node, [command, '--version'], { cwd, env });
+    expect(await version()).toMatchObject({ status: 0, err: '' });
+    const compiled = join(cache, 'perdure/compile');
+    const kept = readdirSync(compiled, { recursive: true }).length;
+    expect(kept).toBeGreaterThan(10);
+    expect(statSync(compiled).mode & 0o777).toBe(0o700);
+    expect(readdirSync(temporary)).toEqual([]);
+    // Open to others, or a link to somewhere else: it is not used.
+    rmSync(compiled, { recursive: true });
+    mkdirSync(compiled);
+    chmodSync(compiled, 0o777);
+    expect(await version()).toMatchObject({ status: 0, err: '' });
+    rmSync(compiled, { recursive: true });
+    symlinkSync(temporary, compiled);
+    expect(await version()).toMatchObject({ status: 0, err: '' });
+    expect(readdirSync(temporary)).toEqual([]);
   },
 );
 

@@ -82,6 +82,11 @@ export function dataRoot(env: Env): string {
   return resolve(env['PERDURE_DATA'] || join(xdgFolder(env, 'XDG_DATA_HOME', '.local/share'), 'perdure'));
 }
 
+/** What can be had again, and is run: no command of an agent writes there. It need not be there. */
+export function cacheFolder(env: Env): string {
+  return join(xdgFolder(env, 'XDG_CACHE_HOME', '.cache'), 'perdure');
+}
+
 /** A folder of the XDG base directory rules: relative values are ignored. */
 export function xdgFolder(env: Env, name: string, fallback: string): string {
   const set = env[name];

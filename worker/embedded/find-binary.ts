@@ -12,7 +12,7 @@ import {
   downloadBinary,
   type BinarySource,
 } from './fetch-binary.ts';
-import { type Env, xdgFolder } from './data-folder.ts';
+import { cacheFolder, type Env } from './data-folder.ts';
 import { withLock } from './file-lock.ts';
 import { SetupProblem } from '../setup-problem.ts';
 
@@ -33,7 +33,7 @@ const WAIT_FOR_BUILD_MS = 30 * 60_000;
 /** Throws SetupProblem: what was tried, why it did not do, what to do. */
 export async function findBinary(given: FindBinary): Promise<Binary> {
   const find = { ...given, programs: given.programs ?? findPrograms(given.env) };
-  const cache = join(xdgFolder(find.env, 'XDG_CACHE_HOME', '.cache'), 'perdure', 'bin');
+  const cache = join(cacheFolder(find.env), 'bin');
   const here = await firstSuitable(find, cache, [
     ...find.programs.folders.map(temporalIn).filter(isExecutable),
     ...inCache(cache),

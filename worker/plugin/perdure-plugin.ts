@@ -113,7 +113,7 @@ export class PerdurePlugin implements WorkerPlugin {
 
   /** The user's module and ours in one bundle, whose `runAgent` starts agents on the queue of the worker that it is in. */
   configureBundler(options: BundleOptions): BundleOptions {
-    return withAgents(options, this.#cwd);
+    return withAgents(options, this.#cwd, this.#given.env ?? process.env);
   }
 
   /** Beside the user's worker: a second one for what ends or records, and the look for workers of this machine that have died. */

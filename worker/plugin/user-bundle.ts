@@ -1,7 +1,7 @@
-// One workflow bundle of the user's module and ours: an entry that holds both is made beside neither, and the SDK bundles it.
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+// One workflow bundle of the user's module and ours: an entry that holds both is made beside neither, where no command of an agent writes,
+// and the SDK bundles it.
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BundleOptions, NativeConnection, type WorkerOptions } from '@temporalio/worker';
@@ -9,15 +9,18 @@ import { codeOf } from '../../activities/text.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { builtFile } from '../bundle.ts';
 import { ConfigProblem } from '../config/config.ts';
+import { cacheFolder, type Env } from '../embedded/data-folder.ts';
 
 const ours = (name: string): string => builtFile(`workflows/${name}`);
 
 /** `cwd`: the workspace of agents that name none. The entry is removed when the process ends. */
-export function withAgents(options: BundleOptions, cwd: string | undefined): BundleOptions {
+export function withAgents(options: BundleOptions, cwd: string | undefined, env: Env): BundleOptions {
   const { workflowsPath, workflowInterceptorModules = [], webpackConfigHook = (config) => config } = options;
   const theirs = resolve(workflowsPath.startsWith('file:') ? fileURLToPath(workflowsPath) : workflowsPath);
   const packages = packagesOf(theirs);
-  const folder = mkdtempSync(join(tmpdir(), 'perdure-bundle-'));
+  const entries = join(cacheFolder(env), 'bundle');
+  mkdirSync(entries, { recursive: true, mode: 0o700 });
+  const folder = mkdtempSync(join(entries, 'of-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const entry = join(folder, 'workflows.cjs');
   writeFileSync(entry, entryOf(theirs, cwd));

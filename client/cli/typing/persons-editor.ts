@@ -1,9 +1,9 @@
-// A person's own editor, $VISUAL or $EDITOR, on a text in a private file that is gone afterwards.
+// A person's own editor, $VISUAL or $EDITOR, on a text in a file that no command of an agent sees and that is gone afterwards: what it
+// holds then counts as the person's words.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Env } from '../../../worker/embedded/data-folder.ts';
+import { dataFolder, type Env } from '../../../worker/embedded/data-folder.ts';
 import { reasonOf } from '../../../activities/text.ts';
 
 export type PersonsEditor = (text: string) => Promise<string | null>;
@@ -13,7 +13,7 @@ export function personsEditor(env: Env, say: (line: string) => void): PersonsEdi
   return async (text) => {
     const editor = env['VISUAL'] || env['EDITOR'];
     if (!editor) return (say('no editor is known: set EDITOR'), null);
-    const folder = mkdtempSync(join(tmpdir(), 'perdure-edit-'));
+    const folder = mkdtempSync(join(dataFolder(env).root, 'edit-'));
     const file = join(folder, 'text.md');
     try {
       writeFileSync(file, text, { mode: 0o600 });

@@ -9,6 +9,7 @@ import { ownProcessId } from '../../../process/orphans.ts';
 import { spawnPiped } from '../../../process/spawn-piped.ts';
 import { pipePlace } from '../../../process/spawn-tree.ts';
 import { ToolFailure, type ToolContext } from '../../tool.ts';
+import { isNeverBuilt } from '../../../process/bwrap.ts';
 import { isInside } from '../../../process/places.ts';
 import { type Workspace, confine, fsFailure, quotePath, toDir } from '../files/confine.ts';
 import type { BuiltinOptions } from '../files/options.ts';
@@ -46,13 +47,27 @@ export function commonArguments(
   ];
 }
 
+type Searching = { readonly separator: number; readonly place: SearchPlace };
+
 /**
  * Calls `onRecord` for each record of standard output, without its `separator`. Throws ToolFailure for what ripgrep refuses. It
  * reads what an agent has written, so where it can be held it is, as a command that only reads.
  */
 export async function ripgrep(
   args: readonly string[],
-  { separator, place: { root } }: { readonly separator: number; readonly place: SearchPlace },
+  searching: Searching,
+  context: ToolContext,
+  options: BuiltinOptions,
+  onRecord: (record: Buffer) => void,
+): Promise<RipgrepEnd> {
+  const first = await searchOnce(args, searching, context, options, onRecord);
+  // Nothing was searched: a socket that was to be masked had gone. The next look does not find it.
+  return isNeverBuilt(first.problems) ? searchOnce(args, searching, context, options, onRecord) : first;
+}
+
+async function searchOnce(
+  args: readonly string[],
+  { separator, place: { root } }: Searching,
   context: ToolContext,
   { sandbox, dataDir }: BuiltinOptions,
   onRecord: (record: Buffer) => void,

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { globTool } from '../../../../activities/tools/builtin/glob.ts';
 import { grepTool } from '../../../../activities/tools/builtin/grep.ts';
 import { runTool } from '../../../../activities/tools/call/call-tool.ts';
-import { probeSandbox } from '../../../../activities/tools/sandbox.ts';
+import { probeSandbox, type Sandbox } from '../../../../activities/tools/sandbox.ts';
 import type { ToolContext } from '../../../../activities/tools/tool.ts';
 import { inputFor, tempFolder, toolContext } from '../support.ts';
 
@@ -161,3 +161,25 @@ test.each(['glob', 'grep'] as const)('%s ends when the call is stopped', async (
   const signal = AbortSignal.abort('interrupt');
   expect(await call(kind, workspace(tree), { pattern: 'a' }, { signal })).toBe('stopped: Stopped while searching.');
 });
+
+const bwrap = await probeSandbox({ kinds: ['bwrap'] }).catch(() => null);
+
+test.runIf(bwrap)(
+  'a search whose sandbox could not be set up is made once more, for a socket had gone meanwhile',
+  async () => {
+    const cwd = workspace(tree);
+    const held = bwrap as Sandbox;
+    let tries = 0;
+    const wrap: Sandbox['wrap'] = (argv, confinement) => {
+      const [program = '', ...args] = held.wrap(argv, confinement);
+      const at = args.indexOf('--chdir');
+      return (tries += 1) > 1
+        ? [program, ...args]
+        : [program, ...args.toSpliced(at, 0, '--ro-bind', '/dev/null', '/gone/a.sock')];
+    };
+    const tool = globTool({ sandbox: { ...held, wrap } });
+    const ran = await runTool(tool, inputFor(tool, { pattern: '*.ts' }), toolContext(cwd));
+    expect(ran).toMatchObject({ output: { content: 'a.ts\nb.ts\n(2 files)' } });
+    expect(tries).toBe(2);
+  },
+);
