@@ -7,11 +7,11 @@ import {
   ActivityNotFoundError,
   ActivityPausedError,
   ActivityResetError,
-  WorkflowNotFoundError,
 } from '@temporalio/client';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Answer } from '../workflows/contract/activities.ts';
 import { STORE_CORRUPT, findUndecodable } from '../workflows/contract/failures.ts';
+import { firingsOf, type FiringsSeen, isOver } from './run/ask-server.ts';
 import { peopleOf, type People } from './people/ask-people.ts';
 import { isDamage, StoreError } from './transcript/store/store.ts';
 
@@ -33,6 +33,8 @@ export type Attempt = {
   fence(when?: 'now'): Promise<boolean>;
   /** Whether a session is known to be over; absent where there is no server to ask. */
   readonly isOver?: (session: SessionId) => Promise<boolean>;
+  /** What the server tells of a schedule, by its id there, null when there is none; absent where there is no server. */
+  readonly firingsOf?: (schedule: string) => Promise<FiringsSeen | null>;
   /** Those who are asked by a call that runs; absent where there is no server. */
   readonly people?: People;
   /** The value that an earlier attempt of this activity left with `remember`. */
@@ -117,6 +119,7 @@ function temporalAttempt(context: Context): Attempt & { latest(): unknown } {
     abortedBy: () => (fence.isLost() ? 'lost' : abortedBy(context)),
     fence: fence.check,
     isOver: (session) => isOver(context.client, session),
+    firingsOf: (schedule) => firingsOf(context.client, schedule),
     people: peopleOf(() => context.client.workflow.getHandle(workflowId)),
     remembered,
     latest: () => latest,
@@ -125,15 +128,6 @@ function temporalAttempt(context: Context): Attempt & { latest(): unknown } {
       if (when === 'now') context.heartbeat(details);
     },
   };
-}
-
-/** A server that does not answer says nothing. */
-async function isOver(client: Context['client'], session: SessionId): Promise<boolean> {
-  try {
-    return (await client.workflow.getHandle(session).describe()).status.name !== 'RUNNING';
-  } catch (error) {
-    return error instanceof WorkflowNotFoundError;
-  }
 }
 
 function abortedBy(context: Context): AbortedBy | null {

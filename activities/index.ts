@@ -12,6 +12,7 @@ import { summarizeBatch } from './compaction/summarize.ts';
 import type { Deps } from './deps.ts';
 import { openRun } from './run/open-run.ts';
 import { endWorktree } from './run/inherit.ts';
+import { lookAtFiring } from './run/look-at-firing.ts';
 import { readResult } from './run/read-result.ts';
 import { storeText } from './run/store-text.ts';
 import { tellAlert } from './run/tell-alert.ts';
@@ -31,6 +32,7 @@ export function createActivities(deps: Deps, stops: Stops | null = null): Schedu
     callModel: activity(work(callModel(deps))),
     findReply: activity(findReply(deps)),
     readResult: activity(readResult(deps)),
+    lookAtFiring: activity(lookAtFiring(deps)),
     storeText: activity(storeText(deps)),
     runTool: activity(work(runTool(deps), { unless: (_session, { stopped }) => stopped === true })),
     endWorktree: activity(work(endWorktree(deps), { unless: isStopped })),

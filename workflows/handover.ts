@@ -20,12 +20,14 @@ export async function handOver(session: Session, run: RunCarry | null): Promise<
   const { open } = session.alerts;
   const { answered } = session.approvals;
   const { open: steered, announced: canceller } = session.steered;
+  const once = session.steered.once.snapshot();
   const { asked: elicited } = session.elicitations;
   const told = {
     ...(open.length > 0 ? { alerts: open } : {}),
     ...(answered.length > 0 ? { answered } : {}),
     ...(steered.length > 0 ? { steered } : {}),
     ...(canceller === null ? {} : { canceller }),
+    ...(once === null ? {} : { once }),
     ...(elicited.length > 0 ? { elicited } : {}),
   };
   const { carry: delegated } = session.delegations;

@@ -59,6 +59,7 @@ export function createPorts(
     afterStop: port('afterStop', () => there(handlers, { scheduleToStartTimeout: HANDLERS_WAIT })),
     endWorktree: port('endWorktree', () => there(worktree, { scheduleToStartTimeout: HANDLERS_WAIT })),
     tellAlert: port('tellAlert', () => alerts),
+    lookAtFiring: port('lookAtFiring', () => records),
     openRun: port('openRun', ({ begins, onHost }) => (onHost ? there(opening) : begins ? opening : records)),
     runTool: port('runTool', ({ stopped }) => (stopped ? records : there(long))),
   };

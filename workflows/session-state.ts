@@ -13,6 +13,7 @@ import {
 } from './contract/session.ts';
 import type { Answered, PendingApproval } from './contract/people.ts';
 import type { Announced, Steered } from './contract/steered.ts';
+import type { AskedOnceSnapshot } from './updates/asked-once.ts';
 import type { AgentOrigin, DelegatedReport } from './contract/delegation.ts';
 import { billLate, type Billed, type RunTaken } from './delegated/grant.ts';
 import type { AgentsCarry, OpenDelegation } from './delegated/delegations.ts';
@@ -53,6 +54,8 @@ export type Carry = {
   readonly steered?: readonly Steered[];
   /** Whoever is about to cancel the session. */
   readonly canceller?: Announced;
+  /** Updates that count no more. */
+  readonly once?: AskedOnceSnapshot;
   /** The loss that a repair left, told with the next run. */
   readonly lost?: string | null;
   /** Of the runs that have ended; absent where an earlier release carried it. */
@@ -112,12 +115,11 @@ export type Held = Pick<RunCarry, 'tools' | 'parkedUntil'>;
 
 export const heldByNothing: Held = { tools: null, parkedUntil: null };
 
+type Delegated = 'agents' | 'early' | 'givenUp';
+
 /** Everything a session carries besides its inbox, its run, its agents, and what alerts, questions and steering leave. */
 export type CarriedFacts = Readonly<
-  Omit<
-    Carry,
-    'inbox' | 'alerts' | 'answered' | 'elicited' | 'steered' | 'canceller' | 'agents' | 'early' | 'givenUp' | 'run'
-  >
+  Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'elicited' | 'steered' | 'canceller' | 'once' | 'run' | Delegated>
 >;
 
 type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: Spent };

@@ -13,6 +13,7 @@ import type { StopCause } from './contract/loop.ts';
 import { QUERIES, type Phase, type RunSummary, type SessionView, type UserMessage } from './contract/session.ts';
 import { Approvals } from './updates/approvals.ts';
 import type { RunLimits } from './updates/run-limits.ts';
+import { AskedOnce } from './updates/asked-once.ts';
 import { listenForSteering } from './updates/steer.ts';
 import { receiveSignal } from './updates/signals.ts';
 import { Elicitations } from './updates/elicitations.ts';
@@ -62,7 +63,7 @@ export class Session {
   private interrupted = 0;
   /** Set by the `resume` signal, cleared by whoever waits for it. */
   resumed = false;
-  /** Counted in this workflow run, for the handover's limits. */
+  /** Both in this workflow run, for the handover's limits. */
   signals = 0;
   iterations = 0;
 
@@ -78,13 +79,14 @@ export class Session {
       answered = [],
       steered,
       canceller,
+      once,
       elicited,
       agents: _agents,
       early: _early,
       givenUp: _givenUp,
       ...facts
     } = carry;
-    this.steered = new SteeredLog(steered, canceller);
+    this.steered = new SteeredLog(steered, canceller, new AskedOnce(input.sealed !== undefined, once));
     this.elicitations = new Elicitations(elicited);
     void this.root.cancelRequested.catch(() => this.steered.cancelled());
     this.facts = new Facts(facts);
@@ -97,10 +99,7 @@ export class Session {
     });
     this.told = new Told((withFacts) => memoOf(this.facts.now, nowOf(this), withFacts), input);
     this.alerts = new Alerts(this, alerts);
-    this.approvals.listen(() => {
-      this.told.change();
-      this.asks.change();
-    });
+    this.approvals.listen(() => (this.told.change(), this.asks.change()));
     // One handler for all: with one each, signals that arrive together would be delivered by name instead of in order.
     setDefaultSignalHandler((name, value) => {
       this.signals += 1;

@@ -117,14 +117,15 @@ type Update = {
 /** Throws ClientProblem: `no_session`, `closed`, `no_worker`, `unanswered`, or `refused` with what the session says. */
 export async function update(asked: Update): Promise<void> {
   const { temporal, session, name, arg, signed } = asked;
-  const args: [unknown, ...unknown[]] = signed === undefined ? [arg] : [arg, signed];
+  const once = { update: name, id: randomUUID(), at: Date.now(), asked: arg, ...signed };
+  const args: [unknown] = [signed === undefined ? arg : once];
   const options = { args, updateId: randomUUID() };
   const asking: Asking = { ...asked, tries: 0, polled: null };
   const call = async (): Promise<void> => {
     asking.tries += 1;
     try {
       // Without a run id: the session may continue as new at any time.
-      await temporal.workflow.getHandle(session).executeUpdate<void, [unknown, ...unknown[]]>(name, options);
+      await temporal.workflow.getHandle(session).executeUpdate<void, [unknown]>(name, options);
     } catch (error) {
       throw await problemOf(asking, error);
     }

@@ -1,4 +1,5 @@
 // Writes a session into a file: its transcript with every value that it reaches, and its options. One that is at work is refused.
+import { isOnce } from '../../workflows/contract/steered.ts';
 import { open, rm } from 'node:fs/promises';
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
@@ -86,7 +87,10 @@ async function optionsOf(client: Client, session: SessionId): Promise<RunOptions
     const said = given as
       { readonly options?: unknown; readonly carry?: { readonly options?: RunOptions } } | undefined;
     if (started) options = said?.carry?.options ?? (said?.options as RunOptions);
-    else if (options) options = withChanges(options, ((isMessage ? said?.options : said) ?? {}) as OptionChanges);
+    else if (options) {
+      const changes = isMessage ? said?.options : isOnce(said) ? said.asked : said;
+      options = withChanges(options, (changes ?? {}) as OptionChanges);
+    }
   }
   return options ?? { cwd: '/' };
 }

@@ -4,6 +4,7 @@ import type { OutcomeFacts, ToolContextState } from './calls.ts';
 import type { AppendingStep, CallModel, ModelAnswer, ModelResult } from './model-call.ts';
 import type { AgentOrigin, DelegatedEnd, Delegation, EndWorktree, WorktreeEnd } from './delegation.ts';
 import type { Hash } from './ids.ts';
+import type { FiringFound, LookAtFiring } from './schedules/firing.ts';
 import type { Left, RunSnapshot, Spend } from './loop.ts';
 import type { RunOptions, RunReport, RunSummary, SessionHost } from './session.ts';
 
@@ -27,6 +28,7 @@ export type Activities = {
   readResult(input: ReadResult): Promise<RunResultFacts>;
   endWorktree(input: EndWorktree): Promise<WorktreeEnd | null>;
   storeText(input: StoreText): Promise<StoredText>;
+  lookAtFiring(input: LookAtFiring): Promise<FiringFound>;
 };
 
 /** Those that a session schedules; the rest are for whoever starts one. */

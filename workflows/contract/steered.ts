@@ -27,6 +27,19 @@ export type Announced = Signed & { readonly since: number };
 /** Sent again under the same id it counts once, for nobody may stop a run that he did not mean (L61). It says which signal it is of. */
 export type SignalOnce = Signed & { readonly signal: 'interrupt' | 'resume' | 'cancel'; readonly id: string };
 
+/** An update that steers, sealed in one piece: it says which one it is of, and counts once by its id. `at`: milliseconds since the epoch. */
+export type UpdateOnce<Asked> = Signed & {
+  readonly update: string;
+  readonly id: string;
+  readonly at: number;
+  readonly asked: Asked;
+};
+
+export function isOnce<Asked>(value: Asked | UpdateOnce<Asked>): value is UpdateOnce<Asked> {
+  const { update, id, at, ...rest } = (value ?? {}) as Partial<UpdateOnce<unknown>>;
+  return typeof update === 'string' && typeof id === 'string' && Number.isSafeInteger(at) && 'asked' in rest;
+}
+
 /** What was done, before it is known when and by whom. */
 export type Deed = Omit<Steered, 'at' | 'by' | 'earlier'>;
 

@@ -4,13 +4,14 @@ import {
   ApplicationFailure,
   getExternalWorkflowHandle,
   isCancellation,
+  patched,
   startChild,
   TemporalFailure,
   workflowInfo,
   type ChildWorkflowHandle,
 } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { firingOf, type Fired, type ScheduledInput } from '../contract/schedules/firing.ts';
+import { firingOf, scheduleId, type Fired, type ScheduledInput } from '../contract/schedules/firing.ts';
 import { findUndecodable, profiles } from '../contract/failures.ts';
 import type { MessageId } from '../contract/ids.ts';
 import {
@@ -23,6 +24,7 @@ import {
   type UserMessage,
 } from '../contract/session.ts';
 import { isMessage } from '../inbox.ts';
+import { createPorts } from '../ports.ts';
 
 /** Memo key of the client's: when the session began. */
 const STARTED = 'perdureStarted';
@@ -30,6 +32,7 @@ const STARTED = 'perdureStarted';
 /** Ends when the run of its own session has, or as soon as another session has the message. Fails with a sentence. */
 export async function scheduledPrompt(argument: ScheduledInput): Promise<Fired> {
   const given = checkedArgument(argument);
+  await refuseForeign(given);
   // One for each firing, the same however often its task is tried (L61).
   const id = workflowInfo().workflowId as MessageId;
   const message: UserMessage = { id, body: given.body, by: `schedule ${given.schedule}` };
@@ -46,6 +49,16 @@ export async function scheduledPrompt(argument: ScheduledInput): Promise<Fired> 
     );
   }
   return { session };
+}
+
+/** The server's schedule has not started it: somebody has who read what it starts with. */
+async function refuseForeign({ schedule }: ScheduledInput): Promise<void> {
+  if (!patched('perdure-firing-due')) return;
+  const { workflowId, startTime } = workflowInfo();
+  const { schedule: id = scheduleId(schedule) } = firingOf(workflowId) ?? {};
+  const found = await createPorts().lookAtFiring({ schedule: id, begun: startTime.getTime(), step: 0 });
+  if (found.due) return;
+  throw ApplicationFailure.nonRetryable(`nothing was done for schedule ${schedule}: ${found.why}`, 'NotDue');
 }
 
 async function openSession({ input, memo }: Extract<ScheduledInput, { kind: 'open' }>, first: UserMessage) {

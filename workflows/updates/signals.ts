@@ -1,4 +1,5 @@
 // What the signals of a session do. Any Temporal client can send one: what is no message of ours is passed over, for nobody could answer it.
+import { patched } from '@temporalio/workflow';
 import { ELICIT_SIGNAL } from '../contract/people.ts';
 import { DELEGATED_SIGNAL } from '../contract/delegation.ts';
 import { SIGNALS, type SessionInput, type UserMessage } from '../contract/session.ts';
@@ -25,11 +26,20 @@ export type Signalled = {
   readonly told: { change(): void };
 };
 
+/**
+ * A stop needs no seal and no form: whoever reaches the server can end the session anyway, and Temporal's own clients know no other. Only one
+ * that was sent again is none.
+ */
+function counts({ input, inbox }: Signalled, name: string, value: unknown): boolean {
+  if (isSignalOnce(value, name)) return inbox.isNew(`${name} ${value.id}`);
+  if (value === undefined && input.sealed === undefined) return true;
+  return name === SIGNALS.interrupt && patched('perdure-plain-interrupt');
+}
+
 export function receiveSignal(session: Signalled, name: string, value: unknown): void {
-  const { inbox, steered, delegations } = session;
+  const { steered, delegations } = session;
   if (name === SIGNALS.interrupt || name === SIGNALS.resume) {
-    const isBare = value === undefined && session.input.sealed === undefined;
-    if (!isBare && !(isSignalOnce(value, name) && inbox.isNew(`${name} ${value.id}`))) return;
+    if (!counts(session, name, value)) return;
     const changes = name === SIGNALS.interrupt ? session.stop('interrupt') : session.goOn();
     if (changes) steered.note({ action: name }, value);
   } else if (name === SIGNALS.cancel && isSignalOnce(value, name)) {

@@ -12,11 +12,12 @@ import {
   type RunOptions,
   type TopUp,
 } from '../contract/session.ts';
-import { optionsDeed, type Signed } from '../contract/steered.ts';
+import { optionsDeed, type Signed, type UpdateOnce } from '../contract/steered.ts';
 import type { Facts } from '../session-state.ts';
 import type { RunLimits } from './run-limits.ts';
 import type { SteeredLog } from './steered-log.ts';
 import { refuse } from './approvals.ts';
+import { openOnce } from './asked-once.ts';
 
 const CLOSING = 'the session is closing: nothing runs in it any more';
 
@@ -30,7 +31,7 @@ export type Steered = {
   /** Others see it another way now. */
   readonly changed: () => void;
   /** For the transcript (O12). */
-  readonly log: Pick<SteeredLog, 'note' | 'isClosing'>;
+  readonly log: Pick<SteeredLog, 'note' | 'isClosing' | 'once'>;
   /** Why the run of an agent cannot be given so much (L69). */
   readonly grantProblem: (more: TopUp) => string | undefined;
 };
@@ -71,10 +72,16 @@ function takeUpdate<Asked>(
   log: Steered['log'],
   name: string,
   problem: (asked: Asked) => string | undefined,
-  act: (asked: Asked, by?: Signed) => void,
+  act: (asked: Asked, by: unknown) => void,
 ): void {
-  const validator = (asked: Asked, _by?: Signed): void => refuse(log.isClosing ? CLOSING : problem(asked));
-  setHandler(defineUpdate<void, [Asked, Signed?]>(name), act, { validator });
+  const validator = (given: Asked | UpdateOnce<Asked>, _by?: Signed): void => {
+    refuse(log.isClosing ? CLOSING : (log.once.problem(name, given) ?? problem(openOnce(given)[0])));
+  };
+  const handle = (given: Asked | UpdateOnce<Asked>, by?: Signed): void => {
+    log.once.note(given);
+    act(...openOnce(given, by));
+  };
+  setHandler(defineUpdate<void, [Asked | UpdateOnce<Asked>, Signed?]>(name), handle, { validator });
 }
 
 function isObject(value: unknown): boolean {

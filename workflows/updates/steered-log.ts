@@ -1,6 +1,7 @@
 // Who steered the session and how, until the next step that stores something takes it into the transcript (O12). A flood of signals must
 // not make the session larger: of many between two steps the newest are kept, and the oldest of those says how many it stands after.
 import type { Append } from '../contract/activities.ts';
+import { AskedOnce } from './asked-once.ts';
 import { type Announced, type Deed, signedBy, type Steered } from '../contract/steered.ts';
 
 const MOST_HELD = 20;
@@ -14,7 +15,12 @@ export class SteeredLog {
   /** The session takes nothing any more: what is done now would be told to nobody. */
   private closes = false;
 
-  constructor(carried: readonly Steered[] = [], canceller: Announced | null = null) {
+  constructor(
+    carried: readonly Steered[] = [],
+    canceller: Announced | null = null,
+    /** What was asked for by updates. */
+    readonly once: AskedOnce = new AskedOnce(false),
+  ) {
     this.held = carried;
     this.canceller = canceller;
   }

@@ -23,6 +23,12 @@ export type ScheduledInput = {
 /** `reason`: how the run ended; absent where a message was sent. */
 export type Fired = { readonly session: SessionId; readonly reason?: TerminalReason };
 
+/** Whether the server's own schedule has started this firing (L87). `schedule`: its id at the server. `begun`: when the firing did, in milliseconds since the epoch. */
+export type LookAtFiring = { readonly schedule: string; readonly begun: number; readonly step: number };
+
+/** `why`: a sentence without its full stop. */
+export type FiringFound = { readonly due: true } | { readonly due: false; readonly why: string };
+
 const FIRINGS = 'perdure.schedule.';
 
 /** The schedule's id at the server, and the id that those of its firings begin with. */

@@ -1,0 +1,60 @@
+// Updates that were asked for already: what is sealed can be captured and sent again by whoever reaches the server, and must not count twice.
+import { LONGEST_ID } from '../contract/session.ts';
+import { isOnce, type UpdateOnce } from '../contract/steered.ts';
+
+/** How many are remembered. What is older than the newest of the forgotten ones is refused, for it may be one of them. */
+const REMEMBERED = 200;
+
+/** `times`: of each id when it was asked for, by the clock of whoever asked. `since`: nothing older is taken. */
+export type AskedOnceSnapshot = {
+  readonly times: readonly (readonly [id: string, at: number])[];
+  readonly since: number;
+};
+
+export class AskedOnce {
+  private readonly times: Map<string, number>;
+  private since: number;
+
+  /** `sealed`: nothing that came outside a sealed update counts. */
+  constructor(
+    private readonly sealed: boolean,
+    { times, since }: AskedOnceSnapshot = { times: [], since: 0 },
+  ) {
+    this.times = new Map(times);
+    this.since = since;
+  }
+
+  /** Why an update of this name is not taken, a sentence; undefined when it is. */
+  problem(name: string, given: unknown): string | undefined {
+    if (!isOnce(given)) {
+      return this.sealed
+        ? 'this was asked by a client of another release, or sent again: nothing was changed; ask with the perdure that the worker is of'
+        : undefined;
+    }
+    const { update, id, at } = given;
+    if (update !== name || id.length > LONGEST_ID)
+      return 'what was asked is not what it was sealed for: nothing was changed';
+    if (this.times.has(id) || at <= this.since) return 'this was asked before, and counts once: nothing was changed';
+    return undefined;
+  }
+
+  /** It was taken. */
+  note(given: unknown): void {
+    if (!isOnce(given)) return;
+    this.times.set(given.id, given.at);
+    if (this.times.size <= REMEMBERED) return;
+    const [[oldest, at]] = [...this.times].toSorted((a, b) => a[1] - b[1]) as [[string, number]];
+    this.times.delete(oldest);
+    this.since = Math.max(this.since, at);
+  }
+
+  /** Null: there is nothing to remember. */
+  snapshot(): AskedOnceSnapshot | null {
+    return this.times.size === 0 ? null : { times: [...this.times], since: this.since };
+  }
+}
+
+/** What is asked for, and by whom, in whichever form it came. */
+export function openOnce<Asked>(given: Asked | UpdateOnce<Asked>, by?: unknown): readonly [asked: Asked, by: unknown] {
+  return isOnce(given) ? [given.asked, given] : [given, by];
+}
