@@ -8,6 +8,8 @@ import type { SignalOnce } from './contract/steered.ts';
 
 /** How many ids are remembered against repeats; a repeat older than this would be taken as new. */
 const REMEMBERED_IDS = 1_000;
+/** Their characters together: what a handover carries has a bound in bytes. */
+const REMEMBERED_SIZE = 64 * 1024;
 
 /**
  * Characters of messages, as JSON, that one step takes: what goes into an activity stays far below the server's limit of 2 MiB,
@@ -32,11 +34,13 @@ export class Inbox {
   /** Characters of all that wait. */
   private size: number;
   private readonly seen: Set<string>;
+  private seenSize: number;
 
   constructor(snapshot: InboxSnapshot) {
     this.queue = snapshot.queue.map(sized);
     this.size = sizeOf(this.queue);
     this.seen = new Set(snapshot.seen);
+    this.seenSize = snapshot.seen.reduce((sum, id) => sum + id.length, 0);
   }
 
   /** How many wait. */
@@ -52,9 +56,11 @@ export class Inbox {
   isNew(id: string): boolean {
     if (this.seen.has(id)) return false;
     this.seen.add(id);
+    this.seenSize += id.length;
     for (const oldest of this.seen) {
-      if (this.seen.size <= REMEMBERED_IDS) break;
+      if (this.seen.size <= REMEMBERED_IDS && this.seenSize <= REMEMBERED_SIZE) break;
       this.seen.delete(oldest);
+      this.seenSize -= oldest.length;
     }
     return true;
   }

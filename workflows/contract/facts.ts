@@ -36,6 +36,19 @@ export type Tags = Readonly<Record<string, string>>;
 
 const MOST_TAGS = 20;
 const LONGEST_TAG = 100;
+/** Bytes of all of them together, as lists have them: a server ends a workflow that tells more than 2 KiB in one attribute. */
+export const LARGEST_TAGS = 1_800;
+
+/** Bytes of JSON in UTF-8, which a workflow has no encoder for. */
+export function jsonBytes(value: unknown): number {
+  return [...JSON.stringify(value)].reduce((sum, character) => sum + bytesOf(character.codePointAt(0) ?? 0), 0);
+}
+
+const bytesOf = (code: number): number => (code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4);
+
+/** As lists find them. */
+export const tagValues = (tags: Tags): readonly string[] =>
+  Object.entries(tags).map(([name, value]) => `${name}=${value}`);
 
 /** A sentence that says what is wrong with them, or undefined. */
 export function tagsProblem(tags: unknown): string | undefined {
@@ -51,7 +64,9 @@ export function tagsProblem(tags: unknown): string | undefined {
     if (typeof value !== 'string' || value === '' || value.length > LONGEST_TAG || /\p{C}/u.test(value))
       return `tag ${shown} has no value that will do: give 1 to ${LONGEST_TAG} characters on one line`;
   }
-  return undefined;
+  const bytes = jsonBytes(tagValues(tags as Tags));
+  if (bytes <= LARGEST_TAGS) return undefined;
+  return `the tags are ${bytes} bytes together, and a server keeps ${LARGEST_TAGS} of them: give fewer or shorter ones`;
 }
 
 // Which names and values will do for variables of tools. Shared by the client, the configuration, and the activity that opens a run.

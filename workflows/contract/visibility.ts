@@ -1,5 +1,6 @@
 // The search attributes of a session (O1): their names and types, and their values, computed alike by the client that opens a session
 // and by its workflow. Values are plain for everyone who reads the server: no attribute holds what a codec would seal.
+import { jsonBytes, LARGEST_TAGS, type Tags, tagValues } from './facts.ts';
 import type { Terminal } from './loop.ts';
 import type { SessionMemo } from './session.ts';
 
@@ -54,14 +55,25 @@ export function attributeValues({ phase, last, facts }: SessionMemo, sealed: boo
     phase,
     reason: last?.terminal.reason ?? null,
     model: model?.slice(0, LONGEST) ?? null,
-    ...(agent ? { agent: agent.type, parent: agent.parent, root: agent.root } : {}),
+    ...(agent ? { agent: agent.type.slice(0, LONGEST), parent: agent.parent, root: agent.root } : {}),
     turns,
     tokens,
     cents,
     waitingSince: waitingSince === null ? null : new Date(waitingSince),
-    tags: Object.entries(tags).map(([name, value]) => `${name}=${value}`),
+    tags: keptTags(tags),
     error: last === null ? null : errorValue(last.terminal, sealed),
   };
+}
+
+/** As many as a server takes: more would end the workflow. Sessions of earlier releases may have too many, and any client can begin one. */
+function keptTags(tags: Tags): readonly string[] {
+  let bytes = 2;
+  return tagValues(tags).filter((tag) => {
+    const size = jsonBytes(tag) + 1;
+    const fits = tag.length <= LONGEST && bytes + size <= LARGEST_TAGS;
+    if (fits) bytes += size;
+    return fits;
+  });
 }
 
 function errorValue(terminal: Terminal, sealed: boolean): string | null {
