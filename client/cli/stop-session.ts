@@ -13,12 +13,15 @@ import { ClientProblem } from '../problem.ts';
 import type { SessionDescription } from '../sessions/info.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
+import { watchPollers, workerPolls } from '../sessions/worker-polls.ts';
 import { withSession } from './with-server.ts';
 import { placeConfig, workerConfig, workersOfNew } from './worker-config.ts';
 
 export type Stop = {
   /** Its id, or the beginning of it. */
   readonly id: string;
+  /** Until it is done, also where no worker runs. */
+  readonly wait: boolean;
   /** "interrupted", "cancelled". */
   readonly done: string;
   /** The words to end with when there is nothing to do; null: go on. */
@@ -40,17 +43,29 @@ export async function stopSession(cli: Cli, stop: Stop): Promise<number> {
       return STATUS.ok;
     }
     await stop.ask(opened, session);
+    if (!stop.wait && (await isLeftAlone(opened, before))) {
+      cli.say(`${notYet(stop, session)}; --wait waits for one`);
+      return STATUS.failed;
+    }
     const done = await untilDone(cli, opened, stop, before);
     if (done) cli.say(`session ${session} is ${stop.done}`);
     return done ? STATUS.ok : STATUS.failed;
   });
 }
 
+const notYet = ({ done }: Stop, session: SessionId): string =>
+  `session ${session} is not ${done} yet: the server keeps the request until a worker runs`;
+
+/** On a server that is not ours, where nobody polls: none is brought up. */
+async function isLeftAlone({ embedded, temporal }: Opened, { taskQueue }: SessionDescription): Promise<boolean> {
+  return embedded === null && !(await workerPolls({ temporal: temporal.client, taskQueue }));
+}
+
 async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDescription): Promise<boolean> {
   const { session } = before;
   const enough = new AbortController();
-  const timer = setTimeout(() => enough.abort(), PATIENCE_MS);
-  const staff = await stoppers(cli, opened, before, { session, run: (before.last?.run ?? 0) + 1 });
+  const timer = stop.wait ? undefined : setTimeout(() => enough.abort(), PATIENCE_MS);
+  const staff = await stoppers(cli, opened, before, { session, run: (before.last?.run ?? 0) + 1 }, stop.wait);
   const wait = AbortSignal.any([enough.signal, staff.failed]);
   try {
     for (let { runs } = before; !wait.aborted; await pause(LOOK_MS, wait)) {
@@ -61,7 +76,7 @@ async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDe
       runs = now.runs;
     }
     if (staff.failed.aborted) throw staff.failed.reason;
-    cli.say(`session ${session} is not ${stop.done} yet: the server keeps the request until a worker runs`);
+    cli.say(notYet(stop, session));
     return false;
   } finally {
     clearTimeout(timer);
@@ -74,13 +89,15 @@ async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDe
 type Staff = { readonly end: () => Promise<void>; readonly failed: AbortSignal };
 
 /** On a server that is not ours nobody is brought up: it is said when nobody works there. */
-async function stoppers(cli: Cli, opened: Opened, workers: ForWorkers, stops: Stops): Promise<Staff> {
+async function stoppers(cli: Cli, opened: Opened, workers: ForWorkers, stops: Stops, wait: boolean): Promise<Staff> {
   const failure = new AbortController();
   const fail = (error: unknown): void => failure.abort(error);
   if (opened.embedded === null) {
-    const { watchPollers } = await import('../sessions/worker-polls.ts');
-    const onNobody = ({ kind, message }: ClientProblem): void =>
-      fail(new ClientProblem(kind, `${message}; the server keeps the request`));
+    const onNobody = ({ kind, message }: ClientProblem): void => {
+      const told = `${message}; the server keeps the request`;
+      if (wait) cli.say(told);
+      else fail(new ClientProblem(kind, told));
+    };
     const { stop } = watchPollers({
       temporal: opened.temporal.client,
       workers,

@@ -104,6 +104,31 @@ describe('a server of one’s own', () => {
     expect(await worker.status).toBe(0);
   });
 
+  test('without a worker: `interrupt` and `cancel` say at once that the server keeps the request, and `--wait` waits (L48 L49)', async () => {
+    const place = cliPlace(await modelFor([reply('Hello.')]));
+    const { address } = await serverAlone(place.data);
+    const env = { TEMPORAL_ADDRESS: address };
+    const run = place.start(['start', 'hi'], { env });
+    await run.status;
+    const id = /s-[a-z0-9]+/.exec(run.err() + run.out())?.[0] ?? '';
+    for (const [stop, done] of [
+      ['interrupt', 'interrupted'],
+      ['cancel', 'cancelled'],
+    ] as const) {
+      const asked = place.start([stop, id], { env });
+      expect(await asked.status).toBe(1);
+      const told = `session ${id} is not ${done} yet: the server keeps the request until a worker runs; --wait waits for one`;
+      expect(asked.err().trim().split('\n')).toEqual([told]);
+    }
+    const waiting = place.start(['cancel', '--wait', id], { env });
+    await until(() => waiting.err().includes('the server keeps the request'));
+    const worker = place.start(['worker'], { env });
+    expect(await waiting.status).toBe(0);
+    expect(waiting.err()).toContain(`session ${id} is cancelled`);
+    worker.signal('SIGTERM');
+    expect(await worker.status).toBe(0);
+  });
+
   test('that is not there: one line, exit 2', async () => {
     const place = cliPlace(await modelFor([]));
     const command = place.start(['run', 'hi'], { env: { TEMPORAL_ADDRESS: '127.0.0.1:1' } });

@@ -8,9 +8,11 @@ export function cancelCommand(program: Command, cli: Cli): void {
     .command('cancel')
     .description('stop a session and close it for good')
     .argument('<id>', 'the session')
-    .action(async (id: string) => {
+    .option('--wait', 'until it is done, however long it takes for a worker to come')
+    .action(async (id: string, { wait = false }: { readonly wait?: boolean }) => {
       const status = await stopSession(cli, {
         id,
+        wait,
         done: 'cancelled',
         already: ({ session, status: state }) => (state === 'open' ? null : `session ${session} is already closed`),
         ask: ({ sessions }, session) => sessions.cancel(session),

@@ -8,9 +8,11 @@ export function interruptCommand(program: Command, cli: Cli): void {
     .command('interrupt')
     .description('stop the current run; the session stays open for more')
     .argument('<id>', 'the session')
-    .action(async (id: string) => {
+    .option('--wait', 'until it is done, however long it takes for a worker to come')
+    .action(async (id: string, { wait = false }: { readonly wait?: boolean }) => {
       const status = await stopSession(cli, {
         id,
+        wait,
         done: 'interrupted',
         already: ({ session, phase, unseen }) =>
           phase === 'idle' && !unseen ? `session ${session} has no run to interrupt` : null,
