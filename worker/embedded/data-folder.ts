@@ -55,9 +55,12 @@ export function dataFolder(env: Env): DataFolder {
   };
   makeFolder(root);
   keepPrivate(root);
+  const store = isAbsolute(folder.storePlace) ? folder.storePlace : null;
+  const isNew = !existsSync(layoutFile(root));
+  if (isNew && store !== null) makeFolder(store);
   checkLayout(root);
-  const own = [folder.storePlace].filter(isAbsolute);
-  for (const dir of [...own, folder.liveDir, folder.membersDir, folder.lockDir]) makeFolder(dir);
+  if (store !== null) refuseLost(store);
+  for (const dir of [folder.liveDir, folder.membersDir, folder.lockDir]) makeFolder(dir);
   return folder;
 }
 
@@ -103,6 +106,16 @@ function makeFolder(path: string): void {
   }
 }
 
+/** With the data folder, and never again: an empty one in the place of one that was moved away would hide that all transcripts are gone. */
+function refuseLost(place: string): void {
+  if (existsSync(place)) return makeFolder(place);
+  throw new SetupProblem(
+    `the store ${place} is not there, and the transcripts of this data folder were in it: put it back, or make that folder (mkdir) to go on without them`,
+  );
+}
+
+const layoutFile = (root: string): string => join(root, 'data.json');
+
 /** Transcripts and keys are nobody else's: behind a folder that only its owner enters, whatever the modes of what lies in it. */
 function keepPrivate(root: string): void {
   const { uid, mode } = statSync(root);
@@ -147,7 +160,7 @@ function cannotUse(path: string, error: unknown): SetupProblem {
 }
 
 function checkLayout(root: string): void {
-  const path = join(root, 'data.json');
+  const path = layoutFile(root);
   const layout = readLayout(root, path);
   if (layout.kind === 'damaged') {
     const remedy = `if perdure made this folder, write {"version":${LAYOUT}} there, else ${ELSEWHERE}`;

@@ -1,5 +1,6 @@
 // A store folder knows what it is.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fileStore } from '../../../activities/transcript/store/file-store.ts';
 import { storeIdentity } from '../../../activities/transcript/store/store-folder.ts';
@@ -33,3 +34,15 @@ test.each(['', '{"version":1', '[]', '{"version":1}'])(
     expect(readFileSync(`${dir}/store.json`, 'utf8')).toBe(text);
   },
 );
+
+test('a store that is moved away while it is used is missed, and used again when it is back', async () => {
+  const dir = join(tempDir(), 'store');
+  const store = fileStore({ dir });
+  await store.put(Buffer.from('one'));
+  renameSync(dir, `${dir}.away`);
+  for (let n = 0; n < 300; n += 1)
+    await expect(store.put(Buffer.from(`other ${n}`))).rejects.toMatchObject({ problem: 'unavailable' });
+  expect(existsSync(dir)).toBe(false);
+  renameSync(`${dir}.away`, dir);
+  expect(await store.has(await store.put(Buffer.from('two')))).toBe(true);
+});

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { dataFolder } from '../../../worker/embedded/data-folder.ts';
@@ -59,4 +59,19 @@ test('a data.json that cannot be read is refused in one line', () => {
   const root = temporaryFolder();
   mkdirSync(join(root, 'data.json'));
   expect(() => dataFolder({ PERDURE_DATA: root })).toThrow(/^cannot use the data folder .*$/);
+});
+
+test('a store that was moved away is missed, and no empty one takes its place unless a person makes it', () => {
+  const env = { PERDURE_DATA: join(temporaryFolder(), 'data') };
+  const { storePlace } = dataFolder(env);
+  renameSync(storePlace, `${storePlace}.away`);
+  const missed = `the store ${storePlace} is not there, and the transcripts of this data folder were in it: put it back`;
+  expect(() => dataFolder(env)).toThrow(SetupProblem);
+  expect(() => dataFolder(env)).toThrow(missed);
+  expect(existsSync(storePlace)).toBe(false);
+  renameSync(`${storePlace}.away`, storePlace);
+  expect(dataFolder(env).storePlace).toBe(storePlace);
+  rmSync(storePlace, { recursive: true });
+  mkdirSync(storePlace);
+  expect(dataFolder(env).storePlace).toBe(storePlace);
 });
