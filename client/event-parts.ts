@@ -47,8 +47,18 @@ const terminal = z.union([
   z.strictObject({ reason: z.enum(['aborted_streaming', 'aborted_tools']), by: stop }),
   z.strictObject({ reason: z.enum(detailed), detail: z.string() }),
   z.strictObject({ reason: z.literal('model_error'), detail: z.string(), status: z.int().optional() }),
-  z.strictObject({ reason: z.literal('budget_exceeded'), limitUsd: z.number(), spentUsd: z.number() }),
-  z.strictObject({ reason: z.literal('budget_exceeded'), limitTokens: count, spentTokens: count }),
+  z.strictObject({
+    reason: z.literal('budget_exceeded'),
+    limitUsd: z.number(),
+    spentUsd: z.number(),
+    reservedUsd: z.number().optional(),
+  }),
+  z.strictObject({
+    reason: z.literal('budget_exceeded'),
+    limitTokens: count,
+    spentTokens: count,
+    reservedTokens: count.optional(),
+  }),
   z.strictObject({ reason: z.literal('timeout'), limitMs: count }),
 ]);
 export const ends = [

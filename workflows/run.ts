@@ -124,7 +124,8 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   session.knowModels(carry.snapshot.models);
   if (carry.parkedUntil === null) session.enter('running');
   let messages: readonly MessageId[] = carry.messages;
-  const clock = new RunClock(carry.deadline, () => session.stop('timeout'));
+  const { deadline, leftMs = null } = carry;
+  const clock = new RunClock(leftMs === null ? deadline : Date.now() + leftMs, () => session.stop('timeout'));
   const limits = new RunLimits(carry.snapshot, clock);
   session.limitBy(limits);
   const rulesNow = (): Rules => withoutReserved(limits.snapshot.rules, session.delegations.agents.reservedBeside);
@@ -141,7 +142,9 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   };
   const carried = (state: RunState, held: Held): RunCarry => {
     const { snapshot } = limits;
-    return { iterationAt, snapshot, state: settled(state), messages, startedAt, deadline: clock.deadline, ...held };
+    const { deadline: until, leftMs: left } = clock;
+    const time = { iterationAt, startedAt, deadline: until, leftMs: left };
+    return { ...time, snapshot, state: settled(state), messages, ...held };
   };
   const bench: RunBench = {
     session,

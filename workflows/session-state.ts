@@ -103,6 +103,8 @@ export type RunCarry = {
   readonly startedAt: number;
   /** Milliseconds since the epoch, moved on by parking; null without a runtime limit (L51). */
   readonly deadline: number | null;
+  /** Milliseconds left of it: what passes between two workflow runs counts as nobody's. Absent in what an earlier release carried. */
+  readonly leftMs?: number | null;
   readonly tools: ToolsCarry | null;
   /** Milliseconds since the epoch, while parked (L14). */
   readonly parkedUntil: number | null;

@@ -77,8 +77,8 @@ export function terminalDetail(terminal: Terminal): string | undefined {
       return stoppers[terminal.by];
     case 'budget_exceeded':
       return 'limitUsd' in terminal
-        ? `$${terminal.spentUsd.toFixed(4)} spent, the limit is $${terminal.limitUsd}`
-        : `${formatTokens(terminal.spentTokens)} spent, the limit is ${terminal.limitTokens.toLocaleString('en')}`;
+        ? `$${terminal.spentUsd.toFixed(4)} spent${held(terminal.reservedUsd, (usd) => `$${usd.toFixed(4)}`)}, the limit is $${terminal.limitUsd}`
+        : `${formatTokens(terminal.spentTokens)} spent${held(terminal.reservedTokens, formatTokens)}, the limit is ${terminal.limitTokens.toLocaleString('en')}`;
     case 'timeout':
       return `the limit is ${terminal.limitMs / 1000} s`;
     default:
@@ -97,4 +97,9 @@ type OutputReader = (entries: readonly Entry[], result: RunResult) => Promise<Ru
 export function outputReader(store: Store): OutputReader {
   const read = configReader(store);
   return (entries, result) => outputOf(read, entries, result);
+}
+
+/** What is not spent and cannot be, for agents in the background may still spend it (L71). */
+function held(amount: number | undefined, format: (amount: number) => string): string {
+  return amount === undefined ? '' : ` and ${format(amount)} kept for agents in the background`;
 }

@@ -6,7 +6,13 @@ import { describe, expect, test } from 'vitest';
 import { WithStartWorkflowOperation } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
-import { defaultHandover, SIGNALS, UPDATES, WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
+import {
+  defaultHandover,
+  type PendingApproval,
+  SIGNALS,
+  UPDATES,
+  WORKFLOW_TYPE,
+} from '../../workflows/contract/session.ts';
 import type { ResumedInput, RunCarry } from '../../workflows/session-state.ts';
 import { chainOf } from '../support/chain.ts';
 import { harness, once, type Harness, type OpenSession } from '../support/harness.ts';
@@ -93,7 +99,7 @@ describe('a session handed over while a call waits for a decision', () => {
   });
 });
 
-test('a run that is handed over at every iteration keeps its deadline (L4 L51)', async () => {
+test('a run that is handed over at every iteration keeps what is left of its time (L4 L51)', async () => {
   const look = reply([toolUse('glob', { pattern: '*' })]);
   const h = await harness({ script: [look, look, reply('Done.')], handover: { ...defaultHandover, iterations: 1 } });
   const session = await h.open('Go.', { timeoutMs: 60_000 });
@@ -102,7 +108,29 @@ test('a run that is handed over at every iteration keeps its deadline (L4 L51)',
   for await (const { events } of chainOf(h.client, session)) runs.push(inputOf(h, events?.[0]).carry?.run ?? null);
   const carried = runs.filter((run) => run !== null);
   expect(carried.length).toBeGreaterThanOrEqual(2);
-  for (const { startedAt, deadline } of carried) expect(deadline).toBe(startedAt + 60_000);
+  const left = carried.map(({ leftMs }) => leftMs ?? NaN);
+  expect(left).toEqual(left.toSorted((a, b) => b - a));
+  expect(left.every((ms) => ms > 0 && ms < 60_000)).toBe(true);
+  // Later by what passed between two workflow runs, which is nobody's.
+  for (const { startedAt, deadline } of carried) expect(deadline).toBeGreaterThanOrEqual(startedAt + 60_000);
+});
+
+test('the time of a run stands still until the run it was handed to has its first task (L4 L51)', async () => {
+  const h = await playing();
+  const session = await h.open('Go.', { permissionMode: 'default', timeoutMs: 600_000 });
+  const input = await handed(h, session);
+  const { carry } = input;
+  const run = { ...carry!.run!, deadline: Date.now() - 3_600_000 };
+  expect(run.leftMs).toBeGreaterThan(0);
+  await h.client.workflow.start(WORKFLOW_TYPE, {
+    workflowId: session.id,
+    taskQueue: h.taskQueue,
+    args: [{ ...input, carry: { ...carry!, run } }],
+    workflowTaskTimeout: '5s',
+  });
+  const [{ call, inputHash }] = run.tools!.approvals as [PendingApproval];
+  await session.handle.executeUpdate(UPDATES.approve, { args: [{ call, inputHash }] });
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
 });
 
 describe('a parked session', () => {

@@ -26,8 +26,19 @@ export type Terminal =
   | { readonly reason: 'blocking_limit'; readonly detail: string }
   | { readonly reason: 'stop_hook_prevented'; readonly detail: string }
   | { readonly reason: 'hook_stopped'; readonly detail: string }
-  | { readonly reason: 'budget_exceeded'; readonly limitUsd: number; readonly spentUsd: number }
-  | { readonly reason: 'budget_exceeded'; readonly limitTokens: number; readonly spentTokens: number }
+  /** `reserved…`: of the limit, for agents in the background that have not ended (L71). */
+  | {
+      readonly reason: 'budget_exceeded';
+      readonly limitUsd: number;
+      readonly spentUsd: number;
+      readonly reservedUsd?: number;
+    }
+  | {
+      readonly reason: 'budget_exceeded';
+      readonly limitTokens: number;
+      readonly spentTokens: number;
+      readonly reservedTokens?: number;
+    }
   | { readonly reason: 'timeout'; readonly limitMs: number }
   | { readonly reason: 'permission_denied'; readonly detail: string }
   | { readonly reason: 'fatal_tool_error'; readonly detail: string }
@@ -146,6 +157,8 @@ export type Rules = {
   /** Tokens of all kinds over all calls of the run (L51). */
   readonly maxTokens: number | null;
   readonly timeoutMs: number | null;
+  /** By how much the limits above are lower than those that were set, for agents in the background (L71). */
+  readonly reserved?: Left;
   /** Before a limit ends the run, one more call, of which nothing runs, sums up (L51). */
   readonly wrapUp: boolean;
   /** The primary model, then its fallbacks in order (L19). */

@@ -72,11 +72,15 @@ export function withinGrant(rules: Rules, rest: Grant): Rules {
 export function withoutReserved(rules: Rules, { usd = 0, tokens = 0 }: Left): Rules {
   const { maxBudgetUsd, maxTokens } = rules;
   if (usd === 0 && tokens === 0) return rules;
-  return {
-    ...rules,
+  const lower = {
     maxBudgetUsd: maxBudgetUsd === null ? null : Math.max(0, maxBudgetUsd - usd),
     maxTokens: maxTokens === null ? null : Math.max(0, maxTokens - tokens),
   };
+  const reserved = {
+    usd: (maxBudgetUsd ?? 0) - (lower.maxBudgetUsd ?? 0),
+    tokens: (maxTokens ?? 0) - (lower.maxTokens ?? 0),
+  };
+  return { ...rules, ...lower, reserved };
 }
 
 /**
@@ -89,7 +93,8 @@ export function withinPrompt(rules: Rules, { facts, delegations }: Granted): Rul
   const usd = (spent.spend.usd ?? 0) - (since.spend.usd ?? 0) + (reserved.usd ?? 0);
   const tokens = totalTokens(spent.spend.usage) - totalTokens(since.spend.usage) + (reserved.tokens ?? 0);
   const maxTurns = Math.max(0, rules.maxTurns - spent.turns + since.turns);
-  return { ...withoutReserved(rules, { usd, tokens }), maxTurns };
+  const { reserved: _spentBefore, ...within } = withoutReserved(rules, { usd, tokens });
+  return { ...within, maxTurns };
 }
 
 /** The limits of such a run when a person's message has come to it: all that a prompt has, beside what the run has taken already. */

@@ -30,15 +30,19 @@ export function turnsGone(state: RunState, rules: Rules): End | null {
 }
 
 export function limitEnd({ spend, turn }: RunState, rules: Rules, limit: RunLimit): End {
+  const { reserved = {} } = rules;
   switch (limit) {
     case 'cost': {
-      const limitUsd = rules.maxBudgetUsd ?? 0;
-      return { do: 'end', terminal: { reason: 'budget_exceeded', limitUsd, spentUsd: spend.usd ?? 0 }, append: [] };
+      const limitUsd = rounded((rules.maxBudgetUsd ?? 0) + (reserved.usd ?? 0));
+      const held = reserved.usd ? { reservedUsd: rounded(reserved.usd) } : {};
+      const spentUsd = spend.usd ?? 0;
+      return { do: 'end', terminal: { reason: 'budget_exceeded', limitUsd, spentUsd, ...held }, append: [] };
     }
     case 'tokens': {
-      const limitTokens = rules.maxTokens ?? 0;
+      const limitTokens = (rules.maxTokens ?? 0) + (reserved.tokens ?? 0);
+      const held = reserved.tokens ? { reservedTokens: reserved.tokens } : {};
       const spentTokens = totalTokens(spend.usage);
-      return { do: 'end', terminal: { reason: 'budget_exceeded', limitTokens, spentTokens }, append: [] };
+      return { do: 'end', terminal: { reason: 'budget_exceeded', limitTokens, spentTokens, ...held }, append: [] };
     }
     case 'time':
       return { do: 'end', terminal: { reason: 'timeout', limitMs: rules.timeoutMs ?? 0 }, append: [] };
@@ -52,6 +56,9 @@ export function limitEnd({ spend, turn }: RunState, rules: Rules, limit: RunLimi
     }
   }
 }
+
+/** A sum of parts of a limit is the limit again. */
+const rounded = (usd: number): number => Math.round(usd * 1e9) / 1e9;
 
 /** Null without a limit. */
 export function leftOf({ spend }: Pick<RunState, 'spend'>, { maxBudgetUsd, maxTokens }: Rules): Left | null {

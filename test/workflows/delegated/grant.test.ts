@@ -15,7 +15,8 @@ import {
 import type { AgentOrigin, AgentWork } from '../../../workflows/contract/delegation.ts';
 import type { CallKey, SessionId } from '../../../workflows/contract/ids.ts';
 import { noUsage, type Rules, type Spend } from '../../../workflows/contract/loop.ts';
-import { initialState } from '../../../workflows/machine/state.ts';
+import { budgetGone } from '../../../workflows/machine/limits.ts';
+import { initialState, type RunState } from '../../../workflows/machine/state.ts';
 import { rules } from '../../support/machine.ts';
 
 const spendOf = (tokens: number, usd: number): Spend => ({ usage: { ...noUsage, input: tokens }, usd });
@@ -125,6 +126,23 @@ test('what agents in the background were granted is not for the run that works o
   expect(withoutReserved({ ...rules, maxTokens: 800 }, agents.reservedBeside)).toMatchObject({ maxTokens: 400 });
   agents.report(ended(100));
   expect(withoutReserved(rules, agents.reservedBeside)).toBe(rules);
+});
+
+test('a run that ends at a limit names the one that was set, and what of it was kept for agents in the background (L51 L71)', () => {
+  const within = withoutReserved({ ...rules, maxTokens: 800, maxBudgetUsd: 1 }, { usd: 0.4, tokens: 300 });
+  const state = (spend: Spend) => ({ turn: 1, spend }) as RunState;
+  expect(budgetGone(state(spendOf(500, 0)), within)?.terminal).toEqual({
+    reason: 'budget_exceeded',
+    limitTokens: 800,
+    spentTokens: 500,
+    reservedTokens: 300,
+  });
+  expect(budgetGone(state(spendOf(1, 0.6)), within)?.terminal).toEqual({
+    reason: 'budget_exceeded',
+    limitUsd: 1,
+    spentUsd: 0.6,
+    reservedUsd: 0.4,
+  });
 });
 
 test('a run that ends of agents open shares no limit with what earlier prompts began (L71)', () => {
