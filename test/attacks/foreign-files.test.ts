@@ -15,7 +15,7 @@ import { random } from '../support/random.ts';
 const MOST = 600;
 
 function filled(piece: string | Buffer, size: number, start = '', end = ''): Buffer {
-  const bytes = Buffer.alloc(size, piece as string, 'latin1');
+  const bytes = Buffer.alloc(size, piece, 'latin1');
   bytes.write(start, 0, 'latin1');
   bytes.write(end, size - end.length, 'latin1');
   return bytes;
