@@ -74,7 +74,8 @@ const GIT_RUNS = new Set(
 function isPlain(words: readonly Word[]): boolean {
   const [{ text: path } = { text: '' }, { text: second } = { text: '' }] = words;
   const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
-  if (isRunner(words) || RUN_ARGUMENTS.has(name) || RUN_ARGUMENTS.has(name.replace(/-?[\d.]+$/, ''))) return false;
+  if (isRunner(words) || RUN_ARGUMENTS.has(name) || RUN_ARGUMENTS.has(name.replace(/(?<![-\d.])[-\d.]+$/, '')))
+    return false;
   return /^\w/.test(second) && !second.includes('=') && !(name === 'git' && GIT_RUNS.has(second));
 }
 
