@@ -44,6 +44,11 @@ export function clip(text: string, limit = 2_000): string {
   return toUSVString(text.length <= limit ? text : `${text.slice(0, limit - 1)}…`);
 }
 
+/** Words of others that stand beside what the loop itself says: no line of them can be taken for that. */
+export function quoteLines(text: string): string {
+  return text.replaceAll(/^/gm, '> ');
+}
+
 /** The text without the secrets of this process. */
 export type Redact = (text: string) => string;
 

@@ -3,6 +3,8 @@ import { showUnseen } from '../activities/text.ts';
 
 export type Paint = {
   readonly on: boolean;
+  /** Of the terminal that is written to; null where there is none. */
+  columns(): number | null;
   dim(text: string): string;
   bold(text: string): string;
   italic(text: string): string;
@@ -13,20 +15,27 @@ export type Paint = {
   cyan(text: string): string;
 };
 
-type Stream = { readonly isTTY?: boolean | undefined };
+type Stream = { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined };
 
 /** `NO_COLOR` set to anything, or TERM=dumb, turns them off. */
 export function paint(stream: Stream, env: Readonly<Record<string, string | undefined>>): Paint {
-  return createPaint(stream.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb');
+  const isTerminal = stream.isTTY === true;
+  // A terminal that does not know its size says 0.
+  const columns = (): number | null => (isTerminal ? stream.columns || COLUMNS : null);
+  return createPaint(isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb', columns);
 }
 
-export function createPaint(on: boolean): Paint {
+/** Of a terminal that nobody knows more about. */
+export const COLUMNS = 80;
+
+export function createPaint(on: boolean, columns: () => number | null = () => null): Paint {
   const style =
     (code: number, end: number) =>
     (text: string): string =>
       on && text !== '' ? `\u001b[${code}m${text}\u001b[${end}m` : text;
   return {
     on,
+    columns,
     dim: style(2, 22),
     bold: style(1, 22),
     italic: style(3, 23),

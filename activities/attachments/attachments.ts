@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 import { relative } from 'node:path';
 import type { Notice, SeenFile } from '../../workflows/contract/activities.ts';
 import { CONTEXT_LIMIT } from '../hooks/run-hook.ts';
-import { clip } from '../text.ts';
+import { clip, quoteLines } from '../text.ts';
 import type { RunConfig } from '../configuration.ts';
 import type { Entry } from '../transcript/log/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';
@@ -51,7 +51,8 @@ export function createAttachments(
       const { session, cwd, folders } = config;
       const since = lastReply(view)?.position ?? -1;
       const ended = background?.news(session, since) ?? [];
-      const settled = [...ahead.take(session, since), ...ended].map(clipped);
+      const collected = ahead.take(session, since).map(clipped).map(quoted);
+      const settled = [...collected, ...ended.map(clipped)];
       const known = seen(view, added);
       const found = skills ? await skillsFor(skills, config, skillsTold(view), dataDir) : null;
       const told = [...settled, ...(await instructionsFor(config, known, dataDir)), ...(found ? [found] : [])].map(
@@ -74,6 +75,10 @@ function attachment({ source, text }: Attachment): Attached {
 
 function clipped({ source, text }: Attachment): Attachment {
   return { source, text: clip(text, CONTEXT_LIMIT) };
+}
+
+function quoted({ source, text }: Attachment): Attachment {
+  return { source, text: quoteLines(text) };
 }
 
 /** The last that its source said since the model's view began: what has not changed is told once. */

@@ -4,7 +4,7 @@ import { access } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { RunConfig } from '../configuration.ts';
 import { isInside } from '../process/places.ts';
-import { clip } from '../text.ts';
+import { clip, quoteLines } from '../text.ts';
 import { confine } from '../tools/builtin/files/confine.ts';
 import { openFile } from '../tools/builtin/files/open-inside.ts';
 import { mayReadByRules } from '../tools/rules/match-rules.ts';
@@ -57,7 +57,7 @@ async function ofFolder(config: Of, folder: string, hidden: string | undefined):
   for (const path of paths.filter((_, at) => there[at])) {
     const text = mayReadByRules(config, path) ? await textOf(config, path, hidden) : null;
     if (text === null || text.trim() === '') continue;
-    return { source: `the workspace's file ${relative(config.cwd, path)}`, text: `${NOTE}\n\n${text}` };
+    return { source: `the workspace's file ${relative(config.cwd, path)}`, text: `${NOTE}\n\n${quoteLines(text)}` };
   }
   return null;
 }

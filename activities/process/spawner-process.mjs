@@ -7,6 +7,10 @@ import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } 
 /** @import { FromSpawner, PipeEnd, ToSpawner } from './spawner.ts' */
 
 const worker = Number(process.argv[2]);
+/** O_CLOEXEC of Linux. */
+const CLOSE_ON_EXEC = 0o2000000;
+
+closeInherited();
 
 /** Leaders of the commands that run: each has a group and a session of its own. */
 const running = new Set();
@@ -21,6 +25,33 @@ process.on('message', (/** @type {ToSpawner} */ request) => {
     refuse(request.id, error);
   }
 });
+
+/**
+ * What whoever started the worker left open for all it starts, such as a file of a lock, is for no command: Node keeps only the first few
+ * from them. Its own are marked to be closed. Where there is no /proc, as on macOS, it starts programs with none but those it names.
+ */
+function closeInherited() {
+  for (const fd of openDescriptors()) if (fd > 2 && !closesOnExec(fd)) closeSync(fd);
+}
+
+function openDescriptors() {
+  try {
+    return readdirSync('/proc/self/fd').map(Number);
+  } catch {
+    return [];
+  }
+}
+
+/** @param {number} fd */
+function closesOnExec(fd) {
+  try {
+    const [, flags = ''] = /^flags:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1')) ?? [];
+    return (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) !== 0;
+  } catch {
+    // It was the one the list was read with.
+    return true;
+  }
+}
 
 function leave() {
   for (const leader of running) kill(-leader);

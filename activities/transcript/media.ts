@@ -99,7 +99,7 @@ function examineDocument(bytes: Buffer): Examined {
     return { kind: 'refused', problem: `is ${mediaType} that is encrypted: the model cannot open it` };
   const pages = pdfPages(bytes);
   if (pages !== null && pages > MOST_PAGES) {
-    const problem = `is ${mediaType} of ${group(pages)} pages, and the model takes ${MOST_PAGES}: take some of them, or its text`;
+    const problem = `is ${mediaType} of ${pages < MOST_COUNTED ? '' : 'at least '}${group(pages)} pages, and the model takes ${MOST_PAGES}: take some of them, or its text`;
     return { kind: 'refused', problem };
   }
   const counted = pages === null ? '' : `${pages} ${pages === 1 ? 'page' : 'pages'}, `;
@@ -110,10 +110,14 @@ function examineDocument(bytes: Buffer): Examined {
 
 // Pages of a PDF are counted without reading it: by the objects that say they are one, and by the largest count of a list. A file that
 // was changed keeps old pages, and other lists have counts, so the smaller of the two is taken. Whatever is in the file, that takes a
-// second at most: each part of it is looked at once, and what its object streams unpack to is bounded.
+// fifth of a second at most: each part of it is looked at once, and how many there are, and what they unpack to, is bounded.
 
-/** Bytes of object streams that are looked into. */
-const MOST_INFLATED = 16 * 1024 * 1024;
+/** Bytes of object streams that are looked into, how many of those, and of streams at all. */
+const MOST_INFLATED = 8 * 1024 * 1024;
+const MOST_OBJECT_STREAMS = 1_000;
+const MOST_STREAMS = 50_000;
+/** Objects that say they are a page, and lists with a count: far more than the model takes pages. */
+const MOST_COUNTED = 10_000;
 /** Characters between the type of a stream and its beginning. */
 const DICTIONARY = 2_000;
 
@@ -123,21 +127,33 @@ export function pdfPages(bytes: Buffer): number | null {
   const streams = objectStreams(bytes, text);
   if (streams === null) return null;
   const all = [text, ...streams];
-  const objects = all.reduce((sum, each) => sum + [...each.matchAll(/\/Type\s*\/Page(?![A-Za-z])/g)].length, 0);
+  let objects = 0;
+  for (const _ of foundIn(all, /\/Type\s*\/Page(?![A-Za-z])/g)) objects += 1;
   if (objects === 0) return null;
   let listed = 0;
-  for (const each of all)
-    for (const [, count] of each.matchAll(/\/Count\s+(\d{1,7})/g)) listed = Math.max(listed, Number(count));
+  for (const [, count] of foundIn(all, /\/Count\s+(\d{1,7})/g)) listed = Math.max(listed, Number(count));
   return listed === 0 ? objects : Math.min(objects, listed);
 }
 
-/** Null: one is broken, packed another way, or they are too large together. */
+function* foundIn(texts: readonly string[], pattern: RegExp): Iterable<RegExpExecArray> {
+  let left = MOST_COUNTED;
+  for (const text of texts)
+    for (const found of text.matchAll(pattern)) {
+      yield found;
+      left -= 1;
+      if (left === 0) return;
+    }
+}
+
+/** Null: one is broken, packed another way, or they are too many or too large together. */
 function objectStreams(bytes: Buffer, text: string): readonly string[] | null {
   const streams: string[] = [];
   const opening = /(?<!end)stream\r?\n/g;
   let left = MOST_INFLATED;
   let end = 0;
+  let seen = 0;
   for (let begin = opening.exec(text); begin !== null; begin = opening.exec(text)) {
+    if ((seen += 1) > MOST_STREAMS) return null;
     const from = opening.lastIndex;
     const isOfObjects = text.slice(Math.max(end, begin.index - DICTIONARY), begin.index).includes('/ObjStm');
     const close = text.indexOf('endstream', from);
@@ -145,6 +161,7 @@ function objectStreams(bytes: Buffer, text: string): readonly string[] | null {
     end = close + 'endstream'.length;
     opening.lastIndex = end;
     if (!isOfObjects) continue;
+    if (streams.length === MOST_OBJECT_STREAMS) return null;
     try {
       const inflated = inflateSync(bytes.subarray(from, close), { maxOutputLength: left });
       left -= inflated.length;

@@ -41,9 +41,16 @@ function renamed(input: unknown, fields: Fields): Record<string, unknown> {
   return Object.fromEntries(entries.map(([key, value]) => [fields[key] ?? key, value]));
 }
 
-/** A permission rule such as `Bash(npm test:*)` or `mcp__shop__order`. */
-export function inwardRule(rule: string): string {
+/** There, a rule for files that names the one is about every tool that edits, or reads. */
+const ABOUT: Readonly<Record<string, readonly string[]>> = {
+  edit: ['edit', 'write'],
+  read: ['read', 'grep', 'glob'],
+};
+
+/** The rules that mean what one such as `Bash(npm test:*)`, `Edit(src/**)` or `mcp__shop__order` does. */
+export function inwardRules(rule: string): readonly string[] {
   const at = rule.indexOf('(');
-  const end = at < 1 ? rule.length : at;
-  return `${inwardName(rule.slice(0, end).trim())}${rule.slice(end)}`;
+  if (at < 1) return [inwardName(rule.trim())];
+  const name = inwardName(rule.slice(0, at).trim());
+  return (ABOUT[name] ?? [name]).map((each) => `${each}${rule.slice(at)}`);
 }

@@ -8,7 +8,7 @@ import type { Effort, OptionChanges, PermissionMode as OurMode } from '../../wor
 import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/facts.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Hooks, hooksOf, unknownEvents } from './callbacks.ts';
-import { inwardName, inwardRule } from './names.ts';
+import { inwardName, inwardRules } from './names.ts';
 import type { AgentDefinition, CanUseTool, OnElicitation, PermissionMode } from './shapes.ts';
 import { type McpServerConfig, serversOf, toolsOf } from './tools.ts';
 
@@ -225,8 +225,8 @@ function ruleOptions(
   own: readonly string[],
 ): OptionChanges {
   const permissions = {
-    ...(allowedTools && { allow: allowedTools.map(inwardRule) }),
-    ...(disallowedTools && { deny: disallowedTools.map(inwardRule) }),
+    ...(allowedTools && { allow: allowedTools.flatMap(inwardRules) }),
+    ...(disallowedTools && { deny: disallowedTools.flatMap(inwardRules) }),
   };
   return {
     permissionMode: modeOf(asked.permissionMode, asked.canUseTool !== undefined),

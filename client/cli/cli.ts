@@ -5,7 +5,7 @@ import { redactor } from '../../worker/redact.ts';
 import { utf8Text } from '../../worker/config/read-named-file.ts';
 import { type Paint, paint } from '../paint.ts';
 import { type BottomArea, bottomArea } from '../render/terminal/bottom-area.ts';
-import { wrapLine } from '../render/terminal/width.ts';
+import { markedRows } from '../render/terminal/width.ts';
 import { UsageError } from './errors.ts';
 import type { Hands, Input } from './typing/input.ts';
 import { openKeyboard } from './typing/keyboard.ts';
@@ -60,7 +60,7 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
   const redact = redactor(env);
   const say = (line: string): void => {
     const text = showUnseen(redact(line));
-    const rows = bottom ? text.split('\n').flatMap((row) => wrapLine(row, { columns: stderr.columns - 1 })) : [text];
+    const rows = text.split('\n').flatMap((row) => markedRows(err.columns(), row));
     above(`${err.dim(rows.join('\n'))}\n`, write);
   };
   return {

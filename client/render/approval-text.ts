@@ -1,32 +1,51 @@
 // A call that waits for a decision, as a person needs to see it to decide: what, with which input, why, until when (L55). Questions of the
 // model, with the answers that are offered (L81).
 import type { WaitingApproval } from '../sessions/decide.ts';
-import { type Paint, cutMeasured, oneLine } from '../paint.ts';
+import { COLUMNS, type Paint, cutMeasured, oneLine } from '../paint.ts';
 import { showUnseen } from '../../activities/text.ts';
 import { changeOf, diffRows, type FileChange } from './diff-rows.ts';
 import { compactInput, inputFields } from './tool-lines.ts';
+import { markedRows, piecesOf } from './terminal/width.ts';
 import { count, formatMoment } from '../units.ts';
 
 const LINES = 30;
+/** Characters of a line that there is room for, in as many rows as it takes. */
 const LINE = 300;
+/** Of a row: its inset, its mark, and the column that stays free. */
+const BESIDE = 5;
 
-/** Several lines, without a line break at the end. */
+/** Several rows, none wider than the terminal, and each marked that goes on with another; without a line break at the end. */
 export function approvalText(paint: Paint, approval: WaitingApproval): string {
+  const columns = widthOf(paint);
+  const lines = approval.question ? questionLines(paint, approval) : callLines(paint, approval);
+  return lines.flatMap((line) => markedRows(columns, line)).join('\n');
+}
+
+/** What is not written to a terminal is read on one, most of the time. */
+const widthOf = ({ columns }: Pick<Paint, 'columns'>): number => Math.max(NARROWEST, columns() ?? COLUMNS);
+const NARROWEST = 12;
+
+/** Characters, or the columns of wide ones, that a row has room for; and how many rows there are of them. */
+function roomOf(paint: Pick<Paint, 'columns'>): { readonly room: number; readonly most: number } {
+  const room = widthOf(paint) - BESIDE;
+  return { room, most: Math.ceil((LINES * LINE) / room) };
+}
+
+function callLines(paint: Paint, approval: WaitingApproval): readonly string[] {
   const { call, tool, reason, input, problem, deadline } = approval;
-  if (approval.question) return questionText(paint, approval);
   return [
     `${paint.yellow('?')} ${paint.bold(oneLine(tool, 60))} waits for a decision${ofAgent(approval)}`,
     ...shownInput(paint, tool, input).map((line) => `  ${line}`),
     `  because: ${cutMeasured(reason, 300)}`,
     ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
     paint.dim(`  call ${oneLine(call, 100)}, denied without a decision by ${formatMoment(deadline)}`),
-  ].join('\n');
+  ];
 }
 
 /** A change of a file is decided about by what it takes out and puts in. */
 function shownInput(paint: Paint, tool: string, input: unknown): readonly string[] {
   const change = changeOf(tool, input);
-  if (!change) return inputLines(input);
+  if (!change) return inputLines(paint, input);
   const { replace_all: all } = input as { readonly replace_all?: unknown };
   const everywhere = all === true ? ' (wherever it stands)' : '';
   const { rows, left } = changeRows(paint, change);
@@ -43,33 +62,36 @@ export function ofAgent({ agent }: Pick<WaitingApproval, 'agent'>): string {
 function changeRows(paint: Paint, change: FileChange): { readonly rows: readonly string[]; readonly left: number } {
   const { lines, left: beyond } = diffRows(change.before, change.after);
   const colours = { '+': paint.green, '-': paint.red, ' ': paint.dim };
+  const { room, most } = roomOf(paint);
   const rows: string[] = [];
   let left = beyond;
-  for (const { mark, text } of lines) {
-    const letters = Array.from(showUnseen(text).replaceAll('\t', '    '));
-    for (let from = 0; from === 0 || from < letters.length; from += LINE) {
-      const piece = showUnseen(letters.slice(from, from + LINE).join(''));
-      if (rows.length < LINES) rows.push(`${from === 0 ? '│' : '↪'} ${colours[mark](`${mark} ${piece}`.trimEnd())}`);
+  for (const [line, { mark, text }] of lines.entries())
+    for (const [at, piece] of rowPieces(text, room - 2).entries()) {
+      if (line < LINES && rows.length < most)
+        rows.push(`${at === 0 ? '│' : '↪'} ${colours[mark](`${mark} ${piece}`.trimEnd())}`);
       else left += piece.length;
     }
-  }
   return { rows, left };
 }
+
+/** Once more without what is unseen: a joiner at the end of a row joins nothing. */
+const rowPieces = (line: string, room: number): readonly string[] =>
+  piecesOf(showUnseen(line).replaceAll('\t', '    '), room).flatMap((piece) => piecesOf(showUnseen(piece), room));
 
 const leftOut = (left: number, whole: number): string =>
   `… (${count(left, 'character')} more, ${whole} of JSON in all: perdure approvals --json)`;
 
-function questionText(paint: Paint, approval: WaitingApproval): string {
+function questionLines(paint: Paint, approval: WaitingApproval): readonly string[] {
   const { call, input, problem, deadline } = approval;
   const { question, options } = questionOf(input);
-  const asked = inputLines(question).map((line) => line.replace(/^│ /, ''));
+  const asked = inputLines(paint, question).map((line) => line.replace(/^│ /, ''));
   return [
     `${paint.yellow('?')} ${paint.bold(asked[0] ?? '')}${ofAgent(approval)}`,
     ...asked.slice(1).map((line) => `  ${line}`),
     ...options.map((option, at) => `  ${at + 1}  ${oneLine(option, 200)}`),
     ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
     paint.dim(`  question ${oneLine(call, 100)}, goes on without an answer by ${formatMoment(deadline)}`),
-  ].join('\n');
+  ];
 }
 
 export type QuestionInput = { readonly question: string; readonly options: readonly string[] };
@@ -94,34 +116,35 @@ export function approvalHint(
 }
 
 /**
- * Texts are shown as they are, the rest as JSON. `│` begins a field, `┊` a further line of it, `↪` goes on with a line that is too long;
- * where it is cut, it is said how much is left.
+ * Texts are shown as they are, the rest as JSON. `│` begins a field, `┊` a further line of it, `↪` goes on with a line that is wider than
+ * the terminal; where it is cut, it is said how much is left.
  */
-function inputLines(input: unknown): readonly string[] {
-  const { rows, beyond } = fieldRows(input);
-  const shown = rows.slice(0, LINES).map(({ mark, text }) => `${mark} ${text}`);
-  const left = rows.slice(LINES).reduce((sum, { text }) => sum + text.length, beyond);
+function inputLines(paint: Pick<Paint, 'columns'>, input: unknown): readonly string[] {
+  const { room, most } = roomOf(paint);
+  const { rows, beyond } = fieldRows(input, room);
+  const isShown = ({ line }: Row, at: number): boolean => line < LINES && at < most;
+  const shown = rows.filter(isShown).map(({ mark, text }) => `${mark} ${text}`);
+  const left = rows.filter((row, at) => !isShown(row, at)).reduce((sum, { text }) => sum + text.length, beyond);
   const whole = JSON.stringify(input)?.length ?? 0;
   return left === 0 ? shown : [...shown, leftOut(left, whole)];
 }
 
-type Row = { readonly mark: '│' | '┊' | '↪'; readonly text: string };
+/** `line`: from 0, over all fields. */
+type Row = { readonly mark: '│' | '┊' | '↪'; readonly text: string; readonly line: number };
 
 /** `beyond`: characters of the fields that were not looked at, and are in no row. */
-function fieldRows(input: unknown): { readonly rows: readonly Row[]; readonly beyond: number } {
+function fieldRows(input: unknown, room: number): { readonly rows: readonly Row[]; readonly beyond: number } {
   const rows: Row[] = [];
   let beyond = 0;
+  let line = 0;
   for (const { name, text } of inputFields(input)) {
     const label = name === null ? '' : `${oneLine(name, 60)}: `;
     // Far more than is shown, however it is written.
     const looked = text.slice(0, (LINES + 1) * LINE);
-    for (const [at, line] of showUnseen(looked).split('\n').entries()) {
-      const letters = Array.from(at === 0 ? label + line : line);
-      for (let from = 0; from === 0 || from < letters.length; from += LINE) {
-        const mark = from > 0 ? '↪' : at > 0 ? '┊' : '│';
-        // Once more: a joiner at the end of a row joins nothing.
-        rows.push({ mark, text: showUnseen(letters.slice(from, from + LINE).join('')) });
-      }
+    for (const [at, words] of showUnseen(looked).split('\n').entries()) {
+      for (const [from, piece] of rowPieces(at === 0 ? label + words : words, room).entries())
+        rows.push({ mark: from > 0 ? '↪' : at > 0 ? '┊' : '│', text: piece, line });
+      line += 1;
     }
     beyond += text.length - looked.length;
   }

@@ -35,7 +35,7 @@ type Sheet = Pick<Screen, 'paint'> & {
 };
 
 export function eventRenderer({ write, paint, own, session, terminal }: Screen): (event: Followed) => void {
-  const pen = terminal ? terminalPen(paint, terminal) : linePen(write);
+  const pen = terminal ? terminalPen(paint, terminal) : linePen(paint, write);
   const [shown, calls] = [shownAttempts(), shownCalls(paint)];
   const sheet: Sheet = { paint, pen, shown, calls, thinking: null, error: null };
   const again = toldAgain();

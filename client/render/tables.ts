@@ -1,5 +1,6 @@
 // Rows of text in columns.
 import { type Paint, oneLine } from '../paint.ts';
+import { displayWidth, markedRows } from './terminal/width.ts';
 import type { WaitingApproval } from '../sessions/decide.ts';
 import { approvalWhat, approvalWhy } from './approval-text.ts';
 import { formatMoment, formatMoney, shortAge } from '../units.ts';
@@ -10,11 +11,19 @@ import { reasonText } from './words.ts';
 /** Each column as wide as its widest cell, the last as it comes. Ends with a line break. */
 function table(paint: Paint, headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = headings.map((heading, column) =>
-    Math.max(heading.length, ...rows.map((row) => (row[column] ?? '').length)),
+    Math.max(heading.length, ...rows.map((row) => displayWidth(row[column] ?? ''))),
   );
   const line = (cells: readonly string[]): string =>
-    cells.map((cell, column) => (column === cells.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  ');
-  return [paint.dim(line(headings)), ...rows.map(line)].map((text) => `${text.trimEnd()}\n`).join('');
+    cells
+      .map(
+        (cell, column) =>
+          cell + ' '.repeat(column === cells.length - 1 ? 0 : (widths[column] ?? 0) - displayWidth(cell)),
+      )
+      .join('  ');
+  const lines = [line(headings), ...rows.map(line)].map((text) =>
+    markedRows(paint.columns(), text.trimEnd()).join('\n'),
+  );
+  return lines.map((text, at) => `${at === 0 ? paint.dim(text) : text}\n`).join('');
 }
 
 // Calls that wait for a decision, as a table.

@@ -40,6 +40,9 @@ export function topLines(
   ];
   if (sessions.length === 0)
     return [...head, filter === '' ? 'no sessions yet' : 'no session fits the filter'].slice(0, rows);
-  const table = sessionTable(paint, sessions, now).trimEnd().split('\n');
+  // The terminal cuts them where it ends.
+  const table = sessionTable({ ...paint, columns: () => null }, sessions, now)
+    .trimEnd()
+    .split('\n');
   return [...head, '', ...table].slice(0, rows);
 }

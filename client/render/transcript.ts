@@ -18,6 +18,7 @@ import { contextText, epochText, fullCommand, endingText, noticeText, reasonText
 import { steeredText } from './steered-words.ts';
 import { outcomeWords, type PairedOutcomes, pairedOutcomes, REPEATED, callLines, resultLines } from './tool-lines.ts';
 import { type Paint, oneLine } from '../paint.ts';
+import { markedRows } from './terminal/width.ts';
 import { taskListOf } from '../../activities/transcript/view/task-list.ts';
 import { showUnseen } from '../../activities/text.ts';
 import type { BackgroundCommand } from '../sessions/history/background.ts';
@@ -45,7 +46,14 @@ function taskLines(paint: Paint, entries: readonly Entry[]): readonly string[] {
   const tasks = taskListOf(entries);
   if (tasks === null) return [];
   const rows = showUnseen(tasks).split('\n');
-  return ['', paint.bold('Tasks'), ...rows.map((row) => `  ${oneLine(row, 400)}`)];
+  return [
+    '',
+    paint.bold('Tasks'),
+    ...inRows(
+      paint,
+      rows.map((row) => `  ${oneLine(row, 400)}`),
+    ),
+  ];
 }
 
 /** Ends with a line break; empty without any (L84). */
@@ -56,10 +64,10 @@ export function backgroundText(paint: Paint, commands: readonly BackgroundComman
     const until = endedAt === null ? [] : [`ended ${formatMoment(endedAt)}`];
     const facts = [`run ${run}`, ...since, ...until].join(', ');
     const said = last === '' ? [] : showUnseen(last).split('\n').slice(-LAST_LINES);
-    return [
+    return inRows(paint, [
       `  ${id} ${oneLine(state, 200)}: ${oneLine(command, 120)} ${paint.dim(`(${facts})`)}`,
       ...said.map((line) => paint.dim(`    │ ${oneLine(line, 400)}`)),
-    ];
+    ]);
   });
   return `${['', paint.bold('In the background'), ...lines].join('\n')}\n`;
 }
@@ -70,7 +78,8 @@ export function transcriptHeading(paint: Paint, { description }: SessionReading)
   const { session, title, cwd, runs, startedAt } = description;
   const since = `since ${new Date(startedAt).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   const facts = [phaseText(description), count(runs, 'run'), since, oneLine(cwd, 200)].join(' · ');
-  return `${paint.bold(oneLine(session, 200))}  ${oneLine(title, 120)}\n${paint.dim(facts)}`;
+  const lines = [`${paint.bold(oneLine(session, 200))}  ${oneLine(title, 120)}`, paint.dim(facts)];
+  return inRows(paint, lines).join('\n');
 }
 
 /** Of a message that says who sent it. */
@@ -153,10 +162,14 @@ function replyLines(
     const after = outcome
       ? outcomeLines(paint, outcome)
       : [openLine(paint, isRepeated(reply, index), waiting.get(index))];
-    return [...callLines(paint, block.name, block.input), ...after];
+    return inRows(paint, [...callLines(paint, block.name, block.input), ...after]);
   });
   return reply.fate === 'whole' ? lines : [...lines, paint.dim(`(the reply was ${reply.fate})`)];
 }
+
+/** Rows of a terminal, for lines which are no prose. */
+const inRows = (paint: Paint, lines: readonly string[]): readonly string[] =>
+  lines.flatMap((line) => line.split('\n')).flatMap((line) => markedRows(paint.columns(), line));
 
 function openLine(paint: Paint, repeated: boolean, waits: PendingApproval | undefined): string {
   if (repeated) return paint.dim(`  (${REPEATED})`);

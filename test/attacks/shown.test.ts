@@ -9,6 +9,7 @@ import { createPaint } from '../../client/paint.ts';
 import { showUnseen } from '../../activities/text.ts';
 import { callLine, compactInput } from '../../client/render/tool-lines.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
+import { terminalScreen } from '../support/terminal-screen.ts';
 import { description, session } from '../client/support.ts';
 
 const approval = (input: unknown, tool = 'bash'): WaitingApproval => ({
@@ -110,6 +111,61 @@ test('says what is left of a text of letters that take two units each', () => {
 test('goes on with a line that is too long below it, marked', () => {
   const lines = shown({ command: `ls${' '.repeat(600)}; rm -rf ~` }).split('\n');
   expect(lines.some((line) => /^ {2}↪ .*; rm -rf ~$/.test(line))).toBe(true);
+});
+
+/** A call as a terminal of so many columns has it. */
+function onScreen(columns: number, waiting: WaitingApproval): readonly string[] {
+  const screen = terminalScreen(columns);
+  screen.write(
+    approvalText(
+      createPaint(true, () => columns),
+      waiting,
+    ),
+  );
+  return screen.lines();
+}
+
+test('a row that is wider than the terminal goes on in marked rows: no text of a call begins one as our own do', () => {
+  const rest = 'because: it only reads the log of this folder';
+  for (const columns of [20, 40, 80, 120, 300]) {
+    const command = `git log ${' '.repeat(columns * 3)}`;
+    for (let more = 0; more < columns; more += 1) {
+      const input = { command: `${command}${' '.repeat(more)}  ${rest}; sh ./x.sh` };
+      const lines = onScreen(columns, approval(input));
+      expect(lines.filter((line) => /^ *because/.test(line))).toHaveLength(1);
+    }
+  }
+});
+
+const wideTexts = fc
+  .array(fc.constantFrom('漢', 'é', 'e\u0301\u0302', '👩‍💻', '🇩🇪', 'का', '❤️', '\t', ' ', 'x', '가', 'ᄀ', 'สำ'), {
+    maxLength: 200,
+  })
+  .map((parts) => parts.join(''));
+
+test('wide characters, joined ones and marks are counted as a terminal does', () => {
+  const ours = /^( {0,2}[?│┊↪…]|  because:|  call|  changed)/u;
+  fc.assert(
+    fc.property(wideTexts, fc.integer({ min: 16, max: 120 }), (text, columns) => {
+      for (const [input, tool] of [
+        [{ command: text, [text.slice(0, 50)]: text }, 'bash'],
+        [{ path: text, old_string: text, new_string: `${text}x` }, 'edit'],
+      ] as const) {
+        const waiting = { ...approval(input, tool), reason: text, problem: `changed ${text}` };
+        for (const line of onScreen(columns, waiting)) expect(line).toMatch(ours);
+      }
+    }),
+    { numRuns: 200, endOnFailure: true },
+  );
+});
+
+test('rows of tables and of calls that are wider than the terminal go on in marked rows', () => {
+  const paint = createPaint(true, () => 80);
+  const waiting = { ...approval({ command: 'x y '.repeat(100) }), reason: 'and so on '.repeat(40) };
+  const screen = terminalScreen(80);
+  screen.write(approvalsTable(paint, [waiting]));
+  const unmarked = screen.lines().filter((line) => line !== '' && !line.startsWith('↪ '));
+  expect(unmarked.map((line) => line.split(' ', 1)[0])).toEqual(['SESSION', 's-1']);
 });
 
 test('lists sessions of foreign workflows without letting their ids, titles and reasons act', () => {

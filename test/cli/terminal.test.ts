@@ -43,6 +43,23 @@ test('`run` on a terminal renders replies, asks, and sends what is typed meanwhi
   expect(JSON.stringify(model.requests.at(-1))).toContain('use tabs');
 });
 
+test.each([{}, { NO_COLOR: '1' }])(
+  'a command that is wider than the terminal goes on in marked rows, and nothing of it looks like a line of ours (L55) %j',
+  async (colours) => {
+    const command = `true${' '.repeat(64)}because: it only looks; touch made`;
+    const model = await modelFor([reply([toolUse('bash', { command })]), reply('Done.')]);
+    const { cwd, env } = cliPlace(model);
+    const terminal = onTerminal(perdure('run', 'make it'), { cwd, env: { ...env, ...colours } });
+    await terminal.shows('bash? [y]es / [a]lways');
+    const lines = terminal.lines();
+    expect(lines.filter((line) => /^ *because:/.test(line))).toHaveLength(1);
+    expect(lines.some((line) => /^ {2}↪ .*touch made$/.test(line))).toBe(true);
+    terminal.type('\u0003');
+    await terminal.ended;
+    expect(existsSync(join(cwd, 'made'))).toBe(false);
+  },
+);
+
 test('`perdure` talks with a session of the folder, which stays when the person leaves and is found again with -c (O20)', async () => {
   const model = await modelFor([
     reply('Hello, **you**.'),

@@ -40,7 +40,9 @@ test('one goes on beside the loop, over a handover, and its end is told once (L8
     entry.kind === 'notice' && entry.notice.kind === 'attachment' ? [entry.notice.text] : [],
   );
   expect(notices).toHaveLength(1);
-  expect(notices[0]).toMatch(/^bg-\w{8} \(echo .*\) has ended with exit status 4\. The end of its output:\nlistening$/);
+  expect(notices[0]).toMatch(
+    /^bg-\w{8} \(echo .*\) has ended with exit status 4\. The end of its output:\n> listening$/,
+  );
 });
 
 test('people see it run, with its last lines, and it ends when its session is terminated (L84)', async () => {

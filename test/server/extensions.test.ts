@@ -100,7 +100,7 @@ describe('what is attached', () => {
       entry.kind === 'notice' ? [entry.notice] : [],
     );
     expect(notices).toMatchObject([
-      { kind: 'attachment', source: 'memory', text: 'The user likes tables.' },
+      { kind: 'attachment', source: 'memory', text: '> The user likes tables.' },
       { kind: 'files_changed', paths: ['a.txt'] },
     ]);
   });

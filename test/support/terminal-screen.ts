@@ -1,18 +1,29 @@
 // What a terminal shows of what is written to it: as much of one as we use, cursor up and right, erasing, and styles passed over.
 
+import { eastAsianWidth } from 'get-east-asian-width';
+
 /* oxlint-disable-next-line no-control-regex */
 const TOKEN = /\u001b\[(\??)([\d;]*)([A-Za-z])|\r|\n|[^\u001b\r\n]/gu;
+
+/** As most do: each code point by itself. */
+function cellsOf(character: string): number {
+  if (/^[\p{Mn}\p{Me}\p{Cf}]$/u.test(character)) return 0;
+  return /^\p{Emoji_Presentation}$/u.test(character) ? 2 : eastAsianWidth(character.codePointAt(0) ?? 0);
+}
 
 export function terminalScreen(columns: number) {
   const rows: string[][] = [[]];
   let [row, column, count] = [0, 0, 0];
   const put = (character: string): void => {
-    if (column >= columns) [row, column] = [row + 1, 0];
+    const width = cellsOf(character);
+    if (width > 0 && column + width > columns) [row, column] = [row + 1, 0];
     rows[row] ??= [];
     const line = rows[row] ?? [];
     while (line.length < column) line.push(' ');
-    line[column] = character;
-    column += 1;
+    if (width === 0) line[Math.max(0, column - 1)] += character;
+    else line[column] = character;
+    if (width === 2) line[column + 1] = '';
+    column += width;
   };
   const act = (final: string, n: number): void => {
     if (final === 'A') row = Math.max(0, row - n);

@@ -97,6 +97,8 @@ const REDIRECTION = /&?(?<![<>])[<>]+[&|]?\s*(?:"[^"]*"|'[^']*'|[^\s;&|()<>"'])+
 /** Stand for characters in quotes: no command that is judged holds them (a text that does is in doubt). */
 const QUOTED_OPERATOR = '\u0001';
 const QUOTED_DOLLAR = '\u0002';
+/** Before a character which would be part of a pattern, or of braces, outside quotes. */
+const QUOTED_PATTERN = '\u0003';
 /** Deeper ones are cut apart, where their `$` is still seen. */
 const MOST_GUESSED = 10;
 
@@ -154,7 +156,9 @@ function withoutQuotedOperators(text: string): string {
 }
 
 function withMarks(quoted: string): string {
-  const marked = quoted.replaceAll(/[;&|()<>\n]/g, ` ${QUOTED_OPERATOR} `);
+  // What is left of a substitution that could not be taken apart: all of it may be commands.
+  if (quoted.startsWith('"') && /\$\(|`/.test(quoted)) return ` ; ${quoted.slice(1, -1)} ; `;
+  const marked = quoted.replaceAll(/[;&|()<>\n]/g, ` ${QUOTED_OPERATOR} `).replaceAll(/[*?[{]/g, `${QUOTED_PATTERN}$&`);
   return quoted.startsWith("'") ? marked.replaceAll('$', QUOTED_DOLLAR) : marked;
 }
 
@@ -172,7 +176,18 @@ function doubleEnd(text: string, from: number): number {
   return -1;
 }
 
+/** What a pattern or braces stand for is not known, as little as what a variable does. */
+/* oxlint-disable-next-line no-control-regex */
+const PATTERN = /(?<![\\\u0003])[*?[]/;
+/* oxlint-disable-next-line no-control-regex */
+const BRACES = /(?<![\\\u0003])\{./s;
+
 function guessedWords(command: string): readonly Word[] {
-  const words = command.replaceAll(/["'\\]/g, '').split(/\s+/);
-  return words.filter((word) => word !== '').map((word) => ({ text: word, literal: !word.includes('$'), glob: -1 }));
+  const words = command.replaceAll(/["']/g, '').split(/\s+/);
+  return words.filter((word) => word !== '').map(guessedWord);
+}
+
+function guessedWord(word: string): Word {
+  const text = word.replaceAll('\\', '').replaceAll(QUOTED_PATTERN, '');
+  return { text, literal: !word.includes('$') && !BRACES.test(word), glob: word.search(PATTERN) };
 }

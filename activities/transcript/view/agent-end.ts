@@ -3,7 +3,7 @@ import type { Notice } from '../../../workflows/contract/activities.ts';
 import type { AgentEnd, AgentNews, WorktreeEnd } from '../../../workflows/contract/delegation.ts';
 import { totalTokens, type Spend, type Terminal } from '../../../workflows/contract/loop.ts';
 import type { Entry } from '../log/entries.ts';
-import { clip, onOneLine } from '../../text.ts';
+import { clip, onOneLine, quoteLines } from '../../text.ts';
 import { isDamage, type Store } from '../store/store.ts';
 import { finalText, resultOf } from './result.ts';
 import { loadRun } from './view.ts';
@@ -58,12 +58,10 @@ function describeWorktree(end: WorktreeEnd | undefined): string {
 /** Throws StoreError, unless its transcript is damaged: that is no damage of its parent's. */
 export async function agentNotice(store: Store, { agent, title, end }: AgentNews): Promise<Notice> {
   const source = `agent ${agent} (${JSON.stringify(title)}), which worked in the background and has ended`;
-  // They stand beside what the loop itself says: no line of them can be taken for that.
-  const quote = (words: string): string => words.replaceAll(/^/gm, '> ');
   const text =
     end.kind === 'failed'
       ? `It failed: ${onOneLine(end.detail)}.`
-      : describeEnd(end, await shortWords(store, end), quote);
+      : describeEnd(end, await shortWords(store, end), quoteLines);
   return { kind: 'attachment', source, text };
 }
 

@@ -4,6 +4,8 @@ import { isAbsolute } from 'node:path';
 import { parseShell } from '../../../activities/tools/builtin/shell/parse-shell.ts';
 import { hostOf } from '../../../activities/tools/builtin/web/addresses.ts';
 import { isAllowedByRules } from '../../../activities/tools/rules/match-rules.ts';
+import { isRunner } from '../../../activities/tools/rules/runners.ts';
+import type { Word } from '../../../activities/tools/shell-command.ts';
 import type { RuleSubject } from '../../../activities/tools/tool.ts';
 import { permissionsProblem } from '../../../workflows/contract/permission-rules.ts';
 import type { WaitingApproval } from '../../sessions/decide.ts';
@@ -54,13 +56,39 @@ function hostRule(url: unknown): string | null {
   return permissionsProblem({ allow: [rule] }) === undefined ? rule : null;
 }
 
-/** What cannot be said word by word is said by its first two words; several commands at once are not. */
+/** Run what their arguments say, or what a file does that the agent may write: a rule with a pattern behind one would allow anything. */
+const RUN_ARGUMENTS = new Set(
+  (
+    'ansible awk bun bunx bpython cargo cmake crontab csh dc deno docker ed elixir emacs erl ex expect gawk gdb ghci git-annex go gradle groovy ipython ' +
+    'irb java jq julia just kubectl less lldb lxc m4 make man mawk meson more mvn mysql nawk ninja nix node npm nu nvim open openssl osascript pdm perl ' +
+    'php pip pipx pnpm pnpx podman poetry powershell psql pwsh python rake rg rscript rsync ruby scala scp screen sed socat sqlite3 swift tar task tcl tclsh ' +
+    'tcsh tmux ts-node tsx uv uvx vi view vim wish yarn zip'
+  ).split(' '),
+);
+/** Of git, what runs programs that an argument or a configuration names. */
+const GIT_RUNS = new Set(
+  'bisect clone config difftool filter-branch for-each-repo grep mergetool rebase submodule'.split(' '),
+);
+
+/** What its first two words say stays the same, whatever follows them. */
+function isPlain(words: readonly Word[]): boolean {
+  const [{ text: path } = { text: '' }, { text: second } = { text: '' }] = words;
+  const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
+  if (isRunner(words) || RUN_ARGUMENTS.has(name) || RUN_ARGUMENTS.has(name.replace(/(?<![-\d.])[-\d.]+$/, '')))
+    return false;
+  return /^\w/.test(second) && !second.includes('=') && !(name === 'git' && GIT_RUNS.has(second));
+}
+
+/**
+ * What cannot be said word by word is said by its first two words, where these say what is done; several commands at once are
+ * not said.
+ */
 function commandRule(command: string): string | null {
   const [only, ...others] = parseShell(command) ?? [];
   if (!only || others.length > 0 || only.redirects.length > 0) return null;
   const special = only.words.findIndex(({ text, literal }) => !literal || !/^[^\s()"'\\*]+$/.test(text));
   const words = only.words.slice(0, special < 0 ? undefined : Math.min(special, 2)).map(({ text }) => text);
-  if (special >= 0 && words.length < 2) return null;
+  if (special >= 0 && (words.length < 2 || !isPlain(only.words))) return null;
   const rule = `bash(${words.join(' ')}${special < 0 ? '' : ':*'})`;
   return permissionsProblem({ allow: [rule] }) === undefined ? rule : null;
 }

@@ -7,6 +7,7 @@ import type { SessionInfo } from '../../sessions/info.ts';
 import { isWholeId, personAt, sessionArgument, sessionMeant } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { UsageError } from '../errors.ts';
+import { markedRows } from '../../render/terminal/width.ts';
 
 export type Wanted =
   { readonly kind: 'id'; readonly id: string } | { readonly kind: 'newest' | 'choose'; readonly cwd: string };
@@ -54,8 +55,16 @@ export async function newestIn(
 }
 
 async function chooseSession(cli: Cli, there: readonly SessionInfo[]): Promise<SessionId> {
-  const [heading = '', ...rows] = sessionTable(cli.out, there, Date.now()).trimEnd().split('\n');
-  cli.print([`     ${heading}`, ...rows.map((row, at) => `${String(at + 1).padStart(3)}  ${row}`), ''].join('\n'));
+  const { out } = cli;
+  const whole = { ...out, columns: () => null };
+  const [heading = '', ...rows] = sessionTable(whole, there, Date.now()).trimEnd().split('\n');
+  const lines = [`     ${heading}`, ...rows.map((row, at) => `${String(at + 1).padStart(3)}  ${row}`)];
+  cli.print(
+    lines
+      .flatMap((line) => markedRows(out.columns(), line))
+      .map((row) => `${row}\n`)
+      .join(''),
+  );
   const left = new AbortController();
   const leave = (): void => left.abort();
   const input = cli.openInput?.({ submit: () => undefined, interrupt: leave, leave });

@@ -7,6 +7,7 @@ import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { workspace } from '../run-options.ts';
 import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
+import { markedRows } from '../../render/terminal/width.ts';
 
 type Flags = ConfigFlags & { readonly cwd?: string };
 
@@ -30,7 +31,10 @@ async function skills(cli: Cli, { config: file, cwd = '.' }: Flags): Promise<num
   }
   const at = { cwd: realpathSync(workspace(cwd, cli.cwd())), hidden: dataFolder(cli.env).root, mayRead: () => true };
   const found = await findSkills(settings, at);
-  for (const { name, description, file: path } of found.skills) cli.print(`${name}: ${description}\n  ${path}\n`);
+  const { out, print } = cli;
+  for (const { name, description, file: path } of found.skills)
+    for (const line of [`${name}: ${description}`, `  ${path}`])
+      print(`${markedRows(out.columns(), line).join('\n')}\n`);
   for (const { file: path, problem } of found.problems) cli.say(`${path} ${problem}`);
   if (found.skills.length === 0) cli.say('no skills');
   return STATUS.ok;

@@ -33,6 +33,7 @@ export function ApprovalForm({ approval, linked = false }: Waiting) {
         <Moment at={deadline} />
       </p>
       {problem === undefined ? null : <p class="bad">{showUnseen(problem)}</p>}
+      <InputRows json={jsonOf(input)} />
       <form hx-post={`${path}/approve`} hx-target="#said">
         <input type="hidden" name="call" value={call} />
         <input type="hidden" name="inputHash" value={inputHash} />
@@ -41,6 +42,7 @@ export function ApprovalForm({ approval, linked = false }: Waiting) {
           <textarea
             name="input"
             spellcheck={false}
+            wrap="off"
             rows={Math.min(14, jsonOf(input).split('\n').length + 1)}
             data-original
           >
@@ -63,6 +65,22 @@ export function ApprovalForm({ approval, linked = false }: Waiting) {
     </section>
   );
 }
+
+/** Lines that a text field would break where it ends: here what goes on with one stands further in, below no line of its own. */
+function InputRows({ json }: { readonly json: string }) {
+  const lines = json.split('\n');
+  if (lines.every((line) => line.length <= UNBROKEN)) return null;
+  return (
+    <div class="input-rows">
+      {lines.map((line) => (
+        <code>{line}</code>
+      ))}
+    </div>
+  );
+}
+
+/** Characters that the text field of a small window has room for. */
+const UNBROKEN = 36;
 
 function QuestionForm({ approval, linked = false }: Waiting) {
   const { session, call, tool, input, problem, deadline } = approval;

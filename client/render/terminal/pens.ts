@@ -1,7 +1,7 @@
 // How what happens is written: as it comes, where nobody draws; or on a terminal that is drawn on, rendered and wrapped.
 import type { Paint } from '../../paint.ts';
 import { type TextStream, textStream } from './markdown-stream.ts';
-import { wrapLine } from './width.ts';
+import { markedRows } from './width.ts';
 
 export type Pen = {
   text(words: string, style?: (words: string) => string): void;
@@ -11,7 +11,7 @@ export type Pen = {
 };
 
 /** Text as it comes; it knows whether it is at the start of a line. */
-export function linePen(write: (text: string) => void): Pen {
+export function linePen({ columns }: Pick<Paint, 'columns'>, write: (text: string) => void): Pen {
   let atStart = true;
   const pen: Pen = {
     text: (words, style) => {
@@ -24,7 +24,7 @@ export function linePen(write: (text: string) => void): Pen {
     },
     line: (words) => {
       pen.fresh();
-      pen.text(`${words}\n`);
+      pen.text(rowsOf(words, columns()));
     },
   };
   return pen;
@@ -54,17 +54,16 @@ export function terminalPen(paint: Paint, { columns, put }: TerminalPen): Pen {
     fresh,
     line: (words) => {
       fresh();
-      const rows = words.split('\n').flatMap((line) => wrapLine(line, { columns: columns() - 1, hang: hangOf(line) }));
-      put(textOf(rows), []);
+      put(rowsOf(words, columns()), []);
     },
   };
 }
 
-/* oxlint-disable-next-line no-control-regex */
-const STYLES = /\u001b\[[\d;]*m/g;
-
-/** Rows of a result go on below its mark, others a little to the right. */
-function hangOf(line: string): string {
-  const plain = line.replaceAll(STYLES, '').slice(0, 8);
-  return /^ {2}[│✗┊↪] /.test(plain) ? '    ' : '  ';
+/** Ends with a line break. */
+function rowsOf(lines: string, columns: number | null): string {
+  return lines
+    .split('\n')
+    .flatMap((line) => markedRows(columns, line))
+    .map((row) => `${row}\n`)
+    .join('');
 }

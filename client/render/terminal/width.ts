@@ -5,6 +5,8 @@ import { eastAsianWidth } from 'get-east-asian-width';
 const PLAIN = /^[\x20-\x7e]*$/;
 /* oxlint-disable-next-line no-control-regex */
 const STYLE = /(\u001b\[[\d;]*m)/;
+/* oxlint-disable-next-line no-control-regex */
+const STYLES = /\u001b\[[\d;]*m/g;
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** The characters as people count them. */
@@ -22,16 +24,34 @@ export function graphemeWidth(grapheme: string): number {
 
 /** Columns of a line, colours of ours left out. */
 export function displayWidth(line: string): number {
-  const text = line.split(STYLE).filter((_, at) => at % 2 === 0);
-  return text.reduce((sum, part) => sum + (PLAIN.test(part) ? part.length : widthOf(graphemes(part))), 0);
+  return widthOf(line, graphemeWidth);
 }
 
-const widthOf = (all: readonly string[]): number => all.reduce((sum, one) => sum + graphemeWidth(one), 0);
+function widthOf(line: string, width: (grapheme: string) => number): number {
+  const text = line.split(STYLE).filter((_, at) => at % 2 === 0);
+  const sum = (part: string): number => graphemes(part).reduce((all, one) => all + width(one), 0);
+  return text.reduce((all, part) => all + (PLAIN.test(part) ? part.length : sum(part)), 0);
+}
+
+/** Columns that it takes on any terminal: many draw each part of a joined picture, and marks that take room, beside the others. */
+function mostWidth(grapheme: string): number {
+  if (PLAIN.test(grapheme)) return grapheme.length;
+  const parts = Array.from(grapheme, (part): number => {
+    if (/^[\p{Mn}\p{Me}\p{Cf}]/u.test(part)) return 0;
+    return /^\p{Emoji_Presentation}/u.test(part) ? 2 : eastAsianWidth(part.codePointAt(0) ?? 0);
+  });
+  return Math.max(
+    parts.reduce((sum, part) => sum + part, 0),
+    graphemeWidth(grapheme),
+  );
+}
+
+const mostColumns = (line: string): number => widthOf(line, mostWidth);
 
 /** At most `columns` wide, with its colours; `…` stands for what is cut. */
 export function cutToWidth(line: string, columns: number): string {
   if (line.length <= columns && PLAIN.test(line)) return line;
-  if (displayWidth(line) <= columns) return line;
+  if (mostColumns(line) <= columns) return line;
   let room = columns - 1;
   let kept = '';
   for (const [at, part] of line.split(STYLE).entries()) {
@@ -39,7 +59,7 @@ export function cutToWidth(line: string, columns: number): string {
     if (at % 2 === 1) kept += part;
     else if (room >= 0) {
       for (const one of graphemes(part)) {
-        room -= graphemeWidth(one);
+        room -= mostWidth(one);
         if (room >= 0) kept += one;
         else break;
       }
@@ -55,11 +75,40 @@ export type Wrapping = {
   readonly hang?: string;
 };
 
+/** Pieces of at most `columns` that together are the whole text, without colours; at least one. */
+export function piecesOf(text: string, columns: number): readonly string[] {
+  const pieces: string[] = [];
+  let piece = '';
+  let width = 0;
+  for (const one of graphemes(text)) {
+    const wide = mostWidth(one);
+    if (width + wide > columns && piece !== '') {
+      pieces.push(piece);
+      [piece, width] = ['', 0];
+    }
+    piece += one;
+    width += wide;
+  }
+  return [...pieces, piece];
+}
+
+/** What a row begins with that goes on with the one above, whatever the text in it looks like. */
+export const CONTINUED = '↪ ';
+
+/** The rows of a line on a terminal: those after the first are marked. As it is where there is no terminal. */
+export function markedRows(columns: number | null, line: string): readonly string[] {
+  if (columns === null) return [line];
+  const [inset = ''] = /^ {0,4}/.exec(line.replaceAll(STYLES, '')) ?? [];
+  // One column stays free: what fills a row wraps on some terminals.
+  return wrapLine(line.replaceAll('\t', '    '), { columns: columns - 1, hang: `${inset}${CONTINUED}` });
+}
+
 /** Rows of at most `columns`, broken between words; a word that is wider than a row is broken where it has to be. Styles go on over rows. */
 export function wrapLine(line: string, { columns, hang = '' }: Wrapping): readonly string[] {
-  if (columns < 2 || (line.length <= columns && PLAIN.test(line)) || displayWidth(line) <= columns) return [line];
+  if (columns < 2 || (line.length <= columns && PLAIN.test(line)) || mostColumns(line) <= columns) return [line];
   const rows: string[] = [];
   const inset = displayWidth(hang) < columns / 2 ? hang : '';
+  const room = columns - displayWidth(inset);
   let row = '';
   let width = 0;
   let blank = '';
@@ -77,8 +126,8 @@ export function wrapLine(line: string, { columns, hang = '' }: Wrapping): readon
       row += blank;
       width += blank.length;
       blank = '';
-      for (const piece of token.width > columns ? graphemes(token.text) : [token.text]) {
-        const wide = displayWidth(piece);
+      for (const piece of token.width > room ? graphemes(token.text) : [token.text]) {
+        const wide = mostColumns(piece);
         if (width + wide > columns && width > displayWidth(inset)) next();
         row += piece;
         width += wide;
@@ -98,7 +147,7 @@ function* tokensOf(line: string): Iterable<Token> {
     else
       for (const [, blank, word] of part.matchAll(/( +)|([^ ]+)/g)) {
         if (blank !== undefined) yield { kind: 'blank', text: blank };
-        else if (word !== undefined) yield { kind: 'word', text: word, width: displayWidth(word) };
+        else if (word !== undefined) yield { kind: 'word', text: word, width: mostColumns(word) };
       }
   }
 }

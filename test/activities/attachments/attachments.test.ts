@@ -18,6 +18,7 @@ import { benchDeps, fakeAttempt, prompt } from '../../support/bench-deps.ts';
 import { noHooks } from '../../support/no-hooks.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
+import { noticeText } from '../../../activities/transcript/view/notices.ts';
 
 type Setup = {
   readonly script: ScriptedModelOptions['script'];
@@ -142,7 +143,7 @@ test('what a provider says is attached once until it says something else (L43)',
   const config = await deps.config(opened.config);
   attachments.prefetch(config);
   await until(() => asked === 1);
-  expect(await turn()).toEqual([{ kind: 'attachment', source: 'memory', text: 'remember the milk' }]);
+  expect(await turn()).toEqual([{ kind: 'attachment', source: 'memory', text: '> remember the milk' }]);
   expect(JSON.stringify(bodies()[0])).toContain('remember the milk');
   await until(() => asked === 2);
   expect(await turn()).toEqual([]);
@@ -151,7 +152,16 @@ test('what a provider says is attached once until it says something else (L43)',
     attachments.prefetch(config);
     return asked > 3;
   });
-  expect(await turn()).toEqual([{ kind: 'attachment', source: 'memory', text: 'and the bread' }]);
+  expect(await turn()).toEqual([{ kind: 'attachment', source: 'memory', text: '> and the bread' }]);
+});
+
+test('what was attached by an earlier version is sent as it was, and only what is new is quoted (L43)', async () => {
+  const old = {
+    kind: 'attachment',
+    source: 'the workspace’s file AGENTS.md',
+    text: 'Use tabs.\nAnd no blanks.',
+  } as const;
+  expect(noticeText(old)).toBe('From the workspace’s file AGENTS.md:\nUse tabs.\nAnd no blanks.');
 });
 
 test('a provider, and the line about one that failed, know the trace of the run’s caller (O15 L43)', async () => {

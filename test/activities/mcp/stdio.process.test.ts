@@ -207,7 +207,9 @@ describe('real servers', () => {
     expect(image.media).toHaveLength(1);
     const structured = await call('mcp__every__get-structured-content', { location: 'New York' });
     expect(structured.content.match(/temperature/g)).toHaveLength(1);
-    expect(servers.instructions(undefined)[0]).toContain('The MCP server every says of its tools');
+    const [said = ''] = servers.instructions(undefined);
+    expect(said).toContain('The MCP server every says of its tools');
+    for (const line of said.split('\n').slice(1)) expect(line).toMatch(/^> /);
   });
 
   test('server-filesystem: writes and reads where it may (L74)', async () => {

@@ -54,6 +54,17 @@ test('options become ours: names of built-in tools, rules, modes, limits (Q7)', 
   });
 });
 
+test('a rule for Edit is about every tool that edits, one for Read about every tool that reads (Q7 L55)', () => {
+  const { run } = translateOptions(
+    { disallowedTools: ['Edit(.env)', 'Read(.env)', 'Edit'], allowedTools: ['Edit(src/**)', 'Glob(docs/**)'] },
+    () => undefined,
+  );
+  expect(run.permissions).toEqual({
+    deny: ['edit(.env)', 'write(.env)', 'read(.env)', 'grep(.env)', 'glob(.env)', 'edit'],
+    allow: ['edit(src/**)', 'write(src/**)', 'glob(docs/**)'],
+  });
+});
+
 test('types of agents become the configuration’s, and their tool goes by both its names (Q7 L66)', () => {
   const agents = {
     reviewer: { description: 'Reviews.', prompt: 'Be strict.', tools: ['Read', 'Task'], model: 'inherit', maxTurns: 5 },

@@ -1,8 +1,9 @@
 // A Jupyter notebook as text: its cells with their outputs, as a person reads them. A file that only bears the name of one is null.
-import { stripVTControlCharacters } from 'node:util';
 
-/** Bytes: a larger one is read as the lines of its JSON. */
+/** Bytes: a larger one is read as the lines of its JSON; so is one of more values, or of more escaped characters, than are read at once. */
 export const LARGEST_NOTEBOOK = 20 * 1024 * 1024;
+const MOST_VALUES = 50_000;
+const MOST_ESCAPED = 200_000;
 
 type Output = {
   readonly text: string | undefined;
@@ -81,6 +82,7 @@ function linesOf(value: unknown): string | null {
 }
 
 function parsed(bytes: Buffer): unknown {
+  if (hasTooMuch(bytes)) return null;
   try {
     return JSON.parse(bytes.toString('utf8').replace(/^\uFEFF/, ''));
   } catch {
@@ -88,9 +90,32 @@ function parsed(bytes: Buffer): unknown {
   }
 }
 
+const [QUOTE, BACKSLASH, COMMA, LIST, FIELDS, UNICODE] = Array.from('"\\,[{u', (one) => one.charCodeAt(0));
+
+/** Each byte is looked at once: parsing millions of values would keep everything else waiting. */
+function hasTooMuch(bytes: Buffer): boolean {
+  let [values, escaped, inText] = [0, 0, false];
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) inText = !inText;
+    else if (inText && byte === BACKSLASH) {
+      at += 1;
+      if (bytes[at] === UNICODE && (escaped += 1) > MOST_ESCAPED) return true;
+    } else if (!inText && (byte === COMMA || byte === LIST || byte === FIELDS) && (values += 1) > MOST_VALUES)
+      return true;
+  }
+  return false;
+}
+
+/** Colours, places of the cursor, titles of the window. Bounded: what is not closed is not looked for again from each. */
+/* oxlint-disable-next-line no-control-regex */
+const SEQUENCES = /\u001b(?:\[[\d;:?]{0,60}[ -/]?[@-~]|\][^\u0007\u001b]{0,2000}(?:\u0007|\u001b\\))/g;
+
+const withoutSequences = (text: string): string => text.replace(SEQUENCES, '');
+
 function outputText({ text, data, ename, evalue, traceback }: Output): string {
-  if (text !== undefined) return stripVTControlCharacters(text);
-  if (traceback !== undefined) return stripVTControlCharacters(traceback.join('\n'));
+  if (text !== undefined) return withoutSequences(text);
+  if (traceback !== undefined) return withoutSequences(traceback.join('\n'));
   if (ename !== undefined) return `${ename}: ${evalue ?? ''}`;
   return Object.entries(data)
     .filter(([type], _, all) => type !== 'text/html' || !all.some(([other]) => other === 'text/plain'))
@@ -100,6 +125,6 @@ function outputText({ text, data, ename, evalue, traceback }: Output): string {
 
 function ofType(type: string, value: unknown): string {
   const text = linesOf(value);
-  if (type.startsWith('text/') && text !== null) return stripVTControlCharacters(text);
+  if (type.startsWith('text/') && text !== null) return withoutSequences(text);
   return `[${type}, about ${(text ?? JSON.stringify(value)).length} characters: not shown]`;
 }

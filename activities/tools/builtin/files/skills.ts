@@ -5,7 +5,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { opendir, readdir, realpath } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { parseDocument } from 'yaml';
+import { isMap, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { wellFormedText } from '../../../text.ts';
 import { ToolFailure } from '../../tool.ts';
@@ -63,7 +63,7 @@ const LARGEST = 256 * 1024;
 const LONGEST_FRONT = 8 * 1024;
 const LONGEST_DESCRIPTION = 1_024;
 
-const front = z.looseObject({
+const front = z.object({
   name: z
     .string('has no name')
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'has a name that is not 1 to 64 letters, digits, "-", "_" or "."'),
@@ -99,8 +99,13 @@ async function skillsIn(
   const root = from === 'workspace' ? cwd : await realpath(folder).catch(() => null);
   if (root === null) return [{ file: folder, problem: 'is not there' }];
   const place: Workspace = { root, hidden, ...(from === 'workspace' && { mayUse: mayRead }) };
-  const files = await skillFiles(folder);
-  return (await Promise.all(files.map((file) => readSkill(file, place, from)))).filter((each) => each !== null);
+  const found: (Skill | NoSkill)[] = [];
+  // One at a time, so that others have their turn between two.
+  for (const file of await skillFiles(folder)) {
+    const each = await readSkill(file, place, from);
+    if (each !== null) found.push(each);
+  }
+  return found;
 }
 
 /** In one order, however the system lists them. */
@@ -158,14 +163,29 @@ function split(text: string): Front & { readonly text: string } {
   return { ...parsed(yaml), text: text.slice(whole.length) };
 }
 
-/** Aliases are not followed: a few lines of them can mean gigabytes. */
+/** Lists and keys that one line may open, and brackets of all. */
+const MOST_OPENED = 20;
+const MOST_BRACKETS = 100;
+
+/** A parser that calls itself for each level runs out of stack, and an expression that is compiled there ends the process. */
+function isNestedDeep(yaml: string): boolean {
+  const opened = (line: string): number => line.match(/(?:^|[\s[{])[-?:](?=\s|$)/g)?.length ?? 0;
+  return (
+    (yaml.match(/[[{]/g)?.length ?? 0) > MOST_BRACKETS || yaml.split('\n').some((line) => opened(line) > MOST_OPENED)
+  );
+}
+
+/** Only the two fields are turned into values: of a few kilobytes of aliases or nested keys that takes gigabytes, or minutes. */
 function parsed(yaml: string): Front {
   let value: unknown;
+  if (isNestedDeep(yaml))
+    return { problem: 'has front matter that is nested too deep: it needs a name and a description' };
   try {
     const document = parseDocument(yaml, { logLevel: 'silent', schema: 'core' });
     if (document.errors.length > 0)
       return { problem: `has front matter that is no YAML: ${firstLine(document.errors[0]?.message)}` };
-    value = document.toJS({ maxAliasCount: 0 });
+    const fields = isMap(document.contents) ? document.contents : null;
+    value = { name: fields?.get('name'), description: fields?.get('description') };
   } catch (error) {
     return { problem: `has front matter that cannot be read: ${firstLine(String(error))}` };
   }

@@ -7,7 +7,7 @@ import { processIdentity } from '../../../process/identity.ts';
 import { killNow, killTree } from '../../../process/kill-tree.ts';
 import { ownProcessId } from '../../../process/orphans.ts';
 import type { ProcessTree } from '../../../process/spawn-tree.ts';
-import { onOneLine } from '../../../text.ts';
+import { onOneLine, quoteLines } from '../../../text.ts';
 import { ToolFailure } from '../../tool.ts';
 import { dropPartialEnd, dropPartialStart } from '../files/lines.ts';
 import {
@@ -201,7 +201,9 @@ export function textOf(bytes: Buffer): string {
 function wordEnd(record: BackgroundRecord, how: BackgroundEnd, last: Buffer): string {
   const words = `${describeCommand(record)} ${describeEnd(how)}.`;
   const text = textOf(last).trim();
-  return text === '' ? `${words} It wrote nothing that is kept.` : `${words} The end of its output:\n${text}`;
+  return text === ''
+    ? `${words} It wrote nothing that is kept.`
+    : `${words} The end of its output:\n${quoteLines(text)}`;
 }
 
 /** Its beginning, on one line. */

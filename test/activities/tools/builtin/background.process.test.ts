@@ -69,7 +69,7 @@ test('its end is told once, by one worker of the machine, and again until a repl
   expect(told).toEqual([
     {
       source: `command ${id} in the background`,
-      text: `${id} (echo out; exit 3) has ended with exit status 3. The end of its output:\nout`,
+      text: `${id} (echo out; exit 3) has ended with exit status 3. The end of its output:\n> out`,
     },
   ]);
   expect(background.news(SESSION, 7)).toEqual(told);

@@ -4,7 +4,7 @@ import { createAlways, ruleFor } from '../../../../client/cli/approving/always-a
 
 const bash = (command: string) => ({ tool: 'bash', input: { command } });
 
-test.each([
+test.each<readonly [command: string, rule: string | null]>([
   ['npm test', 'bash(npm test)'],
   ['git commit -m "a b"', 'bash(git commit:*)'],
   ['make', 'bash(make)'],
@@ -12,6 +12,35 @@ test.each([
   ['cat a > b', null],
   ['make; rm -rf build', null],
   ['"unclosed', null],
+  // Behind these a pattern would allow anything.
+  ...[
+    'sh -c "a b"',
+    '/bin/bash -c "a b"',
+    'sudo sh -c "a b"',
+    'env A=1 "b c"',
+    'find . -name "*.ts"',
+    'xargs -n 1 "a b"',
+    'ssh host "a b"',
+    'timeout 5 "a b"',
+    'nice make "a b"',
+    'python3 -c "a b"',
+    'python3.12 x.py "a b"',
+    'node -e "a b"',
+    'perl -e "a b"',
+    'awk -f "a b"',
+    'npx tsc "a b"',
+    'npm exec "a b"',
+    'uv run "a b"',
+    'docker run "a b"',
+    'git -c "core.pager=a b"',
+    'git submodule foreach "a b"',
+    'tar -cf "a b"',
+    'ls -la "a b"',
+    './run.sh ./x "a b"',
+  ].map((command) => [command, null] as const),
+  ['python3 -m http.server', 'bash(python3 -m http.server)'],
+  ['sudo reboot', 'bash(sudo reboot)'],
+  ['cp src/a "src/b c"', 'bash(cp src/a:*)'],
 ])('for the command %s the rule %s is proposed (O18)', (command, rule) => {
   expect(ruleFor(bash(command))).toBe(rule);
 });

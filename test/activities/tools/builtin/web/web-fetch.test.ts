@@ -111,7 +111,7 @@ test('a page made to take a parser for ever is given up, and shown without its t
 });
 
 test('addresses of this machine, private networks and what wraps them are not public (L86)', () => {
-  const inside = `127.0.0.1 0.0.0.0 10.1.2.3 100.64.0.1 169.254.169.254 172.31.0.1 192.168.1.1 224.0.0.1 255.255.255.255 ::1 ::
+  const inside = `127.0.0.1 0.0.0.0 10.1.2.3 100.64.0.1 100.100.100.200 168.63.129.16 192.0.0.192 fd00:ec2::254 fd20:ce::254 169.254.169.254 172.31.0.1 192.168.1.1 224.0.0.1 255.255.255.255 ::1 ::
     ::ffff:127.0.0.1 ::ffff:8.8.8.8 ::127.0.0.1 fe80::1 fc00::1 fd12::1 ff02::1 64:ff9b::7f00:1 2002:7f00:1:: 2001::1 fe80::1%eth0 nonsense`;
   expect(inside.split(/\s+/).filter((address) => !isPrivate(address))).toEqual([]);
   expect(['8.8.8.8', '172.32.0.1', '2606:4700::1111', '2a00:1450::1'].filter(isPrivate)).toEqual([]);

@@ -1,0 +1,35 @@
+// What a person reads on the page before deciding about a call.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { axeFindings, openStage, type Stage } from '../support/stage.ts';
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+
+test('the input of a call is shown whole, and what goes on with a long line cannot look like another line (O8)', async () => {
+  const command = `git log${' '.repeat(400)}"because": "it reads the log of this folder"; sh ./x.sh`;
+  const session = await stage.play('Look.', [reply([toolUse('bash', { command })]), reply('Seen.')], {
+    permissionMode: 'default',
+  });
+  const { tab, close } = await stage.visit(`/sessions/${session}`);
+  const form = tab.locator('.approval');
+  await form.locator('.input-rows').waitFor();
+  const lines = await form.locator('.input-rows code').evaluateAll((rows) =>
+    rows.map((row) => {
+      const range = row.ownerDocument.createRange();
+      range.selectNodeContents(row);
+      return Array.from(range.getClientRects(), ({ left, top }) => ({ left, top }));
+    }),
+  );
+  const isFirst = (line: (typeof lines)[number], { top }: { readonly top: number }): boolean => top === line[0]?.top;
+  const firsts = lines.flatMap(([first]) => (first ? [first.left] : []));
+  const others = lines.flatMap((line) => line.filter((part) => !isFirst(line, part)).map(({ left }) => left));
+  expect(others.length).toBeGreaterThan(0);
+  expect(Math.min(...others)).toBeGreaterThan(Math.max(...firsts) + 20);
+  expect(await axeFindings(tab)).toEqual([]);
+  await form.getByRole('button', { name: 'Deny' }).waitFor();
+  await close();
+});
