@@ -11,7 +11,7 @@ import {
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Answer } from '../workflows/contract/activities.ts';
 import { STORE_CORRUPT, findUndecodable } from '../workflows/contract/failures.ts';
-import { firingsOf, type FiringsSeen, isOver } from './run/ask-server.ts';
+import { firingsOf, type FiringsSeen, isOver } from './people/ask-server.ts';
 import { peopleOf, type People } from './people/ask-people.ts';
 import { isDamage, StoreError } from './transcript/store/store.ts';
 

@@ -41,7 +41,9 @@ export const LARGEST_TAGS = 1_800;
 
 /** Bytes of JSON in UTF-8, which a workflow has no encoder for. */
 export function jsonBytes(value: unknown): number {
-  return [...JSON.stringify(value)].reduce((sum, character) => sum + bytesOf(character.codePointAt(0) ?? 0), 0);
+  let bytes = 0;
+  for (const character of JSON.stringify(value)) bytes += bytesOf(character.codePointAt(0) ?? 0);
+  return bytes;
 }
 
 const bytesOf = (code: number): number => (code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4);
