@@ -1,5 +1,5 @@
 // perdure memory: notes of a folder, listed, read, edited and forgotten by a person (L80).
-import { chmodSync, existsSync, realpathSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { addNote, notesFolder } from '../../../activities/memory/notes.ts';
@@ -10,7 +10,7 @@ async function place() {
   const cwd = realpathSync(tempDir());
   const data = join(tempDir(), 'data');
   const editor = join(tempDir(), 'editor');
-  writeFileSync(editor, '#!/bin/sh\nprintf "%s" "$TEXT" > "$1"\n');
+  writeFileSync(editor, '#!/bin/sh\nprintf "%s" "$TEXT" > "$1"\nprintf "%s" "$1" > "$0.file"\n');
   chmodSync(editor, 0o700);
   const run = (args: readonly string[], text = '') =>
     mainHere(['memory', ...args], {
@@ -20,7 +20,7 @@ async function place() {
   await run([]);
   const folder = notesFolder(data, cwd);
   await addNote(folder, 's-1-1-aaaaaa.md', '# Tests\n- make t\u001b[1m');
-  return { run, folder };
+  return { run, folder, data, edited: () => readFileSync(`${editor}.file`, 'utf8') };
 }
 
 test('lists notes with their first lines and shows them whole, without what a terminal would obey (L80)', async () => {
@@ -29,6 +29,13 @@ test('lists notes with their first lines and shows them whole, without what a te
   const { out } = await run(['show', 's-1-1-aaaaaa']);
   expect(out).toContain('=== s-1-1-aaaaaa.md ===\n# Tests\n- make t');
   expect(out).not.toContain('\u001b');
+});
+
+test('a text is edited where no command of an agent sees it, and is gone from there afterwards (L55 L80)', async () => {
+  const { run, data, edited } = await place();
+  expect(await run(['edit', 'own'], 'Own')).toMatchObject({ status: 0 });
+  expect(edited().startsWith(join(data, 'edit-'))).toBe(true);
+  expect(readdirSync(data).filter((name) => name.startsWith('edit-'))).toEqual([]);
 });
 
 test('an edited note and a new one are kept, a forgotten one is gone (L80)', async () => {
