@@ -7,6 +7,7 @@ import { readJsonFile, writeJsonFile } from '../json-file.ts';
 import { SetupProblem } from '../setup-problem.ts';
 import { liveUrlProblem } from '../../activities/live/redis-link.ts';
 import { storePlaceProblem } from '../../activities/transcript/store/open-store.ts';
+import { isInside, realOf } from '../../activities/process/places.ts';
 import { codeOf, reasonOf } from '../../activities/text.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -80,6 +81,18 @@ function liveUrl(env: Env): Pick<DataFolder, 'liveUrl'> {
 /** Where it is, or would be. */
 export function dataRoot(env: Env): string {
   return resolve(env['PERDURE_DATA'] || join(xdgFolder(env, 'XDG_DATA_HOME', '.local/share'), 'perdure'));
+}
+
+/**
+ * For a file with a secret, which commands of the agent do not see in the data folder alone. A link in it that leads elsewhere is elsewhere.
+ * `named`: what names the file. Throws SetupProblem.
+ */
+export function refuseReadable(env: Env, path: string, named: string): void {
+  const root = dataRoot(env);
+  if (isInside(realOf(root) ?? root, realOf(path) ?? path) || (realOf(path) === null && isInside(root, path))) return;
+  throw new SetupProblem(
+    `${named} names ${path}, which the agent's commands can read: put it into the data folder ${root}`,
+  );
 }
 
 /** A folder of the XDG base directory rules: relative values are ignored. */

@@ -1,5 +1,5 @@
 // A page that is open to other machines: who gets in, what each may do, and what is refused before anything listens.
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -169,13 +169,33 @@ test.each<[string, HostFlags, string]>([
 });
 
 test('people of this machine have tokens without a name; a port goes with no name for others (O12 Q11)', async () => {
-  const at = { cwd: () => folder };
+  const at = { cwd: () => folder, env: { PERDURE_DATA: folder } };
   expect(await placeOfPage(at, { pageTokens: 'tokens.json', port: 7420 })).toEqual({ host: null, people, port: 7420 });
   expect(await placeOfPage(at, {})).toEqual({ host: null, people: [] });
   await expect(placeOfPage(at, { pageHost, pageTokens, ...pair, port: 7420 })).rejects.toThrow(
     '--port is of this machine alone: with --page-host the name has the port',
   );
 });
+
+test.each(['pageTokens', 'pageKey'] as const)(
+  'a file of %s that commands could read is refused (O12)',
+  async (name) => {
+    const data = join(folder, 'data');
+    mkdirSync(data, { recursive: true });
+    symlinkSync(pair.pageKey, join(data, `${name}.link`));
+    const at = { cwd: () => folder, env: { PERDURE_DATA: data } };
+    const option = name === 'pageKey' ? '--page-key' : '--page-tokens';
+    // The other one lies where it should.
+    const kept = { pageTokens: 'data/people.json', pageKey: 'data/other.pem' };
+    writeFileSync(join(folder, kept.pageTokens), JSON.stringify(people), { mode: 0o600 });
+    writeFileSync(join(folder, kept.pageKey), KEY);
+    expect((await placeOfPage(at, { pageHost, ...pair, ...kept })).host).not.toBeNull();
+    for (const file of ['key.pem', `data/${name}.link`, 'none.json'])
+      await expect(placeOfPage(at, { pageHost, ...pair, ...kept, [name]: file })).rejects.toThrow(
+        `${option} names ${join(folder, file)}, which the agent's commands can read: put it into the data folder ${data}`,
+      );
+  },
+);
 
 let served: ServedPage;
 let port: number;
