@@ -1,4 +1,4 @@
-// A browser as far as HTTP goes: it enters by the printed address, keeps the cookie, reads pages and listens to streams.
+// A browser as far as HTTP goes: it enters by the printed address, keeps the pass, reads pages and listens to streams.
 import { request, type IncomingMessage } from 'node:http';
 
 export type Listening = {
@@ -13,27 +13,30 @@ export type Visitor = {
 };
 
 export async function enterPage(url: URL): Promise<Visitor> {
-  const entered = await ask(url, `${url.pathname}${url.search}`);
-  entered.resume();
-  const [cookie = ''] = entered.headers['set-cookie']?.[0]?.split(';') ?? [];
+  const code = JSON.stringify({ token: url.searchParams.get('code') });
+  const { pass } = JSON.parse(await textOf('/sign-in', await ask(url, '/sign-in', '', code))) as { pass: string };
+  const authorization = `Basic ${Buffer.from(`perdure:${pass}`).toString('base64')}`;
   return {
-    read: async (path) => {
-      const answer = await ask(url, path, cookie);
-      let text = '';
-      for await (const part of answer.setEncoding('utf8')) text += String(part);
-      if (answer.statusCode !== 200)
-        throw new Error(`${path} was answered with ${answer.statusCode}: ${text.slice(0, 500)}`);
-      return text;
-    },
-    listen: async (path) => listening(await ask(url, path, cookie)),
+    read: async (path) => textOf(path, await ask(url, path, authorization)),
+    listen: async (path) => listening(await ask(url, path, authorization)),
   };
 }
 
+async function textOf(path: string, answer: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const part of answer.setEncoding('utf8')) text += String(part);
+  if (answer.statusCode === 200) return text;
+  throw new Error(`${path} was answered with ${answer.statusCode}: ${text.slice(0, 500)}`);
+}
+
 /** Names under .localhost are this machine, also where the resolver does not know them. */
-function ask(url: URL, path: string, cookie = ''): Promise<IncomingMessage> {
+function ask(url: URL, path: string, authorization: string, body?: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const headers = { host: url.host, cookie };
-    request({ host: '127.0.0.1', port: url.port, path, headers, agent: false }, resolve).once('error', reject).end();
+    const posted = body === undefined ? {} : { origin: url.origin, 'content-type': 'application/json' };
+    const headers = { host: url.host, authorization, ...posted };
+    const method = body === undefined ? 'GET' : 'POST';
+    const at = { host: '127.0.0.1', port: url.port, path, method, headers, agent: false };
+    request(at, resolve).once('error', reject).end(body);
   });
 }
 

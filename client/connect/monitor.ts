@@ -17,8 +17,12 @@ type Saying = { readonly env: Env; readonly say: (line: string) => void };
 export async function openMonitor({ env, say }: Saying, { metrics }: MonitorFlags): Promise<Monitor | null> {
   const address = metrics ?? env['PERDURE_METRICS'];
   if (address === undefined || address === '') return null;
-  const { serveMonitor } = await import('../../worker/monitor/serve-monitor.ts');
-  const monitor = await serveMonitor(address, metrics === undefined ? 'PERDURE_METRICS' : '--metrics');
+  const [{ serveMonitor }, { namedHosts }] = await Promise.all([
+    import('../../worker/monitor/serve-monitor.ts'),
+    import('../../worker/monitor/known-hosts.ts'),
+  ]);
+  const hosts = namedHosts(env['PERDURE_METRICS_HOSTS']);
+  const monitor = await serveMonitor(address, metrics === undefined ? 'PERDURE_METRICS' : '--metrics', hosts);
   say(`metrics ${monitor.url}/metrics, health ${monitor.url}/healthz and /readyz`);
   return monitor;
 }

@@ -1,31 +1,44 @@
-// The address of the page of one data folder: its name, its token and its port are kept, so that a link or an open tab still leads to it
+// The address of the page of one data folder: its name, its port and its secrets are kept, so that a link or an open tab still leads to it
 // after a restart. The file is as private as the folder: who reads it may steer.
 import { randomBytes } from 'node:crypto';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../../worker/json-file.ts';
+import { newCode } from './hosting/passes.ts';
 
 export type PageAddress = {
-  readonly token: string;
+  /** Signs what lets a browser in, and is sent to nobody. */
+  readonly key: string;
+  /** Of the HTTP API; it opens no page. */
+  readonly apiToken: string;
   /** A host name that no other page has: a browser sends a cookie to every port of a host. */
   readonly name: string;
   /** 0: a free one. */
   readonly port: number;
+  /** Of the process that serves it, or did last: codes for one are none for another. */
+  readonly run: string;
 };
 
+const secret = z.string().regex(/^[\w-]{32,64}$/);
 const schema = z.object({
-  token: z.string().regex(/^[\w-]{32,64}$/),
+  key: secret,
+  apiToken: secret,
   name: z.string().regex(/^perdure-[0-9a-f]{16}\.localhost$/),
   port: z.number().int().min(0).max(65_535),
+  run: secret,
 });
 
+const newSecret = (): string => randomBytes(24).toString('base64url');
+
 export function newAddress(): PageAddress {
-  return {
-    token: randomBytes(24).toString('base64url'),
-    name: `perdure-${randomBytes(8).toString('hex')}.localhost`,
-    port: 0,
-  };
+  const name = `perdure-${randomBytes(8).toString('hex')}.localhost`;
+  return { key: newSecret(), apiToken: newSecret(), name, port: 0, run: newSecret() };
 }
+
+/** Where a browser is let in, once. */
+export const entranceOf = (address: PageAddress): string =>
+  `http://${address.name}:${address.port}/?code=${newCode(address)}`;
 
 export type KeptAddress = {
   readonly address: PageAddress;
@@ -33,15 +46,39 @@ export type KeptAddress = {
   keep(port: number): void;
 };
 
-/** `root`: the data folder. A file that is damaged is replaced: whoever had the old token opens the printed address again. */
+const fileOf = (root: string): string => join(root, 'page.json');
+
+/** `root`: the data folder. A file that is damaged is replaced: whoever was let in opens a printed address again. */
 export function keptAddress(root: string): KeptAddress {
-  const path = join(root, 'page.json');
-  const known = readJsonFile(path, schema);
-  const address = known.kind === 'read' ? known.value : newAddress();
-  return {
-    address,
-    keep: (port) => {
-      if (known.kind !== 'read' || known.value.port !== port) writeJsonFile(path, { ...address, port }, 'not durable');
-    },
-  };
+  const known = readJsonFile(fileOf(root), schema);
+  const address = known.kind === 'read' ? { ...known.value, run: newSecret() } : newAddress();
+  return { address, keep: (port) => writeJsonFile(fileOf(root), { ...address, port }, 'not durable') };
+}
+
+/** The token of the HTTP API of a data folder, whether it is served now or not. */
+export function keptApiToken(root: string): string {
+  const known = readJsonFile(fileOf(root), schema);
+  if (known.kind === 'read') return known.value.apiToken;
+  const { address, keep } = keptAddress(root);
+  keep(address.port);
+  return address.apiToken;
+}
+
+const PATIENCE_MS = 3_000;
+
+/** Where a browser is let in to the page that is served from a data folder. Null: none is. */
+export async function entranceNow(root: string): Promise<string | null> {
+  const known = readJsonFile(fileOf(root), schema);
+  return known.kind === 'read' && (await isServed(known.value)) ? entranceOf(known.value) : null;
+}
+
+/** Nothing secret is sent: whoever listens there now may be another. */
+function isServed({ name, port }: PageAddress): Promise<boolean> {
+  return new Promise((resolve) => {
+    const headers = { host: `${name}:${port}` };
+    const at = { host: '127.0.0.1', port, path: '/sign-in', headers, agent: false, timeout: PATIENCE_MS } as const;
+    const asked = request(at, (answer) => resolve(answer.resume().statusCode === 200));
+    asked.once('timeout', () => asked.destroy(new Error('no answer')));
+    asked.once('error', () => resolve(false)).end();
+  });
 }

@@ -1,5 +1,5 @@
-// Serves the ops page on a loopback port, to whoever has its token. Its name is its own: a browser sends a cookie to every
-// port of a host, so that one of 127.0.0.1 would reach whatever else listens there. Browsers take *.localhost for this machine.
+// Serves the ops page on a loopback port, to whoever is let in. Its name is its own: what a browser keeps for 127.0.0.1
+// would reach whatever else listens there. Browsers take *.localhost for this machine.
 import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
 import { createServer as createHttps } from 'node:https';
@@ -10,19 +10,21 @@ import type { PageHost } from './hosting/page-host.ts';
 import type { Person } from './hosting/people.ts';
 import { API } from './api/api-app.ts';
 import { type OpsPage, opsPage } from './page-app.tsx';
-import { type KeptAddress, newAddress } from './page-address.ts';
+import { entranceOf, type KeptAddress, newAddress } from './page-address.ts';
 import type { PagePorts } from './ports.ts';
 
 /** Sessions that are followed for tabs, the tabs that watch one, and listeners of the HTTP API. */
 export type PageLoad = { readonly sessions: number; readonly watchers: number; readonly listeners: number };
 
 export type ServedPage = {
-  /** With the token: whoever opens it once is known from then on. */
+  /** Lets nobody in. */
   readonly url: string;
+  /** A new address, for a person: where people do not sign in with tokens of their own it lets in who opens it first, and soon. */
+  entrance(): string;
   /** Of the HTTP API. */
   readonly api: string;
-  /** Of whoever was given the page's address; null where people have their own alone. */
-  readonly token: string | null;
+  /** Whether the API has a token besides those of people. */
+  readonly ownToken: boolean;
   live(): PageLoad;
   close(): Promise<void>;
 };
@@ -41,18 +43,19 @@ export async function servePage(
   kept: KeptAddress = passing(),
   { people = [], port: chosen }: { readonly people?: readonly Person[]; readonly port?: number } = {},
 ): Promise<ServedPage> {
-  const { token, name, port: wanted } = kept.address;
+  const { name, port: wanted } = kept.address;
   let port = 0;
   const page = opsPage(
     ports,
-    ownAccess(token, () => `${name}:${port}`, people),
+    ownAccess(kept.address, () => `${name}:${port}`, people),
   );
   const at = (hostname: string, on: number) => start(page, { hostname, port: on });
   const servers = await (chosen === undefined ? serveLoopback(wanted, at) : serveThere(chosen, at, page));
   port = portOf(servers[0]);
   kept.keep(port);
   const api = `http://127.0.0.1:${port}${API}`;
-  return { ...served(page, servers, `http://${name}:${port}/?token=${token}`), api, token };
+  const entrance = (): string => entranceOf({ ...kept.address, port });
+  return { ...served(page, servers, `http://${name}:${port}/`), entrance, api, ownToken: true };
 }
 
 async function serveThere(port: number, serveAt: Serve, page: OpsPage): Promise<readonly [Server, ...Server[]]> {
@@ -82,7 +85,8 @@ export async function serveHostedPage(ports: PagePorts, { name, listen, people, 
   const tls = by.kind === 'tls' ? { createServer: createHttps, serverOptions: { cert: by.cert, key: by.key } } : {};
   try {
     const server = await start(page, { hostname: listen.host, port: listen.port, ...tls });
-    return { ...served(page, [server], `https://${name}/`), api: `https://${name}${API}`, token: null };
+    const url = `https://${name}/`;
+    return { ...served(page, [server], url), entrance: () => url, api: `https://${name}${API}`, ownToken: false };
   } catch (error) {
     page.close();
     const why = codeOf(error) === 'EADDRINUSE' ? 'something else listens there' : reasonOf(error);
@@ -117,7 +121,7 @@ const served = (
   },
 });
 
-/** Both loopback addresses: a browser may try ::1 first, and who listened there on our port would be given the token. */
+/** Both loopback addresses: a browser may try ::1 first, and who listened there on our port would be given what lets one in. */
 async function serveLoopback(wanted: number, serveAt: Serve): Promise<readonly [Server, ...Server[]]> {
   for (let tries = 1; ; tries++) {
     const server = await startAt(serveAt, tries === 1 ? wanted : 0);

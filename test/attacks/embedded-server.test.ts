@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { keptAddress } from '../../client/page/page-address.ts';
 import { openServer, type Opened } from '../../client/connect/open-server.ts';
 import { clientConverter } from '../../worker/payloads/data-converter.ts';
 import { findPlaces } from '../../activities/process/places.ts';
@@ -93,9 +94,13 @@ test('hides the keys from shell commands and from file tools, also where the dat
   await opened(folder);
   const cwd = join(folder.root, '..');
   const args = bwrapArguments({ cwd, dataDir: folder.root }, findPlaces({ HOME: '/nowhere' }));
-  const look = () => execFileSync('bwrap', [...args, 'cat', folder.payloadKeys], { stdio: 'pipe' });
-  expect(look).toThrow(/No such file/);
-  await expect(confine({ root: cwd, hidden: folder.root }, folder.payloadKeys)).rejects.toThrow("Perdure's own data");
+  keptAddress(folder.root).keep(1);
+  for (const path of [folder.payloadKeys, join(folder.root, 'page.json')]) {
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const look = () => execFileSync('bwrap', [...args, 'cat', path], { stdio: 'pipe' });
+    expect(look).toThrow(/No such file/);
+    await expect(confine({ root: cwd, hidden: folder.root }, path)).rejects.toThrow("Perdure's own data");
+  }
 });
 
 test('does not begin without the keys to what a data folder holds, and says so', async () => {

@@ -1,4 +1,5 @@
 // Several data folders on one Temporal server: a client that has not what a session says is told who has, and nothing it sends is lost.
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import type { PayloadCodec } from '@temporalio/common';
@@ -51,7 +52,10 @@ test('refuses keys that commands of the agent could read, and a file that is not
   const root = tempDir();
   const outside = join(tempDir(), 'keys.json');
   makeKeyFile(outside);
-  await expect(opened(root, { PERDURE_CODEC_KEYS: outside })).rejects.toThrow(/put it into the data folder/);
+  const link = join(root, 'link.json');
+  symlinkSync(outside, link);
+  for (const keys of [outside, link])
+    await expect(opened(root, { PERDURE_CODEC_KEYS: keys })).rejects.toThrow(/put it into the data folder/);
   await expect(opened(root, { PERDURE_CODEC_KEYS: join(root, 'none.json') })).rejects.toThrow(/there is no key file/);
 });
 

@@ -1,65 +1,72 @@
-// The page over real HTTP: asked under other names, with other cookies, and for paths that lead away.
+// The page over real HTTP: asked under other names, with what a browser sends elsewhere, and for paths that lead away.
 import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { keptAddress } from '../../client/page/page-address.ts';
 import { type ServedPage, servePage } from '../../client/page/serve-page.ts';
-import { stagedPorts } from '../support/page-ports.ts';
+import { basic, stagedPorts } from '../support/page-ports.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 const { ports } = await stagedPorts();
 
 let page: ServedPage;
 let url: URL;
-const token = (): string => url.searchParams.get('token') ?? '';
+const code = (): string => new URL(page.entrance()).searchParams.get('code') ?? '';
+let inside: string;
 
 beforeAll(async () => {
   page = await servePage(ports);
   url = new URL(page.url);
+  const answer = await ask('/sign-in', { origin: url.origin, body: JSON.stringify({ token: code() }) });
+  inside = basic((JSON.parse(answer.text) as { readonly pass: string }).pass);
 });
 afterAll(() => page.close());
 
 type Asked = {
   readonly host?: string;
-  readonly cookie?: string;
+  /** As a browser sends it that was let in. */
+  readonly authorization?: string;
   readonly address?: string;
+  readonly port?: string;
   /** Of a page that posts. */
   readonly origin?: string;
+  readonly body?: string;
 };
 type Answer = { readonly status: number; readonly headers: Readonly<Record<string, unknown>>; readonly text: string };
 
 /** As a browser sends it, at any name: the path goes out as it is written. */
-function ask(path: string, { host = url.host, cookie, address = '127.0.0.1', origin }: Asked = {}): Promise<Answer> {
+function ask(path: string, asked: Asked = {}): Promise<Answer> {
+  const { host = url.host, authorization, address = '127.0.0.1', port = url.port, origin, body = '' } = asked;
   const posts = origin === undefined ? {} : { origin, 'content-type': 'application/json' };
-  const headers = { host, ...(cookie === undefined ? {} : { cookie }), ...posts };
+  const headers = { host, ...(authorization === undefined ? {} : { authorization }), ...posts };
   const method = origin === undefined ? 'GET' : 'POST';
   return new Promise((resolve, reject) => {
-    const sent = request({ host: address, port: url.port, path, method, headers, agent: false }, (answer) => {
+    const sent = request({ host: address, port, path, method, headers, agent: false }, (answer) => {
       let text = '';
       answer.setEncoding('utf8').on('data', (part: string) => (text += part));
       answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }));
     });
-    sent.once('error', reject).end();
+    sent.once('error', reject).end(body);
   });
 }
 
-test('has a name of its own, so that its cookie goes to no other port of this machine', async () => {
+test('has a name of its own and no cookie, so that nothing goes to another port of this machine', async () => {
   expect(url.hostname).toMatch(/^perdure-[0-9a-f]{16}\.localhost$/);
   const other = await servePage(ports);
   expect(new URL(other.url).hostname).not.toBe(url.hostname);
   await other.close();
-  const entered = await ask(`/?token=${token()}`);
-  expect([entered.status, entered.headers['location']]).toEqual([303, '/']);
-  // No Domain: a cookie of this name alone.
-  expect(entered.headers['set-cookie']).toEqual([`perdure=${token()}; Path=/; HttpOnly; SameSite=Strict`]);
-  expect((await ask('/', { cookie: `perdure=${token()}` })).status).toBe(200);
+  const entered = await ask('/sign-in', { origin: url.origin, body: JSON.stringify({ token: code() }) });
+  expect([entered.status, entered.headers['set-cookie']]).toEqual([200, undefined]);
+  expect((await ask('/', { authorization: inside })).status).toBe(200);
 });
 
-test('gives nothing under any other name, not even to who has the token: no cookie, no redirect, not its own name', async () => {
+test('gives nothing under any other name, not even to who is let in: no redirect, not its own name', async () => {
   const { port, hostname } = url;
   const others = ['127.0.0.1', 'localhost', '[::1]', 'x.localhost', `x.${hostname}`, `${hostname}.`, 'evil.example'];
   const hosts = [...others.map((name) => `${name}:${port}`), `${hostname}:x`, `${url.host}.evil.example`, ''];
   for (const host of hosts) {
-    for (const path of [`/?token=${token()}`, '/', '/static/style.css', '/nowhere']) {
-      const answer = await ask(path, { host, cookie: `perdure=${token()}` });
+    for (const path of [`/?code=${code()}`, '/', '/static/style.css', '/nowhere', '/sign-in', '/entered']) {
+      const answer = await ask(path, { host, authorization: inside });
       // 400: not a host at all.
       expect([400, 421]).toContain(answer.status);
       if (answer.status === 421)
@@ -70,16 +77,29 @@ test('gives nothing under any other name, not even to who has the token: no cook
   }
 });
 
-test('is there through a forwarded port, under its own name, to who has the token; another port of that name may not post', async () => {
+test('is there through a forwarded port, under its own name, to who is let in; another port of that name may not post', async () => {
   const { hostname } = url;
+  const authorization = inside;
   for (const host of [hostname, `${hostname}:9000`]) {
     expect((await ask('/', { host })).status).toBe(401);
-    expect((await ask('/', { host, cookie: `perdure=${token()}` })).status).toBe(200);
+    expect((await ask('/', { host, authorization })).status).toBe(200);
   }
-  const cookie = `perdure=${token()}`;
-  const post = (origin: string) => ask('/nowhere', { host: `${hostname}:9000`, cookie, origin });
+  const post = (origin: string) => ask('/nowhere', { host: `${hostname}:9000`, authorization, origin });
   expect((await post(`http://${hostname}:9000`)).status).toBe(404);
   expect((await post(`http://${hostname}:8000`)).status).toBe(403);
+});
+
+test('a code that was used opens neither the same page again nor the next process of its data folder', async () => {
+  const root = tempDir();
+  let used = '';
+  for (const status of [200, 401]) {
+    const served = await servePage(ports, keptAddress(root));
+    const { host, port, origin } = new URL(served.url);
+    used ||= new URL(served.entrance()).searchParams.get('code') ?? '';
+    const enter = () => ask('/sign-in', { host, port, origin, body: JSON.stringify({ token: used }) });
+    expect([(await enter()).status, (await enter()).status]).toEqual([status, 401]);
+    await served.close();
+  }
 });
 
 test.each([
@@ -99,14 +119,14 @@ test.each([
   '/sessions/%09',
   'http://evil.example/',
 ])('leads from %s to no other site', async (path) => {
-  const { status, headers } = await ask(`${path}?token=${token()}`);
+  const { status, headers } = await ask(`${path}?code=${code()}`, { authorization: inside });
   // 400 and 421: refused, and led nowhere.
   if (status === 303) expect(headers['location']).toBe('/');
   else expect([[400, 421].includes(status), headers['location']]).toEqual([true, undefined]);
 });
 
 test('leads to the session that was asked for', async () => {
-  const { headers } = await ask(`/sessions/s-1?token=${token()}`);
+  const { headers } = await ask(`/sessions/s-1?code=${code()}`, { authorization: inside });
   expect(headers['location']).toBe('/sessions/s-1');
 });
 

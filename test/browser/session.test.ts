@@ -5,7 +5,7 @@ import { keptAddress } from '../../client/page/page-address.ts';
 import { pagePorts } from '../../client/page/ports.ts';
 import { servePage } from '../../client/page/serve-page.ts';
 import { fault, gate, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
-import { axeFindings, openStage, shoot, type Stage } from '../support/stage.ts';
+import { axeFindings, enter, openStage, shoot, type Stage } from '../support/stage.ts';
 import { until } from '../support/until.ts';
 
 let stage: Stage;
@@ -177,7 +177,7 @@ test('a page whose process ends and comes back goes on in the same tab, without 
   const ports = pagePorts(stage.opened, stage.env);
   const first = await servePage(ports, address);
   const { tab, close } = await stage.visit(`/sessions/${session}`);
-  await tab.goto(first.url);
+  await enter(tab, first);
   await tab.goto(new URL(`/sessions/${session}`, first.url).href);
   await tab.getByText('Before the end.').waitFor();
   await tab.evaluate('globalThis.mark = "kept"');

@@ -16,8 +16,11 @@ type Served = { readonly command: Command; readonly api: string; readonly token:
 async function serve(place: Place, port: number): Promise<Served> {
   const command = place.start(['serve', '--port', `${port}`]);
   await until(() => command.out().includes('page '));
-  const [, api = '', token = ''] = /^api {3}(\S+)\ntoken (\S+)\n/.exec(command.out()) ?? [];
+  const [, api = ''] = /^api {2}(\S+)\n/.exec(command.out()) ?? [];
   expect(api).toBe(`http://127.0.0.1:${port}/api/v1`);
+  const token = (await place.run('serve', '--token')).out.trim();
+  // What is printed may be kept in a log.
+  expect([token.length, command.out().includes(token), command.err().includes(token)]).toEqual([32, false, false]);
   return { command, api, token };
 }
 
@@ -160,6 +163,23 @@ test('the examples of docs/http.md do what the page says (Q11)', async () => {
   });
   await until(async () => (await run(find)).includes(`"title":"Say hello."`));
   expect(examples).toHaveLength(5);
+  command.signal('SIGTERM');
+  expect(await command.status).toBe(0);
+});
+
+test('a new address of the page is to be had as long as it is served (O12)', async () => {
+  const place = cliPlace(null);
+  const none = await place.run('page', '--address');
+  expect([none.status, none.out]).toEqual([2, '']);
+  expect(none.err).toMatch(/no page is served from the data folder \S+: `perdure page` serves it\n$/);
+  const { command } = await serve(place, await freePort());
+  const first = await place.run('page', '--address');
+  expect([first.status, first.err]).toEqual([0, '']);
+  const [, printed = ''] = /^page (\S+)$/m.exec(command.out()) ?? [];
+  const [, address = ''] = /^page (\S+)\n$/.exec(first.out) ?? [];
+  expect(new URL(address).origin).toBe(new URL(printed).origin);
+  expect(address).not.toBe(printed);
+  expect((await place.run('page', '--address', '--metrics', '1')).err).toContain('--address goes with no other option');
   command.signal('SIGTERM');
   expect(await command.status).toBe(0);
 });

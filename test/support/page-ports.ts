@@ -3,6 +3,7 @@ import type { Told } from '../../activities/live/events.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { ownAccess } from '../../client/page/hosting/access.ts';
+import { newPass } from '../../client/page/hosting/passes.ts';
 import { opsPage } from '../../client/page/page-app.tsx';
 import type { PagePorts } from '../../client/page/ports.ts';
 import { nothingRecent } from '../../client/sessions/history/recent.ts';
@@ -113,13 +114,22 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
   return { ports: all, live, done };
 }
 
-export async function stagedPage(staged: Staged = {}, access = ownAccess('secret', () => PAGE_HOST)) {
+/** Of the page of a test. */
+export const SECRETS = { key: 'k'.repeat(32), apiToken: 'secret', run: 'r'.repeat(32) };
+
+/** What a browser of this machine sends once it was let in. */
+export const basic = (pass: string): string => `Basic ${Buffer.from(`perdure:${pass}`).toString('base64')}`;
+
+/** `key`: the page's, or the token of a person. */
+export const letInWith = (key: string): string => basic(newPass(key, PAGE_HOST.replace(/:\d+$/, '')));
+
+export async function stagedPage(staged: Staged = {}, access = ownAccess(SECRETS, () => PAGE_HOST)) {
   const { ports, live, done } = await stagedPorts(staged);
   const page = opsPage(ports, access);
   const ask = (path: string, { method = 'GET', headers = {}, body }: Asked = {}) =>
     page.app.request(path, {
       method,
-      headers: { host: PAGE_HOST, cookie: 'perdure=secret', ...headers },
+      headers: { host: PAGE_HOST, authorization: letInWith(SECRETS.key), ...headers },
       ...(body === undefined ? {} : { body }),
     });
   return {

@@ -117,10 +117,15 @@ async function visit(
   tab.on('console', (line) => {
     if (line.type() === 'error') problems.push(line.text());
   });
-  const entrance = new URL(page.url);
-  await tab.goto(entrance.href);
-  await tab.goto(new URL(path, entrance).href);
+  await enter(tab, page);
+  await tab.goto(new URL(path, page.url).href);
   return { tab, problems, close: () => context.close() };
+}
+
+/** As a person does: by an address that was printed. */
+export async function enter(tab: Page, { entrance }: Pick<ServedPage, 'entrance'>): Promise<void> {
+  await tab.goto(entrance());
+  await tab.getByRole('heading', { name: 'Sessions' }).waitFor();
 }
 
 /** Rules that the page breaks, of any severity, in light and in dark (O11). */

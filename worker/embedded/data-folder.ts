@@ -7,6 +7,7 @@ import { readJsonFile, writeJsonFile } from '../json-file.ts';
 import { SetupProblem } from '../setup-problem.ts';
 import { liveUrlProblem } from '../../activities/live/redis-link.ts';
 import { storePlaceProblem } from '../../activities/transcript/store/open-store.ts';
+import { isInside, realOf } from '../../activities/process/places.ts';
 import { codeOf, reasonOf } from '../../activities/text.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -88,6 +89,18 @@ export function dataRoot(env: Env): string {
 /** What can be had again, and is run: no command of an agent writes there. It need not be there. */
 export function cacheFolder(env: Env): string {
   return join(xdgFolder(env, 'XDG_CACHE_HOME', '.cache'), 'perdure');
+}
+
+/**
+ * For a file with a secret, which commands of the agent do not see in the data folder alone. A link in it that leads elsewhere is elsewhere.
+ * `named`: what names the file. Throws SetupProblem.
+ */
+export function refuseReadable(env: Env, path: string, named: string): void {
+  const root = dataRoot(env);
+  if (isInside(realOf(root) ?? root, realOf(path) ?? path) || (realOf(path) === null && isInside(root, path))) return;
+  throw new SetupProblem(
+    `${named} names ${path}, which the agent's commands can read: put it into the data folder ${root}`,
+  );
 }
 
 /** A folder of the XDG base directory rules: relative values are ignored. */

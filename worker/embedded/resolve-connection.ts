@@ -1,10 +1,10 @@
 // Which Temporal server to use: the one that the environment or a Temporal profile names, else ours.
 import { readFileSync } from 'node:fs';
-import { join, resolve, sep } from 'node:path';
+import { join, resolve } from 'node:path';
 import { loadClientConnectConfig, type LoadClientProfileOptions } from '@temporalio/envconfig';
 import type { ConnectionOptions } from '@temporalio/client';
 import { openKeyRing, type KeyRing } from '../payloads/key-ring.ts';
-import { dataRoot, type Env, xdgFolder } from './data-folder.ts';
+import { type Env, refuseReadable, xdgFolder } from './data-folder.ts';
 import { SetupProblem } from '../setup-problem.ts';
 import { codeOf, reasonOf } from '../../activities/text.ts';
 
@@ -58,11 +58,7 @@ function keysOf(env: Env): Pick<External, 'keys'> {
   const named = env['PERDURE_CODEC_KEYS'];
   if (named === undefined) return {};
   const path = resolve(named);
-  const root = dataRoot(env);
-  if (!path.startsWith(`${root}${sep}`))
-    throw new SetupProblem(
-      `PERDURE_CODEC_KEYS names ${path}, which the agent's commands can read: put it into the data folder ${root}`,
-    );
+  refuseReadable(env, path, 'PERDURE_CODEC_KEYS');
   return { keys: openKeyRing(path, `there is no key file ${path}: copy it there, or correct PERDURE_CODEC_KEYS`) };
 }
 

@@ -1,11 +1,12 @@
 // Answers /metrics, /healthz and /readyz of one process, on an address that its operator chose (O14, O17). Temporal's exporter listens on a
 // free port of this machine's loopback, and what it says is passed on: one address for both.
-import { createServer as createHttpServer, type Server, type ServerResponse } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ConfigProblem } from '../config/config.ts';
 import { freePort } from '../embedded/server-args.ts';
 import { SetupProblem } from '../setup-problem.ts';
 import { reasonOf } from '../../activities/text.ts';
+import { isKnownHost } from './known-hosts.ts';
 
 /** Sentences: what keeps it from its work; none when it is ready. */
 export type Health = () => Promise<readonly string[]>;
@@ -28,8 +29,11 @@ export type Monitor = {
 const HEALTH_HOLDS_MS = 2_000;
 const EXPORTER_MS = 5_000;
 
-/** Throws ConfigProblem for what is no address, SetupProblem for one that cannot be listened on. `asked`: how it was given. */
-export async function serveMonitor(address: string, asked: string): Promise<Monitor> {
+/**
+ * `asked`: how the address was given. `hosts`: names besides its own under which it is asked.
+ * Throws ConfigProblem for what is no address, SetupProblem for one that cannot be listened on.
+ */
+export async function serveMonitor(address: string, asked: string, hosts: readonly string[] = []): Promise<Monitor> {
   const { host, port } = parseAddress(address, asked);
   // Free a moment ago: whoever takes it meanwhile makes the runtime's start fail, with a sentence.
   const exporter = `127.0.0.1:${await freePort()}`;
@@ -37,9 +41,12 @@ export async function serveMonitor(address: string, asked: string): Promise<Moni
   const added: MoreMetrics[] = [];
   const more: MoreMetrics = async () => (await Promise.all(added.map((lines) => lines()))).join('');
   const server = createHttpServer((request, response) => {
-    const { pathname } = new URL(request.url ?? '/', 'http://monitor');
-    const answer = answerTo(pathname, { exporter, health: () => health(), more });
-    void answer.then(({ status, text, type = 'text/plain; charset=utf-8' }) => send(response, status, type, text));
+    const problem = problemOf(request, isKnownHost(request.headers.host, host, hosts));
+    const answer = problem ?? answerTo(pathOf(request), { exporter, health: () => health(), more });
+    const failed = (error: unknown): Answer => ({ status: 503, text: `${reasonOf(error)}\n` });
+    void Promise.resolve(answer)
+      .catch(failed)
+      .then((found) => send(response, found));
   });
   await listen(server, host, port, asked);
   const { port: taken } = server.address() as AddressInfo;
@@ -61,6 +68,20 @@ export async function serveMonitor(address: string, asked: string): Promise<Moni
 type Answer = { readonly status: number; readonly text: string; readonly type?: string };
 
 type Asked = { readonly exporter: string; readonly health: Health; readonly more: MoreMetrics };
+
+/** Null: it is answered. */
+function problemOf({ method, url = '' }: IncomingMessage, isKnown: boolean): Answer | null {
+  if (!url.startsWith('/') || url.startsWith('//')) return { status: 400, text: 'ask for a path, as in /metrics\n' };
+  if (!isKnown)
+    return {
+      status: 421,
+      text: 'this is another host than those that are answered: name it in PERDURE_METRICS_HOSTS\n',
+    };
+  return method === 'GET' || method === 'HEAD' ? null : { status: 405, text: 'only GET and HEAD\n' };
+}
+
+/** As it was sent: what a URL cannot be is no path of ours either. */
+const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? '';
 
 async function answerTo(path: string, { exporter, health, more }: Asked): Promise<Answer> {
   if (path === '/healthz') return { status: 200, text: 'ok\n' };
@@ -85,7 +106,7 @@ async function exported(exporter: string): Promise<string> {
   }
 }
 
-function send(response: ServerResponse, status: number, type: string, text: string): void {
+function send(response: ServerResponse, { status, text, type = 'text/plain; charset=utf-8' }: Answer): void {
   response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' });
   response.end(text);
 }

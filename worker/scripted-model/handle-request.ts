@@ -65,7 +65,16 @@ function modelsAnswer(
 ): object | undefined {
   if (asked === 'GET /v1/models') return modelList(search, limits, betas);
   const id = /^GET \/v1\/models\/([^/]+)$/.exec(asked)?.[1];
-  return id === undefined ? undefined : modelInfo(decodeURIComponent(id), limits, betas);
+  return id === undefined ? undefined : modelInfo(decoded(id), limits, betas);
+}
+
+/** A name that is not well encoded is taken as it is: no model is called so. */
+function decoded(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
 }
 
 async function answerCount(backstage: Backstage, request: IncomingMessage, exchange: Exchange): Promise<void> {

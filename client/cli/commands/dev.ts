@@ -38,7 +38,7 @@ async function begin(cli: Cli, place: PagePlace, { worker, opened, monitor }: St
   watchPage(monitor, page);
   const ui = embedded?.ui() ?? null;
   const rows = [
-    ['page', page.url],
+    ['page', page.entrance()],
     ['server', `${target.address}, namespace ${target.namespace}`],
     ...(ui === null ? [] : [['ui', ui]]),
     ['worker', `pid ${process.pid}, task queue ${worker.taskQueue}, tools: ${worker.sandbox}`],

@@ -14,7 +14,9 @@ import {
   type PortFlags,
   serveThePage,
 } from '../../page/hosting/page-options.ts';
-import { STATUS } from '../errors.ts';
+import { dataFolder } from '../../../worker/embedded/data-folder.ts';
+import { SetupProblem } from '../../../worker/setup-problem.ts';
+import { STATUS, UsageError } from '../errors.ts';
 import { listenForSignals } from '../signals.ts';
 import { waitForAbort, openUnlessTold } from '../with-server.ts';
 
@@ -22,10 +24,25 @@ export function pageCommand(program: Command, cli: Cli): void {
   const command = program
     .command('page')
     .description('serve the ops page, without a worker; runs until stopped')
+    .option('--address', 'print a new address of the page that is served from this data folder, and leave it at that')
     .option(...METRICS_OPTION);
-  addPageOptions(command).action(async (flags: MonitorFlags & HostFlags) => {
-    cli.exit(await servePageUntilTold(cli, flags, ({ url }) => `page ${url}\n`));
+  addPageOptions(command).action(async ({ address, ...flags }: Flags) => {
+    if (address === true) return cli.exit(await printAddress(cli, flags));
+    cli.exit(await servePageUntilTold(cli, flags, ({ entrance }) => `page ${entrance()}\n`));
   });
+}
+
+type Flags = MonitorFlags & HostFlags & { readonly address?: boolean };
+
+async function printAddress(cli: Cli, others: object): Promise<number> {
+  if (Object.keys(others).length > 0) throw new UsageError('--address goes with no other option');
+  const { entranceNow } = await import('../../page/page-address.ts');
+  const { root } = dataFolder(cli.env);
+  const address = await entranceNow(root);
+  if (address === null)
+    throw new SetupProblem(`no page is served from the data folder ${root}: \`${cli.self} page\` serves it`);
+  cli.print(`page ${address}\n`);
+  return STATUS.ok;
 }
 
 /** `told`: the lines to print when it is served. */

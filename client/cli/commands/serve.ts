@@ -3,6 +3,8 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Cli } from '../cli.ts';
 import { METRICS_OPTION, type MonitorFlags } from '../../connect/monitor.ts';
 import { addPageOptions, type PortFlags } from '../../page/hosting/page-options.ts';
+import { dataFolder } from '../../../worker/embedded/data-folder.ts';
+import { STATUS, UsageError } from '../errors.ts';
 import { servePageUntilTold } from './page.ts';
 
 export function serveCommand(program: Command, cli: Cli): void {
@@ -10,13 +12,26 @@ export function serveCommand(program: Command, cli: Cli): void {
     .command('serve')
     .description('serve the HTTP API and the ops page, without a worker; runs until stopped')
     .option('--port <port>', 'of this machine (default: the one that the data folder remembers)', portOf)
+    .option('--token', "print the token of this data folder's API, and leave it at that")
     .option(...METRICS_OPTION);
-  addPageOptions(command).action(async (flags: MonitorFlags & PortFlags) => {
-    const status = await servePageUntilTold(cli, flags, ({ api, token, url }) =>
-      [`api   ${api}`, ...(token === null ? [] : [`token ${token}`]), `page  ${url}`, ''].join('\n'),
-    );
+  addPageOptions(command).action(async ({ token, ...flags }: Flags) => {
+    if (token === true) return cli.exit(await printToken(cli, flags));
+    const status = await servePageUntilTold(cli, flags, ({ api, ownToken, entrance }) => {
+      // What is printed may be kept in a log that commands of an agent read.
+      if (ownToken) cli.say(`the token of the API: \`${cli.self} serve --token\` prints it`);
+      return `api  ${api}\npage ${entrance()}\n`;
+    });
     cli.exit(status);
   });
+}
+
+type Flags = MonitorFlags & PortFlags & { readonly token?: boolean };
+
+async function printToken(cli: Cli, others: object): Promise<number> {
+  if (Object.keys(others).length > 0) throw new UsageError('--token goes with no other option');
+  const { keptApiToken } = await import('../../page/page-address.ts');
+  cli.print(`${keptApiToken(dataFolder(cli.env).root)}\n`);
+  return STATUS.ok;
 }
 
 function portOf(given: string): number {

@@ -58,7 +58,7 @@ async function startHere(cli: Cli, task: string | undefined, flags: Flags): Prom
         import('../../page/ports.ts'),
       ]);
       const page = await servePage(pagePorts(workplace, cli.env));
-      cli.say(`session ${session}, ops page ${page.url}`);
+      cli.say(`session ${session}, ops page ${page.entrance()}`);
       try {
         const json = flags.json ?? false;
         const how = { json, onInterrupt: 'interrupt', unattended: 'leave' } as const;

@@ -7,7 +7,7 @@ import { LONGEST_ID } from '../../../workflows/contract/session.ts';
 import { ClientProblem } from '../../problem.ts';
 import { checkedId } from '../../sessions/info.ts';
 import { type Access, HEADERS, isFromProxy, isJson, ownOrigin } from '../hosting/access.ts';
-import { mayDo, type Person, personWith, type Role } from '../hosting/people.ts';
+import { mayDo, OWNER, type Person, personWith, type Role } from '../hosting/people.ts';
 import { identityOf, type PagePorts } from '../ports.ts';
 import { openEventStream } from './event-stream.ts';
 import { openapiDocument } from './openapi.ts';
@@ -22,9 +22,6 @@ export const API = '/api/v1';
 const LARGEST_BODY = 8 * 1024 * 1024;
 /** At once, of all listeners and of one person: each follows its session. */
 const [MOST_STREAMS, MOST_OF_ONE] = [500, 100];
-
-/** Of whoever has the page's own token. */
-const OWNER = 'the owner';
 
 type Vars = { readonly Variables: { person: Person } };
 
@@ -100,7 +97,7 @@ function streamCounts(): StreamCounts {
   };
 }
 
-/** Cookies do not count here: a token in a header is sent by no site but on purpose. Throws HttpProblem. */
+/** What a browser keeps does not count here: a token in a header is sent by no site but on purpose. Throws HttpProblem. */
 function admit(context: Context, access: Access): Person {
   for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
   const { method } = context.req;
@@ -111,7 +108,8 @@ function admit(context: Context, access: Access): Person {
   if (origin !== undefined && origin !== ownOrigin(access))
     throw new HttpProblem('forbidden', 'pages of other sites may not ask');
   const [, token = ''] = /^Bearer +([\w-]+)$/i.exec(context.req.header('authorization') ?? '') ?? [];
-  const person = personWith(access.people, token);
+  const { owner, people } = access;
+  const person = personWith(owner ? [owner.person, ...people] : people, token);
   if (person === null)
     throw new HttpProblem('no_token', 'nobody here has that token: send one as Authorization: Bearer TOKEN');
   if (method !== 'GET' && method !== 'POST') throw new HttpProblem('wrong_method', 'only GET and POST are answered');

@@ -1,28 +1,46 @@
-// Who may see the page, and act on it: a browser that once had a token. Another site's script, a rebound name and a guess get nothing.
-// Cookies do not know ports, so each page of this machine has a host name of its own.
+// Who may see the page, and act on it: a browser that was let in. Another site's script, a rebound name and a guess get nothing.
+// Cookies do not know ports, so each page of this machine has a host name of its own, and no cookie: browsers keep those in files.
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
-import { sessionIdProblem } from '../../sessions/info.ts';
-import { mayDo, type Person, personWith, type Role } from './people.ts';
+import type { PageAddress } from '../page-address.ts';
+import { codeTaker, isPass, newPass } from './passes.ts';
+import { mayDo, type Person, type Role } from './people.ts';
+
+/** Whoever has the data folder: lets browsers in by codes that are signed with its key. */
+export type Owner = {
+  readonly person: Person;
+  readonly key: string;
+  /** Whether the code is good, which it is once. */
+  readonly spend: (code: string) => boolean;
+};
 
 export type Access = {
   /** The one Host that is answered: a name that no other page has. */
   readonly host: () => string;
   readonly people: readonly Person[];
-  /** It is open to other machines, over TLS: people sign in on a page, and no token is in an address. */
+  /** Of a page of this machine. */
+  readonly owner?: Owner;
+  /** It is open to other machines, over TLS. */
   readonly hosted: boolean;
   /** The one address that may ask, where a proxy ends TLS. */
   readonly proxy?: string;
 };
 
-/** For whoever was given the page's address, with its token, and for others of this machine with tokens of their own. */
-export function ownAccess(token: string, host: () => string, others: readonly Person[] = []): Access {
-  return { host, people: [{ name: null, role: 'steer', token }, ...others], hosted: false };
+/** For whoever has an address that was printed, and for others of this machine with tokens of their own. */
+export function ownAccess(
+  { key, apiToken, run }: Pick<PageAddress, 'key' | 'apiToken' | 'run'>,
+  host: () => string,
+  people: readonly Person[] = [],
+): Access {
+  const person = { name: null, role: 'steer', token: apiToken } as const;
+  return { host, people, owner: { person, key, spend: codeTaker({ key, run }) }, hosted: false };
 }
 
 const ELSEWHERE =
   'the page is only under the name that perdure printed, at any port that is forwarded to it: open that one, or see --page-host for others';
 export const SIGN_IN = '/sign-in';
+/** Asked with a pass once, upon which a browser sends it along with all that follows. */
+export const ENTERED = '/entered';
 
 const POLICY = [
   "default-src 'none'",
@@ -48,16 +66,13 @@ export const HEADERS = {
 export function guard(access: Access): MiddlewareHandler {
   return async (context, next) => {
     for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
-    const { method, path } = context.req;
+    const { method } = context.req;
     if (!isFromProxy(context, access)) return context.text('only the proxy of this page may ask', 403);
     if (!isOwnHost(context, access)) return context.text(ELSEWHERE, 421);
     if (method !== 'GET' && method !== 'POST') return context.text('only GET and POST', 405, { Allow: 'GET, POST' });
-    const given = access.hosted ? undefined : context.req.query('token');
-    if (given !== undefined && method === 'GET')
-      return personWith(access.people, given) ? admit(context, access, given) : refuse(context, access);
+    if (isForeignFetch(context, access)) return context.text('only this page itself may ask that', 403);
     const person = personIn(context, access);
-    const open = access.hosted && (path === SIGN_IN || path.startsWith('/static/'));
-    if (!person && !open) return refuse(context, access);
+    if (!person && !isOpen(context, access)) return refuse(context, access);
     if (method === 'POST') {
       const problem = foreignProblem(context, access) ?? (person && roleProblem(context, person));
       if (problem) return problem;
@@ -69,7 +84,36 @@ export function guard(access: Access): MiddlewareHandler {
 
 /** Who asks. Null: nobody who is known. */
 export function personIn(context: Context, access: Access): Person | null {
-  return personWith(access.people, getCookie(context, cookieName(access)) ?? '');
+  const pass = access.hosted ? (getCookie(context, COOKIE) ?? '') : passSent(context);
+  const { owner, people } = access;
+  if (owner && isPass(owner.key, pageName(access), pass)) return owner.person;
+  return people.find(({ token }) => isPass(token, pageName(access), pass)) ?? null;
+}
+
+/** As HTTP authentication sends it. */
+function passSent(context: Context): string {
+  const [, sent = ''] = /^Basic +([\w+/=-]+)$/i.exec(context.req.header('authorization') ?? '') ?? [];
+  return Buffer.from(sent, 'base64').toString().split(':')[1] ?? '';
+}
+
+const pageName = ({ host }: Access): string => nameIn(host());
+
+/** Of an address that was printed. */
+export function codeIn(context: Context, { owner }: Access): string | undefined {
+  return owner && context.req.method === 'GET' ? context.req.query('code') : undefined;
+}
+
+/** To strangers, who may sign in. */
+function isOpen(context: Context, access: Access): boolean {
+  const { path } = context.req;
+  return path === SIGN_IN || path.startsWith('/static/') || codeIn(context, access) !== undefined;
+}
+
+/** A browser sends what it keeps of HTTP authentication whoever makes it ask; it says who did. A link from elsewhere leads here all the same. */
+function isForeignFetch(context: Context, { hosted }: Access): boolean {
+  const site = context.req.header('sec-fetch-site');
+  const isLink = context.req.header('sec-fetch-dest') === 'document' && context.req.method === 'GET';
+  return !hosted && (site === 'cross-site' || site === 'same-site') && !isLink;
 }
 
 type Incoming = { readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } } };
@@ -114,28 +158,24 @@ function roleProblem(context: Context, person: Person): Response | null {
   );
 }
 
-/** A cookie of the first name is taken from the very host alone, and over TLS. */
-const cookieName = ({ hosted }: Access): string => (hosted ? '__Host-perdure' : 'perdure');
+/** A cookie of this name is taken from the very host alone, and over TLS. */
+const COOKIE = '__Host-perdure';
 
-export function setToken(context: Context, access: Access, token: string): void {
-  const secure = access.hosted ? { secure: true } : {};
-  setCookie(context, cookieName(access), token, { httpOnly: true, sameSite: 'Strict', path: '/', ...secure });
-}
-
-/** The token leaves the address bar and its history. */
-function admit(context: Context, access: Access, token: string): Response {
-  setToken(context, access, token);
-  return context.redirect(ownPath(context.req.path), 303);
-}
-
-/** Only a path of ours: browsers read `//evil`, `/\evil` and the like, with tabs between, as another site. */
-function ownPath(path: string): string {
-  const session = /^\/sessions\/([^/]+)$/.exec(path)?.[1];
-  return session !== undefined && sessionIdProblem(session) === undefined ? `/sessions/${session}` : '/';
+/** `key`: of whom the pass is for. */
+export function letIn(context: Context, access: Access, key: string): Response {
+  const pass = newPass(key, pageName(access));
+  if (!access.hosted) return context.json({ pass });
+  setCookie(context, COOKIE, pass, { httpOnly: true, sameSite: 'Strict', path: '/', secure: true });
+  return context.json({});
 }
 
 function refuse(context: Context, { hosted }: Access): Response {
-  if (!hosted) return context.text('open the address that perdure printed: it has the token', 401);
-  const isPage = context.req.method === 'GET' && (context.req.header('accept') ?? '').includes('text/html');
-  return isPage ? context.redirect(SIGN_IN, 303) : context.text('sign in first', 401);
+  const { method, path } = context.req;
+  if (path === ENTERED && !hosted) context.header('WWW-Authenticate', 'Basic realm="Perdure"');
+  const isPage = method === 'GET' && (context.req.header('accept') ?? '').includes('text/html');
+  if (isPage && path !== ENTERED) return context.redirect(SIGN_IN, 303);
+  return context.text(
+    hosted ? 'sign in first' : 'sign in first: `perdure page --address` prints an address for it',
+    401,
+  );
 }

@@ -5,6 +5,7 @@ import type { HostFlags, PageHost } from './page-host.ts';
 import type { Opened } from '../../connect/open-server.ts';
 import type { PagePorts } from '../ports.ts';
 import type { ServedPage } from '../serve-page.ts';
+import { type Env, refuseReadable } from '../../../worker/embedded/data-folder.ts';
 import { SetupProblem } from '../../../worker/setup-problem.ts';
 import type { Person } from './people.ts';
 
@@ -12,10 +13,13 @@ export function addPageOptions(command: Command): Command {
   return command
     .option('--page-host <name>', 'open the page to other machines, under this name: name or name:port')
     .option('--page-cert <file>', 'the certificate of that name, in PEM')
-    .option('--page-key <file>', 'its key, in PEM')
+    .option('--page-key <file>', 'its key, in PEM; it lies in the data folder, which commands of agents do not see')
     .option('--page-proxy <ip>', 'instead of both: the address of the one proxy that ends TLS')
     .option('--page-listen <address>', 'where the page listens then: host:port (default: the port of its name)')
-    .option('--page-tokens <file>', 'JSON: name, role (look, decide, steer) and token of each who may use it');
+    .option(
+      '--page-tokens <file>',
+      'JSON, in the data folder: name, role (look, decide, steer) and token of each who may use it',
+    );
 }
 
 export type PortFlags = HostFlags & { readonly port?: number };
@@ -30,7 +34,7 @@ export type PagePlace = {
 
 /** Before anything is started. Throws SetupProblem. */
 export async function placeOfPage(
-  { cwd }: { readonly cwd: () => string },
+  { cwd, env }: { readonly cwd: () => string; readonly env: Env },
   { port, ...flags }: PortFlags,
 ): Promise<PagePlace> {
   if (flags.pageHost !== undefined && port !== undefined)
@@ -39,6 +43,9 @@ export async function placeOfPage(
   const file = (path: string | undefined): string | undefined => path && resolve(cwd(), path);
   const { pageCert, pageKey, pageTokens, pageHost, pageProxy, pageListen } = flags;
   const files = { pageCert: file(pageCert), pageKey: file(pageKey), pageTokens: file(pageTokens) };
+  for (const name of ['pageKey', 'pageTokens'] as const)
+    if (files[name] !== undefined)
+      refuseReadable(env, files[name], name === 'pageKey' ? '--page-key' : '--page-tokens');
   const given = Object.entries({ pageHost, pageProxy, pageListen, ...files }).filter(
     ([, value]) => value !== undefined,
   );

@@ -9,8 +9,11 @@ import { SetupProblem } from '../../../worker/setup-problem.ts';
 const ROLES = ['look', 'decide', 'steer'] as const;
 export type Role = (typeof ROLES)[number];
 
+/** As Temporal's history has whoever uses the API with the data folder's own token. */
+export const OWNER = 'the owner';
+
 export type Person = {
-  /** Null: whoever was given the page's own address. */
+  /** Null: whoever has the data folder. */
   readonly name: string | null;
   readonly role: Role;
   readonly token: string;
@@ -42,11 +45,21 @@ export function readPeople(path: string): readonly Person[] {
   if (file.kind === 'damaged')
     throw refused(`will not do (${file.why}): it has a list of name, role (${ROLES.join(', ')}) and token`);
   if ((statSync(path).mode & 0o077) !== 0) throw refused('can be read by others: chmod 600 it');
+  if (file.value.some(({ name }) => isOwners(name)))
+    throw refused(`names somebody "${OWNER}", as the API's own token is named: give another name`);
   for (const key of ['name', 'token'] as const)
     if (new Set(file.value.map((person) => person[key])).size < file.value.length)
       throw refused(`gives one ${key} twice`);
   return file.value;
 }
+
+/** However it is written. */
+const isOwners = (name: string): boolean =>
+  name
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim() === OWNER;
 
 /** Null: it is nobody's. Takes as long whoever it is. */
 export function personWith(people: readonly Person[], token: string): Person | null {

@@ -1,14 +1,15 @@
 // A page that is open to other machines: who gets in, what each may do, and what is refused before anything listens.
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Access, ownAccess } from '../../../client/page/hosting/access.ts';
+import type { Access } from '../../../client/page/hosting/access.ts';
 import { type HostFlags, readPageHost } from '../../../client/page/hosting/page-host.ts';
 import { placeOfPage } from '../../../client/page/hosting/page-options.ts';
 import { serveHostedPage, type ServedPage } from '../../../client/page/serve-page.ts';
 import { freePort } from '../../../worker/embedded/server-args.ts';
+import { newPass } from '../../../client/page/hosting/passes.ts';
 import { stagedPage, stagedPorts } from '../../support/page-ports.ts';
 import { CERT, KEY } from '../../support/tls-pair.ts';
 
@@ -22,7 +23,7 @@ const people = (['look', 'decide', 'steer'] as const).map((role) => ({
 const access: Access = { host: () => HOST, people, hosted: true };
 const as = (role: string, more: object = {}) => ({
   host: HOST,
-  cookie: `__Host-perdure=${token(role)}`,
+  cookie: `__Host-perdure=${newPass(token(role), HOST)}`,
   origin: `https://${HOST}`,
   'content-type': 'application/json',
   ...more,
@@ -68,9 +69,11 @@ test('people sign in with a token that is in no address, and a stranger is led t
   for (const wrong of ['', 'guess', 7]) expect((await sign(wrong)).status).toBe(401);
   expect((await sign(token('look'), { origin: 'https://evil.example' })).status).toBe(403);
   const entered = await sign(token('look'));
-  expect(entered.headers.get('set-cookie')).toBe(
-    `__Host-perdure=${token('look')}; Path=/; HttpOnly; Secure; SameSite=Strict`,
-  );
+  const cookie = entered.headers.get('set-cookie') ?? '';
+  expect(cookie).toMatch(/^__Host-perdure=[\w.-]+; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
+  expect([cookie.includes(token('look')), await entered.text()]).toEqual([false, '{}']);
+  const [pair = ''] = cookie.split(';');
+  expect((await ask('/', { headers: { host: HOST, cookie: pair } })).status).toBe(200);
 });
 
 test('only the very host and its origin are answered, over TLS (O12)', async () => {
@@ -81,7 +84,9 @@ test('only the very host and its origin are answered, over TLS (O12)', async () 
     ask('/sessions/s-1/interrupt', { method: 'POST', headers: as('steer', { origin }), body: '{}' });
   expect((await post('http://ops.example')).status).toBe(403);
   // The cookie of a page of this machine is none here.
-  expect((await ask('/', { headers: as('steer', { cookie: `perdure=${token('steer')}` }) })).status).toBe(401);
+  expect(
+    (await ask('/', { headers: as('steer', { cookie: `perdure=${newPass(token('steer'), HOST)}` }) })).status,
+  ).toBe(401);
 });
 
 test('behind a proxy nobody but the proxy is answered, and it only for what came over TLS (O12)', async () => {
@@ -140,6 +145,11 @@ test.each<[string, HostFlags, string]>([
     { pageHost, ...pair, pageTokens: write('twice.json', JSON.stringify([people[0], { ...people[0], name: 'b' }])) },
     'gives one token twice',
   ],
+  [
+    'somebody who is named as the token of the API',
+    { pageHost, ...pair, pageTokens: write('owner.json', JSON.stringify([{ ...people[0], name: 'The  Owner.' }])) },
+    'names somebody "the owner"',
+  ],
   ['no file', { pageHost, ...pair, pageTokens: join(folder, 'none.json') }, 'does not exist'],
   [
     'an address for a name',
@@ -159,19 +169,33 @@ test.each<[string, HostFlags, string]>([
 });
 
 test('people of this machine have tokens without a name; a port goes with no name for others (O12 Q11)', async () => {
-  const at = { cwd: () => folder };
+  const at = { cwd: () => folder, env: { PERDURE_DATA: folder } };
   expect(await placeOfPage(at, { pageTokens: 'tokens.json', port: 7420 })).toEqual({ host: null, people, port: 7420 });
   expect(await placeOfPage(at, {})).toEqual({ host: null, people: [] });
   await expect(placeOfPage(at, { pageHost, pageTokens, ...pair, port: 7420 })).rejects.toThrow(
     '--port is of this machine alone: with --page-host the name has the port',
   );
-  const { ask } = await stagedPage(
-    {},
-    ownAccess('secret', () => HOST, people),
-  );
-  const admitted = await ask(`/?token=${token('look')}`, { headers: { host: HOST, cookie: '' } });
-  expect(admitted.headers.get('set-cookie')).toContain(`perdure=${token('look')};`);
 });
+
+test.each(['pageTokens', 'pageKey'] as const)(
+  'a file of %s that commands could read is refused (O12)',
+  async (name) => {
+    const data = join(folder, 'data');
+    mkdirSync(data, { recursive: true });
+    symlinkSync(pair.pageKey, join(data, `${name}.link`));
+    const at = { cwd: () => folder, env: { PERDURE_DATA: data } };
+    const option = name === 'pageKey' ? '--page-key' : '--page-tokens';
+    // The other one lies where it should.
+    const kept = { pageTokens: 'data/people.json', pageKey: 'data/other.pem' };
+    writeFileSync(join(folder, kept.pageTokens), JSON.stringify(people), { mode: 0o600 });
+    writeFileSync(join(folder, kept.pageKey), KEY);
+    expect((await placeOfPage(at, { pageHost, ...pair, ...kept })).host).not.toBeNull();
+    for (const file of ['key.pem', `data/${name}.link`, 'none.json'])
+      await expect(placeOfPage(at, { pageHost, ...pair, ...kept, [name]: file })).rejects.toThrow(
+        `${option} names ${join(folder, file)}, which the agent's commands can read: put it into the data folder ${data}`,
+      );
+  },
+);
 
 let served: ServedPage;
 let port: number;
@@ -185,7 +209,7 @@ afterAll(() => served.close());
 test('a page with a certificate of its own is served over TLS, under its name (O12)', async () => {
   expect(served.url).toBe(`https://${HOST}:${port}/`);
   const status = await new Promise((resolve, reject) => {
-    const headers = { host: `${HOST}:${port}`, cookie: `__Host-perdure=${token('look')}` };
+    const headers = { host: `${HOST}:${port}`, cookie: `__Host-perdure=${newPass(token('look'), HOST)}` };
     const at = { host: '127.0.0.1', port, path: '/', headers, ca: CERT, servername: HOST, agent: false } as const;
     request(at, (answer) => resolve(answer.resume().statusCode))
       .once('error', reject)

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import type { Entry } from '../../../activities/transcript/log/entries.ts';
 import type { PagePorts } from '../../../client/page/ports.ts';
 import { ClientProblem } from '../../../client/problem.ts';
-import { stagedPage } from '../../support/page-ports.ts';
+import { newPass } from '../../../client/page/hosting/passes.ts';
+import { basic, SECRETS, stagedPage } from '../../support/page-ports.ts';
 import {
   boundary,
   callBlock,
@@ -20,24 +21,23 @@ import {
 
 test('a stranger sees nothing (O12)', async () => {
   const { ask } = await stagedPage();
-  for (const headers of [{ cookie: '' }, { cookie: 'perdure=guess' }, { cookie: 'perdure_9=secret' }]) {
-    for (const path of ['/', '/sessions/s-1', '/sessions/s-1/live', '/static/style.css', '/sessions/s-1.jsonl']) {
+  const guesses = [
+    '',
+    basic('guess'),
+    basic(SECRETS.key),
+    basic(SECRETS.apiToken),
+    basic(newPass('guess', 'perdure-1a2b.localhost')),
+  ];
+  for (const authorization of guesses) {
+    const headers = { authorization };
+    for (const path of ['/', '/sessions/s-1', '/sessions/s-1/live', '/sessions/s-1.jsonl']) {
       const answer = await ask(path, { headers });
       expect([answer.status, await answer.text()]).toEqual([
         401,
-        'open the address that perdure printed: it has the token',
+        'sign in first: `perdure page --address` prints an address for it',
       ]);
     }
   }
-  expect((await ask('/?token=guess')).status).toBe(401);
-});
-
-test('the token is taken once, and out of the address (O12)', async () => {
-  const { ask } = await stagedPage();
-  const answer = await ask('/sessions/s-1?token=secret', { headers: { cookie: '' } });
-  expect(answer.status).toBe(303);
-  expect(answer.headers.get('location')).toBe('/sessions/s-1');
-  expect(answer.headers.get('set-cookie')).toBe('perdure=secret; Path=/; HttpOnly; SameSite=Strict');
 });
 
 test.each([['PUT'], ['DELETE'], ['OPTIONS'], ['PATCH']])('%s is refused (O12)', async (method) => {
@@ -55,7 +55,11 @@ test.each([
     415,
     { origin: 'http://perdure-1a2b.localhost:4567', 'content-type': 'application/x-www-form-urlencoded' },
   ],
-  ['no cookie', 401, { origin: 'http://perdure-1a2b.localhost:4567', 'content-type': 'application/json', cookie: '' }],
+  [
+    'a stranger',
+    401,
+    { origin: 'http://perdure-1a2b.localhost:4567', 'content-type': 'application/json', authorization: '' },
+  ],
 ] as const)('a POST from %s is answered with %i and reaches no session (O12)', async (_, status, headers) => {
   const { ask, done } = await stagedPage();
   const answer = await ask('/sessions/s-1/interrupt', { method: 'POST', headers, body: '{}' });
@@ -68,7 +72,7 @@ test('a body of 11 MB is refused before it is read (O12)', async () => {
   expect([answer.status, done]).toEqual([413, []]);
 });
 
-test.each([['/'], ['/sessions/s-1'], ['/nowhere'], ['/?token=guess'], ['/sessions/s-1/live']])(
+test.each([['/'], ['/sessions/s-1'], ['/nowhere'], ['/?code=guess'], ['/sessions/s-1/live']])(
   'no inline script, no frame and no form is allowed on %s (O12)',
   async (path) => {
     const { ask } = await stagedPage();

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { ownAccess } from '../../../client/page/hosting/access.ts';
 import type { PagePorts } from '../../../client/page/ports.ts';
 import type { ScheduleInfo } from '../../../client/schedules/schedules.ts';
-import { nightly, PAGE_HOST, stagedPage } from '../../support/page-ports.ts';
+import { letInWith, nightly, PAGE_HOST, SECRETS, stagedPage } from '../../support/page-ports.ts';
 
 const listing = (...schedules: readonly ScheduleInfo[]): Partial<PagePorts> => ({
   schedules: {
@@ -55,12 +55,12 @@ test('pause, resume, fire now and delete reach the schedule, in the name of who 
 });
 
 test('another site, a form and whoever may only look change no schedule (L87 O12)', async () => {
-  const access = ownAccess('secret', () => PAGE_HOST, [{ name: 'lou', role: 'decide', token: 'l'.repeat(40) }]);
+  const access = ownAccess(SECRETS, () => PAGE_HOST, [{ name: 'lou', role: 'decide', token: 'l'.repeat(40) }]);
   const { post, done } = await stagedPage({}, access);
   const act = '/schedules/nightly/delete';
   expect((await post(act, {}, { origin: 'https://evil.example' })).status).toBe(403);
   expect((await post(act, {}, { 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(415);
-  expect((await post(act, {}, { cookie: `perdure=${'l'.repeat(40)}` })).status).toBe(403);
-  expect((await post(act, {}, { cookie: '' })).status).toBe(401);
+  expect((await post(act, {}, { authorization: letInWith('l'.repeat(40)) })).status).toBe(403);
+  expect((await post(act, {}, { authorization: '' })).status).toBe(401);
   expect(done).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { changeRing } from '../../../client/page/feed/ring.ts';
 import { ownAccess } from '../../../client/page/hosting/access.ts';
 import { opsPage } from '../../../client/page/page-app.tsx';
 import { ClientProblem } from '../../../client/problem.ts';
-import { PAGE_HOST, stagedPage } from '../../support/page-ports.ts';
+import { letInWith, PAGE_HOST, SECRETS, stagedPage } from '../../support/page-ports.ts';
 import { reply, user } from '../../support/transcript.ts';
 import { until } from '../../support/until.ts';
 
@@ -84,14 +84,16 @@ test('a session that is deleted while it is watched is said to be gone, and what
       ...ports,
       describe: (id) => (gone ? Promise.reject(new ClientProblem('no_session', `no session ${id}`)) : describe(id)),
     },
-    ownAccess('secret', () => PAGE_HOST),
+    ownAccess(SECRETS, () => PAGE_HOST),
   );
   const { feed, leave } = await deleted.feeds.enter('s-1' as never);
   gone = true;
   feed.wake();
   await until(() => feed.standing.troubles.some(({ kind }) => kind === 'gone'));
   expect(feed.standing.items.all).toHaveLength(1);
-  const answer = await deleted.app.request('/sessions/s-1', { headers: { host: PAGE_HOST, cookie: 'perdure=secret' } });
+  const answer = await deleted.app.request('/sessions/s-1', {
+    headers: { host: PAGE_HOST, authorization: letInWith(SECRETS.key) },
+  });
   const text = await answer.text();
   expect([text.includes('still here'), text.includes('no longer exists on the server')]).toEqual([true, true]);
   leave();

@@ -5,13 +5,14 @@ import { operations } from '../../../../client/page/api/operations.ts';
 import type { PagePorts } from '../../../../client/page/ports.ts';
 import { ClientProblem } from '../../../../client/problem.ts';
 import type { Asked } from '../../../../client/sessions/history/recent.ts';
-import { PAGE_HOST } from '../../../support/page-ports.ts';
+import { letInWith, PAGE_HOST, SECRETS } from '../../../support/page-ports.ts';
 import { access, others, problemFrom, recording, stagedApi, token } from './staged-api.ts';
 
 test.each([
   ['no token', { authorization: '' }, 401, 'no_token'],
   ['a guess', { authorization: 'Bearer guess' }, 401, 'no_token'],
-  ['the cookie of the page', { authorization: '', cookie: 'perdure=secret' }, 401, 'no_token'],
+  ['what lets a browser in', { authorization: letInWith(SECRETS.key) }, 401, 'no_token'],
+  ['the key of the page', { authorization: `Bearer ${SECRETS.key}` }, 401, 'no_token'],
   ['the token in another scheme', { authorization: 'Basic secret' }, 401, 'no_token'],
   ['another host', { host: 'evil.example' }, 421, 'wrong_host'],
   ['another port', { host: '127.0.0.1:4568' }, 421, 'wrong_host'],

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { type Access, ownAccess } from '../../../../client/page/hosting/access.ts';
 import { problem } from '../../../../client/page/api/schemas.ts';
 import type { PagePorts } from '../../../../client/page/ports.ts';
-import { PAGE_HOST, stagedPage, type Staged } from '../../../support/page-ports.ts';
+import { PAGE_HOST, SECRETS, stagedPage, type Staged } from '../../../support/page-ports.ts';
 
 export const token = (role: string): string => `${role}-`.padEnd(40, '0');
 export const others = (['look', 'decide', 'steer'] as const).map((role) => ({
@@ -11,7 +11,7 @@ export const others = (['look', 'decide', 'steer'] as const).map((role) => ({
   role,
   token: token(role),
 }));
-export const access = ownAccess('secret', () => PAGE_HOST, others);
+export const access = ownAccess(SECRETS, () => PAGE_HOST, others);
 
 type More = { readonly headers?: Readonly<Record<string, string>>; readonly body?: unknown; readonly method?: string };
 

@@ -1,0 +1,54 @@
+// What lets a browser in. A code stands in a printed address: it works once, soon, and for the process that it was made for alone. It is
+// exchanged for a pass, which is in no address. Both are signed, with a key that leaves neither this process nor the data folder.
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+
+const MINUTE_MS = 60_000;
+export const CODE_MINUTES = 10;
+const PASS_DAYS = 30;
+
+/** `run`: of the process that takes it. */
+export type CodeMaker = { readonly key: string; readonly run: string };
+
+export function newCode({ key, run }: CodeMaker, now = Date.now()): string {
+  return signed(key, ['code', run], now + CODE_MINUTES * MINUTE_MS);
+}
+
+/** Whether the code is good: the first time that it is asked about, and never again. */
+export function codeTaker({ key, run }: CodeMaker, now = Date.now): (code: string) => boolean {
+  const spent = new Map<string, number>();
+  return (code) => {
+    for (const [old, ends] of spent) if (ends <= now()) spent.delete(old);
+    const ends = endOf(key, ['code', run], code);
+    if (ends === null || ends <= now() || spent.has(code)) return false;
+    spent.set(code, ends);
+    return true;
+  };
+}
+
+/** `name`: of the page that it is for. */
+export function newPass(key: string, name: string, now = Date.now()): string {
+  return signed(key, ['pass', name], now + PASS_DAYS * 24 * 60 * MINUTE_MS);
+}
+
+export function isPass(key: string, name: string, pass: string, now = Date.now()): boolean {
+  const ends = endOf(key, ['pass', name], pass);
+  return ends !== null && ends > now;
+}
+
+function signed(key: string, about: readonly string[], ends: number): string {
+  const said = `${ends.toString(36)}.${randomBytes(16).toString('base64url')}`;
+  return `${said}.${macOf(key, about, said)}`;
+}
+
+/** Null: it was not signed so. */
+function endOf(key: string, about: readonly string[], text: string): number | null {
+  const [, said = '', ends = '', mac = ''] = /^(([0-9a-z]{1,11})\.[\w-]{22})\.([\w-]{43})$/.exec(text) ?? [];
+  const wanted = macOf(key, about, said);
+  if (mac.length !== wanted.length || !timingSafeEqual(Buffer.from(mac), Buffer.from(wanted))) return null;
+  return Number.parseInt(ends, 36);
+}
+
+const macOf = (key: string, about: readonly string[], said: string): string =>
+  createHmac('sha256', key)
+    .update(JSON.stringify([...about, said]))
+    .digest('base64url');
