@@ -72,7 +72,13 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     const name = context.req.param('action');
     if (session === null || !isAction(name)) return context.notFound();
     return answer(context, async () => {
-      const { said, message } = await actOnSession(acting(context), session, name, await jsonBody(context));
+      const role = personIn(context, access)?.role ?? 'look';
+      const { said, message } = await actOnSession(
+        { ports: acting(context), role },
+        session,
+        name,
+        await jsonBody(context),
+      );
       await withFeed(feeds, session, async (feed) => feed.wake(message));
       return said;
     });

@@ -7,13 +7,13 @@ import { LONGEST_ID } from '../../../workflows/contract/session.ts';
 import { ClientProblem } from '../../problem.ts';
 import { checkedId } from '../../sessions/info.ts';
 import { type Access, HEADERS, isFromProxy, isJson, ownOrigin } from '../hosting/access.ts';
-import { mayDo, OWNER, type Person, personWith, type Role } from '../hosting/people.ts';
+import { OWNER, type Person, personWith, type Role } from '../hosting/people.ts';
 import { identityOf, type PagePorts } from '../ports.ts';
 import { openEventStream } from './event-stream.ts';
 import { openapiDocument } from './openapi.ts';
 import { type Operation, readShape } from './operation.ts';
 import { operations } from './operations.ts';
-import { answerProblem, HttpProblem } from './problems.ts';
+import { answerProblem, HttpProblem, refuseUnless } from './problems.ts';
 import { following } from './schemas.ts';
 
 export const API = '/api/v1';
@@ -43,8 +43,8 @@ export function apiApp(ports: PagePorts, access: Access): Api {
   app.get('/openapi.json', (context) => (person(context, 'look'), context.json(openapiDocument())));
   for (const operation of operations)
     app[operation.method](routeOf(operation), async (context) => {
-      const { name } = person(context, operation.role);
-      return carryOut(context, operation, { ports, name: name ?? OWNER });
+      const { name, role } = person(context, operation.role);
+      return carryOut(context, operation, { ports, name: name ?? OWNER, role });
     });
   app.get('/sessions/:session/events', async (context) => {
     const listener = person(context, 'look');
@@ -124,8 +124,8 @@ function hosts({ host, hosted }: Access): readonly string[] {
 }
 
 function allowed(person: Person, needed: Role): Person {
-  if (mayDo(person, needed)) return person;
-  throw new HttpProblem('forbidden', `that needs the role ${needed}, and yours is ${person.role}: nothing was done`);
+  refuseUnless(person.role, needed, 'that');
+  return person;
 }
 
 function tooLarge(): never {
@@ -137,12 +137,13 @@ const routeOf = ({ path }: Operation): string => path.replaceAll(/\{(\w+)\}/g, '
 async function carryOut(
   context: Context,
   operation: Operation,
-  { ports, name }: { readonly ports: PagePorts; readonly name: string },
+  { ports, name, role }: { readonly ports: PagePorts; readonly name: string; readonly role: Role },
 ): Promise<Response> {
   const asking = {
     ports,
     acting: ports.as(name, 'over HTTP'),
     by: identityOf(name, 'over HTTP'),
+    role,
     session: operation.path.includes('{session}') ? sessionOf(context) : '',
     call: context.req.param('call') ?? '',
     schedule: context.req.param('schedule') ?? '',

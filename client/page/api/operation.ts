@@ -14,6 +14,7 @@ export type Asking = {
   readonly acting: Acting;
   /** As their client names itself. */
   readonly by: string;
+  readonly role: Role;
   /** Of the path: '' where it has none. */
   readonly session: string;
   readonly call: string;

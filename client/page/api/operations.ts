@@ -3,6 +3,7 @@ import { agentSession } from '../../../workflows/contract/ids.ts';
 import type { Asked } from '../../sessions/history/recent.ts';
 import { dropAbsent } from '../../options.ts';
 import { type Asking, type Operation, posting, unlessDone } from './operation.ts';
+import { refuseUnless } from './problems.ts';
 import { readings } from './reading.ts';
 import { scheduling } from './scheduling.ts';
 import * as shapes from './schemas.ts';
@@ -10,15 +11,17 @@ import { steerings } from './steering.ts';
 
 const decisions: readonly Operation[] = [
   posting(deciding('approve', 'Lets the call run.'), shapes.approval, async (asking, body) => {
-    const { acting, session, call, signal } = asking;
+    const { acting, role, session, call, signal } = asking;
     const edited = body.input !== undefined;
+    if (edited) refuseUnless(role, 'steer', 'to change what a call does');
     const isIt = (one: Asked, own: string): boolean =>
       one.kind === 'approve' && one.call === own && one.edited === edited;
     return decide(asking, isIt, acting.approve(session, call, dropAbsent({ ...body, signal })));
   }),
   posting(deciding('deny', 'Denies the call; the model reads why.'), shapes.denial, async (asking, body) => {
-    const { acting, session, call, signal } = asking;
+    const { acting, role, session, call, signal } = asking;
     const { reason, interrupt } = body;
+    if (interrupt === true) refuseUnless(role, 'steer', 'to interrupt');
     const isIt = (one: Asked, own: string): boolean => one.kind === 'deny' && one.call === own && one.reason === reason;
     return decide(asking, isIt, acting.deny(session, call, reason, dropAbsent({ interrupt, signal })));
   }),

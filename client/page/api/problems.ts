@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import { reasonOf, showUnseen } from '../../../activities/text.ts';
 import { StoreError } from '../../../activities/transcript/store/store.ts';
 import { ClientProblem, type ProblemKind } from '../../problem.ts';
+import { mayDo, type Role } from '../hosting/people.ts';
 
 type Status = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 421 | 500 | 503;
 
@@ -35,6 +36,12 @@ export class HttpProblem extends Error {
     super(message);
     this.kind = kind;
   }
+}
+
+/** `what`: which the role is needed for. Throws HttpProblem. */
+export function refuseUnless(role: Role, needed: Role, what: string): void {
+  if (mayDo(role, needed)) return;
+  throw new HttpProblem('forbidden', `${what} needs the role ${needed}, and yours is ${role}: nothing was done`);
 }
 
 export function statusOf(error: unknown): Status {

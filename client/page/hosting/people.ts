@@ -72,6 +72,6 @@ function isSame(a: string, b: string): boolean {
   return timingSafeEqual(digest(a), digest(b));
 }
 
-export function mayDo({ role }: Person, needed: Role): boolean {
+export function mayDo(role: Role, needed: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(needed);
 }

@@ -8,6 +8,8 @@ import { ClientProblem } from '../../problem.ts';
 import { count, shortAge } from '../../units.ts';
 import { newMessageId } from '../../sessions/send.ts';
 import type { PendingMessage } from '../feed/standing.tsx';
+import { refuseUnless } from '../api/problems.ts';
+import type { Role } from '../hosting/people.ts';
 import type { PagePorts } from '../ports.ts';
 import { permissionModes } from '../../../workflows/contract/options-problem.ts';
 import type { PermissionMode } from '../../../workflows/contract/session.ts';
@@ -42,7 +44,7 @@ const next = z
 const isNone = (rules: Readonly<Record<string, readonly string[]>>): boolean =>
   Object.values(rules).every((list) => list.length === 1 && list[0] === 'none');
 
-type Act = (ports: PagePorts, session: SessionId, body: unknown) => Promise<Done>;
+type Act = (ports: PagePorts, session: SessionId, body: unknown, role: Role) => Promise<Done>;
 
 const actions: Readonly<Record<string, Act>> = {
   send: async (ports, session, body) => {
@@ -64,13 +66,14 @@ const actions: Readonly<Record<string, Act>> = {
     await ports.cancel(session);
     return { said: 'Asked to end the session.' };
   },
-  approve: async (ports, session, body) => {
+  approve: async (ports, session, body, role) => {
     const { call, inputHash, input } = read(allowed, body);
     const edited = parseInput(input);
     const waiting = (await ports.approvals(session)).find((one) => one.call === call);
     if (waiting && waiting.inputHash !== inputHash)
       throw new ClientProblem('refused', `the input of call ${call} is another one now: look at it again`);
     const same = waiting !== undefined && JSON.stringify(waiting.input) === JSON.stringify(edited);
+    if (!same && waiting !== undefined) refuseUnless(role, 'steer', 'to change what a call does');
     await firstDecision(ports, session, call, () =>
       ports.approve(session, call, same || waiting === undefined ? {} : { input: edited }),
     );
@@ -104,10 +107,15 @@ const actions: Readonly<Record<string, Act>> = {
 export const isAction = (name: string): boolean => Object.hasOwn(actions, name);
 
 /** Throws ClientProblem: a sentence for who asked. */
-export async function actOnSession(ports: PagePorts, session: SessionId, name: string, body: unknown): Promise<Done> {
+export async function actOnSession(
+  { ports, role }: { readonly ports: PagePorts; readonly role: Role },
+  session: SessionId,
+  name: string,
+  body: unknown,
+): Promise<Done> {
   const action = actions[name];
   if (!action) throw new ClientProblem('refused', `there is no action ${name}`);
-  return action(ports, session, body);
+  return action(ports, session, body, role);
 }
 
 const several = z.object({

@@ -4,6 +4,7 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { PagePorts } from '../../../client/page/ports.ts';
 import type { Access } from '../../../client/page/hosting/access.ts';
 import { type HostFlags, readPageHost } from '../../../client/page/hosting/page-host.ts';
 import { placeOfPage } from '../../../client/page/hosting/page-options.ts';
@@ -46,6 +47,28 @@ test.each([
   expect((await ask('/bulk', { method: 'POST', headers: as(role), body: bulk })).status).toBe(
     role === 'steer' ? 200 : 403,
   );
+});
+
+test.each([
+  ['decide', 403, []],
+  ['steer', 200, ['approve']],
+] as const)('the role %s that changes the input of a call is answered with %i (O12)', async (role, status, reached) => {
+  const input = { command: 'ls' };
+  const waiting = { call: '1.1.0', inputHash: 'h', input, session: 's-1' };
+  const approvals = () => Promise.resolve([waiting] as unknown as Awaited<ReturnType<PagePorts['approvals']>>);
+  const { ask, done } = await stagedPage({ ports: { approvals } }, access);
+  const approve = (given: unknown) => {
+    const body = JSON.stringify({ call: '1.1.0', inputHash: 'h', input: JSON.stringify(given) });
+    return ask('/sessions/s-1/approve', { method: 'POST', headers: as(role), body });
+  };
+  const changed = await approve({ command: 'rm -rf .' });
+  expect([changed.status, done]).toEqual([status, reached]);
+  if (status === 403)
+    expect(await changed.text()).toContain(
+      'to change what a call does needs the role steer, and yours is decide: nothing was done',
+    );
+  expect((await approve(input)).status).toBe(200);
+  expect(done).toEqual([...reached, 'approve']);
 });
 
 test('what somebody does is done in their name (O12)', async () => {

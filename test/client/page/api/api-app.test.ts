@@ -83,6 +83,24 @@ test.each(['look', 'decide', 'steer'] as const)('the role %s may do what its rol
   }
 });
 
+test('the role decide neither changes the input of a call nor ends a run with its denial (Q11)', async () => {
+  const { ask, done } = await stagedApi();
+  const call = '/sessions/s-1/calls/1.1.0';
+  for (const [action, body, what] of [
+    ['approve', { input: { command: 'ls' } }, 'to change what a call does'],
+    ['deny', { reason: 'no', interrupt: true }, 'to interrupt'],
+  ] as const) {
+    const headers = (role: string) => ({ authorization: `Bearer ${token(role)}` });
+    expect(await problemFrom(ask(`${call}/${action}`, { headers: headers('decide'), body }))).toMatchObject({
+      status: 403,
+      detail: `${what} needs the role steer, and yours is decide: nothing was done`,
+    });
+    expect(done).not.toContain(action);
+    expect((await ask(`${call}/${action}`, { headers: headers('steer'), body })).status).toBe(200);
+    expect(done).toContain(action);
+  }
+});
+
 const bodies: Readonly<Record<string, unknown>> = {
   start: { prompt: 'Go.' },
   send: { prompt: 'On.' },
