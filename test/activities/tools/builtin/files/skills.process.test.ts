@@ -50,8 +50,8 @@ test.each([
   ['without a description', md('name: x\ndescription: " "'), 'has no description'],
   ['with a name that leads elsewhere', md('name: ../x\ndescription: x'), 'has a name that is not'],
   ['with broken YAML', md('name: [x\ndescription: x'), 'has front matter that is no YAML'],
-  ['that is a list', md('- name'), 'expected object'],
-  ['with aliases', md('a: &a [x, x]\nname: *a\ndescription: x'), 'has front matter that cannot be read'],
+  ['that is a list', md('- name'), 'has no name'],
+  ['with aliases', md('a: &a [x, x]\nname: *a\ndescription: x'), 'has no name'],
 ])('one %s is none, and it is said why (L79)', async (_, text, problem) => {
   const { skills, problems } = await findSkills(of(folder({ 'x/SKILL.md': text })), anywhere);
   expect(skills).toEqual([]);
