@@ -143,11 +143,15 @@ describe('the runtime limit', () => {
       script: [reply([toolUse('linger', {})]), reply('Half of it is done.')],
       worker: { tools: [wait] },
     });
-    const startedAt = Date.now();
-    const session = await h.open('Do it.', { timeoutMs: 10_000, wrapUp: true });
-    await until(() => Date.now() > startedAt + 9_100);
+    const session = await h.open('Do it.', { timeoutMs: 20_000, wrapUp: true });
+    const begun = await until(async () => {
+      const { events } = await session.handle.fetchHistory();
+      return events?.find((event) => event.timerStartedEventAttributes)?.eventTime ?? null;
+    });
+    // The last two seconds are kept.
+    await until(() => Date.now() > Number(begun.seconds) * 1_000 + (begun.nanos ?? 0) / 1e6 + 18_100);
     held.release();
-    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'timeout', limitMs: 10_000 }, turns: 1 });
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'timeout', limitMs: 20_000 }, turns: 1 });
     expect(h.bodies()).toHaveLength(2);
     expect((await session.entries()).findLast(({ kind }) => kind === 'reply')).toMatchObject({ fate: 'whole' });
   });
