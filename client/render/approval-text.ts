@@ -88,7 +88,7 @@ function questionLines(paint: Paint, approval: WaitingApproval): readonly string
   return [
     `${paint.yellow('?')} ${paint.bold(asked[0] ?? '')}${ofAgent(approval)}`,
     ...asked.slice(1).map((line) => `  ${line}`),
-    ...options.map((option, at) => `  ${at + 1}  ${oneLine(option, 200)}`),
+    ...options.map((option, at) => `  ${areNumbered(options) ? at + 1 : '-'}  ${oneLine(option, 200)}`),
     ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
     paint.dim(`  question ${oneLine(call, 100)}, goes on without an answer by ${formatMoment(deadline)}`),
   ];
@@ -104,6 +104,9 @@ export function questionOf(input: unknown): QuestionInput {
     : [];
   return { question: typeof question === 'string' ? question.trim() : JSON.stringify(input), options: offered };
 }
+
+/** An option that is a number itself is meant by it: then no option is known by its place. */
+export const areNumbered = (options: readonly string[]): boolean => !options.some((option) => /^\d+$/.test(option));
 
 /** How to decide from another terminal. */
 export function approvalHint(

@@ -9,6 +9,7 @@ import type { Profile } from '../../workflows/contract/failures.ts';
 import { TASK_QUEUE, type SessionInput } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../problem.ts';
 import { startCarried } from '../sessions/send.ts';
+import { type Brought, broughtBy } from './brought.ts';
 import { readSessionFile, type SessionHeader } from './session-file.ts';
 
 export type ImportSession = {
@@ -23,6 +24,8 @@ export type ImportSession = {
   readonly sealed: boolean;
   readonly visibility: boolean;
   readonly taskQueue?: string;
+  /** Called once the file was found whole, before anything of it is taken: throws when it is not to be. */
+  readonly accept: (brought: Brought) => Promise<void>;
 };
 
 /** `again`: it was taken from this file before, and is left as it is now. */
@@ -32,8 +35,11 @@ export type Imported = { readonly session: SessionId; readonly again: boolean };
 export async function importSession(importing: ImportSession): Promise<Imported> {
   const { temporal, store, path } = importing;
   // All of it is checked before anything is written.
-  await readSessionFile(path, () => Promise.resolve());
+  const seen = await readSessionFile(path, () => Promise.resolve());
+  await importing.accept(broughtBy(seen.options));
   const header = await readSessionFile(path, async ({ bytes }) => void (await store.put(bytes)));
+  if (JSON.stringify(header) !== JSON.stringify(seen))
+    throw new ClientProblem('refused', `${path} was changed while it was read: look at it again`);
   const session = header.session as SessionId;
   const { problems } = await verifyTranscript(store, session, header.head);
   const [problem] = problems;

@@ -2,12 +2,13 @@
 // before. Written and read a line at a time; nothing of it is used before all of it was checked.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { codeOf, reasonOf } from '../../activities/text.ts';
 import { hashOf } from '../../activities/transcript/store/store.ts';
 import { type Hash, isHash } from '../../workflows/contract/ids.ts';
+import { optionsProblem } from '../../workflows/contract/options-problem.ts';
 import type { RunOptions, RunSummary } from '../../workflows/contract/session.ts';
+import { ends } from '../event-parts.ts';
 import { ClientProblem } from '../problem.ts';
 import { sessionIdProblem } from '../sessions/info.ts';
 
@@ -23,6 +24,8 @@ export type SessionHeader = {
   /** As its next run would have opened with. */
   readonly options: RunOptions;
 };
+
+const NEWLINE = 0x0a;
 
 type Value = { readonly hash: Hash; readonly bytes: Uint8Array };
 
@@ -42,14 +45,28 @@ export async function* writeLines(header: SessionHeader, values: AsyncIterable<V
   yield `${JSON.stringify({ end: count, sha256: sum.digest('hex') })}\n`;
 }
 
+/** Characters: those that are made here have 120. */
+const LONGEST_TITLE = 1_000;
+/** Bytes of a line: of the first, which has options and how the last run ended; of the others, which have a value each. */
+const [LONGEST_FIRST, LONGEST_LINE] = [4 * 1024 * 1024, 256 * 1024 * 1024];
+
 const first = z.object({ perdure: z.literal('session'), v: z.number() });
 const hash = z.custom<Hash>(isHash);
 const header = z.object({
   session: z.string().refine((id) => sessionIdProblem(id) === undefined),
-  title: z.string(),
+  title: z.string().max(LONGEST_TITLE),
   head: hash,
   runs: z.number().int().min(0),
-  last: z.looseObject({ run: z.number(), terminal: z.looseObject({ reason: z.string() }) }).nullable(),
+  last: z
+    .looseObject({
+      run: z.number().int(),
+      terminal: z.looseObject({ reason: z.enum(ends) }),
+      turns: z.number(),
+      iterations: z.number(),
+      head: hash.nullable(),
+      messages: z.array(z.string()),
+    })
+    .nullable(),
   options: z.looseObject({ cwd: z.string() }),
 });
 const value = z.object({ value: hash, base64: z.string() });
@@ -88,8 +105,20 @@ export async function readSessionFile(path: string, take: (value: Value) => Prom
 
 async function* linesOf(path: string): AsyncIterable<string> {
   const file = createReadStream(path);
+  let [parts, size, at]: [Buffer[], number, number] = [[], 0, 1];
   try {
-    for await (const line of createInterface({ input: file, crlfDelay: 0 })) yield line;
+    for await (const chunk of file as AsyncIterable<Buffer>) {
+      let from = 0;
+      for (let to = chunk.indexOf(NEWLINE); to !== -1; to = chunk.indexOf(NEWLINE, from)) {
+        yield textOf([...parts, chunk.subarray(from, to)]);
+        [parts, size, at, from] = [[], 0, at + 1, to + 1];
+      }
+      parts.push(chunk.subarray(from));
+      size += chunk.length - from;
+      const most = at === 1 ? LONGEST_FIRST : LONGEST_LINE;
+      if (size > most) throw damaged(path, at, `has over ${most / 1024 / 1024} MB`);
+    }
+    if (size > 0) yield textOf(parts);
   } catch (error) {
     if (codeOf(error) === undefined) throw error;
     throw new ClientProblem('refused', `${path} cannot be read: ${reasonOf(error)}`, { cause: error });
@@ -97,6 +126,8 @@ async function* linesOf(path: string): AsyncIterable<string> {
     file.destroy();
   }
 }
+
+const textOf = (parts: readonly Buffer[]): string => Buffer.concat(parts).toString().replace(/\r$/, '');
 
 function parse(line: string): unknown {
   try {
@@ -114,8 +145,11 @@ function headerOf(path: string, read: unknown): SessionHeader {
     const what = `${path} was written by a newer Perdure (version ${known.v}, this one reads 1)`;
     throw new ClientProblem('refused', `${what}: update this one`);
   }
-  const found = header.safeParse(read).data;
-  if (!found) throw damaged(path, 1, 'does not say which session it is');
+  const { data: found, error } = header.safeParse(read);
+  if (!found)
+    throw damaged(path, 1, `does not say which session it is: its ${error.issues[0]?.path.join('.')} will not do`);
+  const problem = optionsProblem(found.options);
+  if (problem !== undefined) throw damaged(path, 1, `has options that will not do (${problem})`);
   return { perdure: 'session', v: 1, ...found } as SessionHeader;
 }
 

@@ -32,7 +32,7 @@ function imported(town: Town, path: string, temporal = town.temporal.client): Pr
   const { storeId, cwd, target, taskQueue } = town;
   const { store } = openStore(town.folder.storePlace, town.folder.root);
   const sealed = target.keys !== undefined;
-  const here = { temporal, store, storeId, path, cwd, sealed, taskQueue };
+  const here = { temporal, store, storeId, path, cwd, sealed, taskQueue, accept: () => Promise.resolve() };
   return importSession({ ...here, profile: 'fleet', visibility: true });
 }
 

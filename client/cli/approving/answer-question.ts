@@ -2,7 +2,7 @@
 import { answerProblem, type WaitingApproval } from '../../sessions/decide.ts';
 import type { PerdureClient } from '../../perdure-client.ts';
 import { oneLine } from '../../paint.ts';
-import { questionOf } from '../../render/approval-text.ts';
+import { areNumbered, questionOf } from '../../render/approval-text.ts';
 import { UsageError } from '../errors.ts';
 
 type Person = { readonly sessions: Pick<PerdureClient, 'answer'> };
@@ -16,13 +16,15 @@ export async function answered({ sessions }: Person, question: WaitingApproval, 
   await sessions.answer(session, call, text);
 }
 
-/** The number of an option means the option. Throws UsageError for what is none of them. */
+/** The number of an option means the option, unless options are numbers themselves. Throws UsageError for what is none of them. */
 export function chosenAnswer(input: unknown, given: string): string {
   const { options } = questionOf(input);
   const text = given.trim();
   if (options.length === 0 || options.includes(text)) return text;
-  const option = /^\d+$/.test(text) ? options[Number(text) - 1] : undefined;
+  const numbered = areNumbered(options);
+  const option = numbered && /^\d+$/.test(text) ? options[Number(text) - 1] : undefined;
   if (option !== undefined) return option;
   const what = text === '' ? 'an empty answer' : oneLine(text, 80);
-  throw new UsageError(`${what} is not offered: give a number from 1 to ${options.length}`);
+  const wanted = numbered ? `a number from 1 to ${options.length}` : 'one of the options, as it is written';
+  throw new UsageError(`${what} is not offered: give ${wanted}`);
 }

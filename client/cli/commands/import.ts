@@ -2,7 +2,8 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
-import { STATUS } from '../errors.ts';
+import type { Brought } from '../../store-care/brought.ts';
+import { STATUS, UsageError } from '../errors.ts';
 import { withServer } from '../with-server.ts';
 
 export function importCommand(program: Command, cli: Cli): void {
@@ -11,12 +12,32 @@ export function importCommand(program: Command, cli: Cli): void {
     .description('take up an exported session here, under its id')
     .argument('<file>', 'as `export` wrote it')
     .option('--cwd <dir>', 'the folder it works in from now on (default: the current one)')
-    .action(async (file: string, { cwd = '.' }: { readonly cwd?: string }) => {
-      cli.exit(await importIt(cli, resolve(cli.cwd(), file), resolve(cli.cwd(), cwd)));
+    .option('--yes', 'also with a mode, rules, folders, variables or a system prompt that let the agent do more')
+    .action(async (file: string, { cwd = '.', yes = false }: Flags) => {
+      cli.exit(await importIt(cli, resolve(cli.cwd(), file), { cwd: resolve(cli.cwd(), cwd), yes }));
     });
 }
 
-async function importIt(cli: Cli, path: string, cwd: string): Promise<number> {
+type Flags = { readonly cwd?: string; readonly yes?: boolean };
+
+/** Says what the file brings, and asks where that is more than a new session has. Throws UsageError when it is not to be. */
+async function accept(cli: Cli, path: string, { lines, widens }: Brought, yes: boolean): Promise<void> {
+  for (const line of lines) cli.say(`it brings ${line}`);
+  if (!widens || yes) return;
+  const left = new AbortController();
+  const leave = (): void => left.abort();
+  const input = cli.openInput?.({ submit: () => undefined, interrupt: leave, leave });
+  if (!input)
+    throw new UsageError(`${path} lets the agent do, or tells it, what is said above: give --yes to take it up so`);
+  try {
+    const line = await input.ask('take it up so? [y]es, Enter: no ', left.signal);
+    if (!/^y(?:es)?$/i.test(line?.trim() ?? '')) throw new UsageError(`${path} was not taken up`);
+  } finally {
+    input.close();
+  }
+}
+
+async function importIt(cli: Cli, path: string, { cwd, yes }: Required<Flags>): Promise<number> {
   const { importSession } = await import('../../store-care/import-session.ts');
   const { openStore } = await import('../../../activities/transcript/store/open-store.ts');
   const { attributesUsable } = await import('../../sessions/find/attributes.ts');
@@ -28,6 +49,7 @@ async function importIt(cli: Cli, path: string, cwd: string): Promise<number> {
       storeId: await id(),
       path,
       cwd,
+      accept: (brought) => accept(cli, path, brought, yes),
       profile: embedded ? 'machine' : 'fleet',
       sealed: target.keys !== undefined,
       visibility: await attributesUsable(connection, client.options.namespace),

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { WaitingApproval } from '../../../client/sessions/decide.ts';
 import { approvalsTable } from '../../../client/render/tables.ts';
 import { approvalText, questionOf } from '../../../client/render/approval-text.ts';
+import { chosenAnswer } from '../../../client/cli/approving/answer-question.ts';
 import { createPaint } from '../../../client/paint.ts';
 import { showUnseen } from '../../../activities/text.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
@@ -90,6 +91,17 @@ test('lets nothing of a call act on the terminal', () => {
     approval({ tool: evil, reason: evil, call: evil, input: { [evil]: evil }, problem: evil }),
   );
   expect(text).toBe(showUnseen(text));
+});
+
+test('offers no numbers where options are numbers: what is typed means the option that is written so (L81)', () => {
+  const shown = (options: readonly string[]): string =>
+    approvalText(createPaint(false), approval({ question: {}, input: { question: 'How many?', options } }));
+  expect(shown(['red', '1 more'])).toContain('\n  1  red\n  2  1 more\n');
+  expect(shown(['2', '1', 'none'])).toContain('\n  -  2\n  -  1\n  -  none\n');
+  const options = ['2', '1', 'none'];
+  expect(['1', '2', 'none'].map((given) => chosenAnswer({ options }, given))).toEqual(['1', '2', 'none']);
+  expect(() => chosenAnswer({ options }, '3')).toThrow('3 is not offered: give one of the options, as it is written');
+  expect(() => chosenAnswer({ options: ['red'] }, '2')).toThrow('2 is not offered: give a number from 1 to 1');
 });
 
 test('shows the options of a question as they are offered, without blanks around them (L81)', () => {
