@@ -32,7 +32,7 @@ export function createActivities(deps: Deps, stops: Stops | null = null): Schedu
     callModel: activity(work(callModel(deps))),
     findReply: activity(findReply(deps)),
     readResult: activity(readResult(deps)),
-    lookAtFiring: activity(lookAtFiring(deps)),
+    lookAtFiring: activity(lookAtFiring),
     storeText: activity(storeText(deps)),
     runTool: activity(work(runTool(deps), { unless: (_session, { stopped }) => stopped === true })),
     endWorktree: activity(work(endWorktree(deps), { unless: isStopped })),

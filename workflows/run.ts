@@ -118,14 +118,17 @@ async function openStoppable(session: Session, input: OpenRun): Promise<RunOpene
   }
 }
 
+function deadlineOf({ deadline, leftMs = null }: RunCarry): number | null {
+  return leftMs === null ? deadline : Date.now() + leftMs;
+}
+
 /** From `carry` on, to the end of the run. */
 export async function run(session: Session, carry: RunCarry): Promise<void> {
   const { startedAt } = carry;
   session.knowModels(carry.snapshot.models);
   if (carry.parkedUntil === null) session.enter('running');
   let messages: readonly MessageId[] = carry.messages;
-  const { deadline, leftMs = null } = carry;
-  const clock = new RunClock(leftMs === null ? deadline : Date.now() + leftMs, () => session.stop('timeout'));
+  const clock = new RunClock(deadlineOf(carry), () => session.stop('timeout'));
   const limits = new RunLimits(carry.snapshot, clock);
   session.limitBy(limits);
   const rulesNow = (): Rules => withoutReserved(limits.snapshot.rules, session.delegations.agents.reservedBeside);
@@ -142,9 +145,8 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   };
   const carried = (state: RunState, held: Held): RunCarry => {
     const { snapshot } = limits;
-    const { deadline: until, leftMs: left } = clock;
-    const time = { iterationAt, startedAt, deadline: until, leftMs: left };
-    return { ...time, snapshot, state: settled(state), messages, ...held };
+    const { deadline, leftMs } = clock;
+    return { iterationAt, snapshot, state: settled(state), messages, startedAt, deadline, leftMs, ...held };
   };
   const bench: RunBench = {
     session,

@@ -13,7 +13,6 @@ import { ClientProblem } from '../problem.ts';
 import type { SessionDescription } from '../sessions/info.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
-import { watchPollers, workerPolls } from '../sessions/worker-polls.ts';
 import { withSession } from './with-server.ts';
 import { placeConfig, workerConfig, workersOfNew } from './worker-config.ts';
 
@@ -58,14 +57,16 @@ const notYet = ({ done }: Stop, session: SessionId): string =>
 
 /** On a server that is not ours, where nobody polls: none is brought up. */
 async function isLeftAlone({ embedded, temporal }: Opened, { taskQueue }: SessionDescription): Promise<boolean> {
-  return embedded === null && !(await workerPolls({ temporal: temporal.client, taskQueue }));
+  if (embedded !== null) return false;
+  const { workerPolls } = await import('../sessions/worker-polls.ts');
+  return !(await workerPolls({ temporal: temporal.client, taskQueue }));
 }
 
 async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDescription): Promise<boolean> {
   const { session } = before;
   const enough = new AbortController();
   const timer = stop.wait ? undefined : setTimeout(() => enough.abort(), PATIENCE_MS);
-  const staff = await stoppers(cli, opened, before, { session, run: (before.last?.run ?? 0) + 1 }, stop.wait);
+  const staff = await stoppers(cli, opened, stop, before);
   const wait = AbortSignal.any([enough.signal, staff.failed]);
   try {
     for (let { runs } = before; !wait.aborted; await pause(LOOK_MS, wait)) {
@@ -89,10 +90,13 @@ async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDe
 type Staff = { readonly end: () => Promise<void>; readonly failed: AbortSignal };
 
 /** On a server that is not ours nobody is brought up: it is said when nobody works there. */
-async function stoppers(cli: Cli, opened: Opened, workers: ForWorkers, stops: Stops, wait: boolean): Promise<Staff> {
+async function stoppers(cli: Cli, opened: Opened, { wait }: Stop, before: SessionDescription): Promise<Staff> {
+  const workers: ForWorkers = before;
+  const stops: Stops = { session: before.session, run: (before.last?.run ?? 0) + 1 };
   const failure = new AbortController();
   const fail = (error: unknown): void => failure.abort(error);
   if (opened.embedded === null) {
+    const { watchPollers } = await import('../sessions/worker-polls.ts');
     const onNobody = ({ kind, message }: ClientProblem): void => {
       const told = `${message}; the server keeps the request`;
       if (wait) cli.say(told);

@@ -1,5 +1,5 @@
 // Everything a person can be shown of a session: what the server knows, what the store has, and whether it is sound.
-import { isOnce } from '../../workflows/contract/steered.ts';
+import { askedIn } from '../../workflows/contract/steered.ts';
 import type { Client } from '@temporalio/client';
 import type { SerializationContext } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
@@ -209,7 +209,7 @@ async function headIn(client: Client, event: HistoryEvent, context: Serializatio
   if (repaired?.name === UPDATES.repair) {
     const payloads = repaired.args?.payloads;
     const [repair] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads, context);
-    return withRepair.safeParse(isOnce(repair) ? repair.asked : repair).data;
+    return withRepair.safeParse(askedIn(repair)).data;
   }
   const payloads =
     event.activityTaskCompletedEventAttributes?.result?.payloads ??

@@ -117,9 +117,10 @@ type Update = {
 /** Throws ClientProblem: `no_session`, `closed`, `no_worker`, `unanswered`, or `refused` with what the session says. */
 export async function update(asked: Update): Promise<void> {
   const { temporal, session, name, arg, signed } = asked;
-  const once = { update: name, id: randomUUID(), at: Date.now(), asked: arg, ...signed };
+  const id = randomUUID();
+  const once = { update: name, id, at: Date.now(), asked: arg, ...signed };
   const args: [unknown] = [signed === undefined ? arg : once];
-  const options = { args, updateId: randomUUID() };
+  const options = { args, updateId: id };
   const asking: Asking = { ...asked, tries: 0, polled: null };
   const call = async (): Promise<void> => {
     asking.tries += 1;

@@ -3,26 +3,21 @@
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { activity } from '../../activities/attempt.ts';
 import { createActivities } from '../../activities/index.ts';
-import { clientConverter } from '../../worker/payloads/data-converter.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import type { CallModel, ModelResult } from '../../workflows/contract/activities.ts';
 import { MEMO_KEY, SIGNALS, UPDATES, WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { harness, once, userMessage, type Harness, type OpenSession } from '../support/harness.ts';
 import { workerWith } from '../support/own-activities.ts';
 import { newKeys } from '../support/new-keys.ts';
+import { plainClient } from '../support/plain-client.ts';
 import { until } from '../support/until.ts';
 
 const script = { replies: [{ ...reply('Yes.'), times: 'any' as const }] };
 const sealed = () => harness({ script, keys: newKeys() });
-
-/** Plain, as any Temporal client is. */
-const attacker = ({ client }: Harness): Client =>
-  new Client({ connection: client.connection, dataConverter: clientConverter(undefined) });
 
 const textsOf = async (session: OpenSession): Promise<readonly string[]> =>
   (await session.entries()).flatMap((entry) =>
@@ -54,7 +49,7 @@ describe('a session that is sealed', () => {
     const first = reply([toolUse('bash', { command: 'touch made' })], { hold: held.hold });
     const h = await harness({ script: [first, reply('Done.')], keys: newKeys() });
     const session = await h.open('First.', { permissionMode: 'default' });
-    const theirs = attacker(h).workflow.getHandle(session.id);
+    const theirs = plainClient(h).workflow.getHandle(session.id);
     await until(() => h.bodies().length === 1);
     await theirs.signal(SIGNALS.message, userMessage('rm -rf everything'));
     await theirs.signal(SIGNALS.resume, once('resume'));
@@ -84,7 +79,7 @@ describe('a session that is sealed', () => {
     });
     const session = await h.open('First.');
     await until(() => h.bodies().length === 1);
-    await attacker(h)
+    await plainClient(h)
       .workflow.getHandle(session.id)
       .signal(SIGNALS.interrupt, ...args);
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_streaming' } });
@@ -177,14 +172,14 @@ describe('a session that is sealed', () => {
       .replaceAll(/"data":"([^"]*)"/g, (_all, data: string) => Buffer.from(data, 'base64').toString('latin1'));
     expect(text).not.toContain(canary);
     expect(text).not.toContain(h.cwd);
-    expect((await attacker(h).workflow.getHandle(session.id).describe()).memo?.[MEMO_KEY]).not.toHaveProperty('cwd');
+    expect((await plainClient(h).workflow.getHandle(session.id).describe()).memo?.[MEMO_KEY]).not.toHaveProperty('cwd');
   });
 });
 
 describe('a start that is not sealed', () => {
   test('fails with a sentence, and asks no model', async () => {
     const h = await sealed();
-    const handle = await attacker(h).workflow.signalWithStart(WORKFLOW_TYPE, {
+    const handle = await plainClient(h).workflow.signalWithStart(WORKFLOW_TYPE, {
       workflowId: `t-${randomUUID()}`,
       taskQueue: h.taskQueue,
       args: [{ options: { cwd: '/', permissionMode: 'bypass' }, title: 'x', visibility: false }],

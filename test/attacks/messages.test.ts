@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { gate, reply } from '../../worker/scripted-model/index.ts';
 import { SIGNALS, UPDATES, WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { harness, userMessage, type Harness, type OpenSession } from '../support/harness.ts';
+import { waitFor } from '../support/plain-client.ts';
 import { until } from '../support/until.ts';
 
 const payload = (encoding: string, data: string) => ({
@@ -38,8 +39,6 @@ async function signalRaw({ client }: Harness, { id }: OpenSession, name: string,
     requestId: randomUUID(),
   });
 }
-
-const waitFor = (lifecycleStage: number) => ({ lifecycleStage });
 
 const textsOf = async (session: OpenSession): Promise<readonly string[]> =>
   (await session.entries()).flatMap((entry) =>

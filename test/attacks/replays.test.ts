@@ -1,23 +1,17 @@
 // What is sealed can be read by whoever reaches the server, and sent again as it is: it counts once, as what it was meant for.
 import { randomUUID } from 'node:crypto';
-import { Client, type WorkflowFailedError } from '@temporalio/client';
+import type { WorkflowFailedError } from '@temporalio/client';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { expect, onTestFinished, test } from 'vitest';
-import { clientConverter } from '../../worker/payloads/data-converter.ts';
 import { reply } from '../../worker/scripted-model/index.ts';
 import { SCHEDULED_TYPE, scheduleId } from '../../workflows/contract/schedules/firing.ts';
 import { defaultHandover, UPDATES } from '../../workflows/contract/session.ts';
 import { clientOf, harness, type Harness } from '../support/harness.ts';
 import { newKeys } from '../support/new-keys.ts';
+import { plainClient, waitFor } from '../support/plain-client.ts';
 import { until } from '../support/until.ts';
 
 const script = { replies: [{ ...reply('Yes.'), times: 'any' as const }] };
-
-/** Plain, as any Temporal client is. */
-const attacker = ({ client }: Harness): Client =>
-  new Client({ connection: client.connection, dataConverter: clientConverter(undefined) });
-
-const waitFor = (lifecycleStage: number) => ({ lifecycleStage });
 
 /** What the session says to an update that is sent to it again. */
 async function replayUpdate(
@@ -57,7 +51,7 @@ test('takes options, more for a run and a repair once, however often they are se
   await session.send('Second.');
   await session.ended(2);
   expect(await again(UPDATES.setOptions)).toContain('was asked before, and counts once');
-  const plain = attacker(h).workflow.getHandle(session.id);
+  const plain = plainClient(h).workflow.getHandle(session.id);
   const bare = plain.executeUpdate(UPDATES.setOptions, { args: [{ permissionMode: 'bypass' }] });
   await expect(bare).rejects.toThrow();
   const steered = (await session.entries()).filter((entry) => entry.kind === 'steered');

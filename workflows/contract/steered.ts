@@ -40,6 +40,9 @@ export function isOnce<Asked>(value: Asked | UpdateOnce<Asked>): value is Update
   return typeof update === 'string' && typeof id === 'string' && Number.isSafeInteger(at) && 'asked' in rest;
 }
 
+/** In whichever form it came: an update of an earlier release, or to a server without seals, is what it asks. */
+export const askedIn = <Asked>(given: Asked | UpdateOnce<Asked>): Asked => (isOnce(given) ? given.asked : given);
+
 /** What was done, before it is known when and by whom. */
 export type Deed = Omit<Steered, 'at' | 'by' | 'earlier'>;
 

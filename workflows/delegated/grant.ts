@@ -69,18 +69,22 @@ export function withinGrant(rules: Rules, rest: Grant): Rules {
 }
 
 /** The rules of a run beside which agents work in the background: what they were granted is theirs until they have ended (L71). */
-export function withoutReserved(rules: Rules, { usd = 0, tokens = 0 }: Left): Rules {
+export function withoutReserved(rules: Rules, granted: Left): Rules {
+  const lower = loweredBy(rules, granted);
+  if (lower === rules) return rules;
+  const usd = (rules.maxBudgetUsd ?? 0) - (lower.maxBudgetUsd ?? 0);
+  const tokens = (rules.maxTokens ?? 0) - (lower.maxTokens ?? 0);
+  return { ...lower, reserved: { usd, tokens } };
+}
+
+function loweredBy(rules: Rules, { usd = 0, tokens = 0 }: Left): Rules {
   const { maxBudgetUsd, maxTokens } = rules;
   if (usd === 0 && tokens === 0) return rules;
-  const lower = {
+  return {
+    ...rules,
     maxBudgetUsd: maxBudgetUsd === null ? null : Math.max(0, maxBudgetUsd - usd),
     maxTokens: maxTokens === null ? null : Math.max(0, maxTokens - tokens),
   };
-  const reserved = {
-    usd: (maxBudgetUsd ?? 0) - (lower.maxBudgetUsd ?? 0),
-    tokens: (maxTokens ?? 0) - (lower.maxTokens ?? 0),
-  };
-  return { ...rules, ...lower, reserved };
 }
 
 /**
@@ -93,8 +97,7 @@ export function withinPrompt(rules: Rules, { facts, delegations }: Granted): Rul
   const usd = (spent.spend.usd ?? 0) - (since.spend.usd ?? 0) + (reserved.usd ?? 0);
   const tokens = totalTokens(spent.spend.usage) - totalTokens(since.spend.usage) + (reserved.tokens ?? 0);
   const maxTurns = Math.max(0, rules.maxTurns - spent.turns + since.turns);
-  const { reserved: _spentBefore, ...within } = withoutReserved(rules, { usd, tokens });
-  return { ...within, maxTurns };
+  return { ...loweredBy(rules, { usd, tokens }), maxTurns };
 }
 
 /** The limits of such a run when a person's message has come to it: all that a prompt has, beside what the run has taken already. */

@@ -1,6 +1,6 @@
 // Updates that were asked for already: what is sealed can be captured and sent again by whoever reaches the server, and must not count twice.
 import { LONGEST_ID } from '../contract/session.ts';
-import { isOnce, type UpdateOnce } from '../contract/steered.ts';
+import { isOnce } from '../contract/steered.ts';
 
 /** How many are remembered. What is older than the newest of the forgotten ones is refused, for it may be one of them. */
 const REMEMBERED = 200;
@@ -52,9 +52,4 @@ export class AskedOnce {
   snapshot(): AskedOnceSnapshot | null {
     return this.times.size === 0 ? null : { times: [...this.times], since: this.since };
   }
-}
-
-/** What is asked for, and by whom, in whichever form it came. */
-export function openOnce<Asked>(given: Asked | UpdateOnce<Asked>, by?: unknown): readonly [asked: Asked, by: unknown] {
-  return isOnce(given) ? [given.asked, given] : [given, by];
 }

@@ -12,12 +12,11 @@ import {
   type RunOptions,
   type TopUp,
 } from '../contract/session.ts';
-import { optionsDeed, type Signed, type UpdateOnce } from '../contract/steered.ts';
+import { askedIn, isOnce, optionsDeed, type Signed, type UpdateOnce } from '../contract/steered.ts';
 import type { Facts } from '../session-state.ts';
 import type { RunLimits } from './run-limits.ts';
 import type { SteeredLog } from './steered-log.ts';
 import { refuse } from './approvals.ts';
-import { openOnce } from './asked-once.ts';
 
 const CLOSING = 'the session is closing: nothing runs in it any more';
 
@@ -75,11 +74,11 @@ function takeUpdate<Asked>(
   act: (asked: Asked, by: unknown) => void,
 ): void {
   const validator = (given: Asked | UpdateOnce<Asked>, _by?: Signed): void => {
-    refuse(log.isClosing ? CLOSING : (log.once.problem(name, given) ?? problem(openOnce(given)[0])));
+    refuse(log.isClosing ? CLOSING : (log.once.problem(name, given) ?? problem(askedIn(given))));
   };
   const handle = (given: Asked | UpdateOnce<Asked>, by?: Signed): void => {
     log.once.note(given);
-    act(...openOnce(given, by));
+    act(askedIn(given), isOnce(given) ? given : by);
   };
   setHandler(defineUpdate<void, [Asked | UpdateOnce<Asked>, Signed?]>(name), handle, { validator });
 }

@@ -7,7 +7,7 @@ import type { SessionInfo } from '../../sessions/info.ts';
 import { isWholeId, personAt, sessionArgument, sessionMeant } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { UsageError } from '../errors.ts';
-import { markedRows } from '../../render/terminal/width.ts';
+import { rowsText } from '../../render/terminal/width.ts';
 
 export type Wanted =
   { readonly kind: 'id'; readonly id: string } | { readonly kind: 'newest' | 'choose'; readonly cwd: string };
@@ -59,12 +59,7 @@ async function chooseSession(cli: Cli, there: readonly SessionInfo[]): Promise<S
   const whole = { ...out, columns: () => null };
   const [heading = '', ...rows] = sessionTable(whole, there, Date.now()).trimEnd().split('\n');
   const lines = [`     ${heading}`, ...rows.map((row, at) => `${String(at + 1).padStart(3)}  ${row}`)];
-  cli.print(
-    lines
-      .flatMap((line) => markedRows(out.columns(), line))
-      .map((row) => `${row}\n`)
-      .join(''),
-  );
+  cli.print(rowsText(out.columns(), lines.join('\n')));
   const left = new AbortController();
   const leave = (): void => left.abort();
   const input = cli.openInput?.({ submit: () => undefined, interrupt: leave, leave });

@@ -7,7 +7,7 @@ import type { HostFlags } from '../../page/hosting/page-host.ts';
 import { addPageOptions, type PagePlace, placeOfPage, serveThePage } from '../../page/hosting/page-options.ts';
 import { addStayingOptions, type StayingFlags } from '../worker-config.ts';
 import type { Staying } from '../with-staying-worker.ts';
-import { markedRows } from '../../render/terminal/width.ts';
+import { rowsText } from '../../render/terminal/width.ts';
 
 type Flags = StayingFlags & HostFlags & { readonly ui?: boolean };
 
@@ -65,7 +65,7 @@ async function tellNews(cli: Cli, { sessions }: Staying['opened'], since: number
     tell: (before, now) => {
       const style = { paint: cli.out, self: cli.self, clock: new Date().toLocaleTimeString('en-GB') };
       const lines = newsLines({ before, now, since }, style);
-      for (const line of lines) cli.print(`${markedRows(cli.out.columns(), line).join('\n')}\n`);
+      if (lines.length > 0) cli.print(rowsText(cli.out.columns(), lines.join('\n')));
     },
   });
 }

@@ -9,7 +9,7 @@ import { formatMoment, shortTime } from '../../units.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withSession } from '../with-server.ts';
-import { markedRows } from '../../render/terminal/width.ts';
+import { rowsText } from '../../render/terminal/width.ts';
 
 export function logsCommand(program: Command, cli: Cli): void {
   program
@@ -30,8 +30,7 @@ async function logs(cli: Cli, id: string, json: boolean): Promise<number> {
     const steps = await stepReader(temporal.client)(session, 0, null);
     for (const step of steps) {
       if (cli.unread.aborted) return STATUS.unread;
-      const rows = json ? [jsonLine(step)] : markedRows(cli.out.columns(), stepLine(cli.out, step));
-      cli.print(`${rows.join('\n')}\n`);
+      cli.print(json ? `${jsonLine(step)}\n` : rowsText(cli.out.columns(), stepLine(cli.out, step)));
     }
     if (steps.length === 0) cli.say('the server has no step of it: nothing has begun, or its history is gone');
     return STATUS.ok;

@@ -7,7 +7,7 @@ import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { workspace } from '../run-options.ts';
 import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
-import { markedRows } from '../../render/terminal/width.ts';
+import { rowsText } from '../../render/terminal/width.ts';
 
 type Flags = ConfigFlags & { readonly cwd?: string };
 
@@ -31,10 +31,8 @@ async function skills(cli: Cli, { config: file, cwd = '.' }: Flags): Promise<num
   }
   const at = { cwd: realpathSync(workspace(cwd, cli.cwd())), hidden: dataFolder(cli.env).root, mayRead: () => true };
   const found = await findSkills(settings, at);
-  const { out, print } = cli;
   for (const { name, description, file: path } of found.skills)
-    for (const line of [`${name}: ${description}`, `  ${path}`])
-      print(`${markedRows(out.columns(), line).join('\n')}\n`);
+    cli.print(rowsText(cli.out.columns(), `${name}: ${description}\n  ${path}`));
   for (const { file: path, problem } of found.problems) cli.say(`${path} ${problem}`);
   if (found.skills.length === 0) cli.say('no skills');
   return STATUS.ok;

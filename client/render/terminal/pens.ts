@@ -1,7 +1,7 @@
 // How what happens is written: as it comes, where nobody draws; or on a terminal that is drawn on, rendered and wrapped.
 import type { Paint } from '../../paint.ts';
 import { type TextStream, textStream } from './markdown-stream.ts';
-import { markedRows } from './width.ts';
+import { rowsText } from './width.ts';
 
 export type Pen = {
   text(words: string, style?: (words: string) => string): void;
@@ -24,7 +24,7 @@ export function linePen({ columns }: Pick<Paint, 'columns'>, write: (text: strin
     },
     line: (words) => {
       pen.fresh();
-      pen.text(rowsOf(words, columns()));
+      pen.text(rowsText(columns(), words));
     },
   };
   return pen;
@@ -54,16 +54,7 @@ export function terminalPen(paint: Paint, { columns, put }: TerminalPen): Pen {
     fresh,
     line: (words) => {
       fresh();
-      put(rowsOf(words, columns()), []);
+      put(rowsText(columns(), words), []);
     },
   };
-}
-
-/** Ends with a line break. */
-function rowsOf(lines: string, columns: number | null): string {
-  return lines
-    .split('\n')
-    .flatMap((line) => markedRows(columns, line))
-    .map((row) => `${row}\n`)
-    .join('');
 }

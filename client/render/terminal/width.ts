@@ -103,6 +103,15 @@ export function markedRows(columns: number | null, line: string): readonly strin
   return wrapLine(line.replaceAll('\t', '    '), { columns: columns - 1, hang: `${inset}${CONTINUED}` });
 }
 
+/** The same of several lines; each row ends with a line break. */
+export function rowsText(columns: number | null, lines: string): string {
+  return lines
+    .split('\n')
+    .flatMap((line) => markedRows(columns, line))
+    .map((row) => `${row}\n`)
+    .join('');
+}
+
 /** Rows of at most `columns`, broken between words; a word that is wider than a row is broken where it has to be. Styles go on over rows. */
 export function wrapLine(line: string, { columns, hang = '' }: Wrapping): readonly string[] {
   if (columns < 2 || (line.length <= columns && PLAIN.test(line)) || mostColumns(line) <= columns) return [line];

@@ -1,10 +1,7 @@
 // Who starts programs: the one process that ends what it has started when its worker is killed (spawner.ts). What a worker starts by itself
 // is not found by anybody while its sandbox is being set up.
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-
-const root = resolve(import.meta.dirname, '../../..');
+import { sourcesNaming } from '../../support/sources.ts';
 
 /** Those that may, and why nothing of theirs is left when they are killed, or may be. */
 const starters: Readonly<Record<string, string>> = {
@@ -18,11 +15,6 @@ const starters: Readonly<Record<string, string>> = {
 };
 
 test('no other part of a worker or client starts a process by itself (L40 L48)', () => {
-  const found = ['activities', 'client', 'worker']
-    .flatMap((top) =>
-      readdirSync(join(root, top), { recursive: true, encoding: 'utf8' }).map((name) => join(top, name)),
-    )
-    .filter((file) => /\.(tsx?|mjs)$/.test(file))
-    .filter((file) => /['"](node:)?child_process['"]/.test(readFileSync(join(root, file), 'utf8')));
-  expect(found.toSorted()).toEqual(Object.keys(starters).toSorted());
+  const found = sourcesNaming(['activities', 'client', 'worker'], /['"](node:)?child_process['"]/);
+  expect(found).toEqual(Object.keys(starters).toSorted());
 });

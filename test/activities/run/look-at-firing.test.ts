@@ -1,6 +1,5 @@
 // Whether a firing is its schedule's own, from what the server tells of the schedule (L87).
 import { beforeEach, afterEach, expect, test, vi } from 'vitest';
-import type { Deps } from '../../../activities/deps.ts';
 import type { FiringsSeen } from '../../../activities/people/ask-server.ts';
 import { lookAtFiring } from '../../../activities/run/look-at-firing.ts';
 import { fakeAttempt, SESSION } from '../../support/bench-deps.ts';
@@ -20,7 +19,7 @@ function look(...seen: readonly (FiringsSeen | null)[]) {
     return Promise.resolve((looks.length > 1 ? looks.shift() : looks[0]) ?? null);
   };
   const asked = { schedule: 'perdure.schedule.x', begun: 1_000, step: 0 };
-  return lookAtFiring({} as Deps)({ ...fakeAttempt(), firingsOf }, asked);
+  return lookAtFiring({ ...fakeAttempt(), firingsOf }, asked);
 }
 
 test('one that the schedule lists is due, also of a paused one that a person fired, and also when it is listed late (L87)', async () => {
