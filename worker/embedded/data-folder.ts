@@ -57,8 +57,8 @@ export function dataFolder(env: Env): DataFolder {
   makeFolder(root);
   keepPrivate(root);
   const store = isAbsolute(folder.storePlace) ? folder.storePlace : null;
-  const isNew = !existsSync(layoutFile(root));
-  if (isNew && store !== null) makeFolder(store);
+  // Its own store too where another is used: one that goes back to it later has lost nothing.
+  if (!existsSync(layoutFile(root))) for (const place of [join(root, 'store'), store ?? root]) makeFolder(place);
   checkLayout(root);
   if (store !== null) refuseLost(store);
   for (const dir of [folder.liveDir, folder.membersDir, folder.lockDir]) makeFolder(dir);
@@ -123,7 +123,7 @@ function makeFolder(path: string): void {
 function refuseLost(place: string): void {
   if (existsSync(place)) return makeFolder(place);
   throw new SetupProblem(
-    `the store ${place} is not there, and the transcripts of this data folder were in it: put it back, or make that folder (mkdir) to go on without them`,
+    `the store ${place} is not there: put it back if transcripts of this data folder were in it, else make that folder (mkdir)`,
   );
 }
 

@@ -61,11 +61,19 @@ test('a data.json that cannot be read is refused in one line', () => {
   expect(() => dataFolder({ PERDURE_DATA: root })).toThrow(/^cannot use the data folder .*$/);
 });
 
+test('a data folder that began with a store in a bucket goes on with its own', () => {
+  const env = { PERDURE_DATA: join(temporaryFolder(), 'data') };
+  expect(dataFolder({ ...env, PERDURE_STORE: 's3://bucket/prefix' }).storePlace).toBe('s3://bucket/prefix');
+  const { root, storePlace } = dataFolder(env);
+  expect(storePlace).toBe(join(root, 'store'));
+  expect(existsSync(storePlace)).toBe(true);
+});
+
 test('a store that was moved away is missed, and no empty one takes its place unless a person makes it', () => {
   const env = { PERDURE_DATA: join(temporaryFolder(), 'data') };
   const { storePlace } = dataFolder(env);
   renameSync(storePlace, `${storePlace}.away`);
-  const missed = `the store ${storePlace} is not there, and the transcripts of this data folder were in it: put it back`;
+  const missed = `the store ${storePlace} is not there: put it back if transcripts of this data folder were in it`;
   expect(() => dataFolder(env)).toThrow(SetupProblem);
   expect(() => dataFolder(env)).toThrow(missed);
   expect(existsSync(storePlace)).toBe(false);
