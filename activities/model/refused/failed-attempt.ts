@@ -80,6 +80,7 @@ function asResult(verdict: Exclude<Verdict, { kind: 'retry' }>) {
     case 'refused_summary':
     case 'refused_role':
     case 'refused_tools':
+    case 'refused_definition':
     case 'refused_field':
       return { kind: 'failed' as const, detail: verdict.detail, status: verdict.status };
     default:
