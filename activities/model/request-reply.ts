@@ -4,6 +4,7 @@
 import { aboutRun } from '../log.ts';
 import type { ModelRequest } from '../deps.ts';
 import { droppedThinking } from '../transcript/preamble.ts';
+import { callIdsIn } from '../transcript/call-ids.ts';
 import { type Attempted, attemptReply, replyPort } from './attempt-reply.ts';
 import { classify, type Verdict } from './classify.ts';
 import { BETA_HEADER } from './refused/request-parts.ts';
@@ -25,7 +26,7 @@ async function requestWith(step: PreparedStep): Promise<Requested> {
   const changed = verdict && withoutRefused(step, verdict, body);
   if (changed) return requestWith(changed);
   if (attempted.kind === 'judged' && droppedThinking(attempted.message)) reportUnbound(step, 'it was dropped');
-  return { step, attempted };
+  return { step: { ...step, callIds: callIdsIn(body.messages) }, attempted };
 }
 
 /** Null: the request has nothing that it could be made without. What a server does not know is remembered for the worker. */
