@@ -12,6 +12,7 @@ import {
   isRefusedSummary,
   isRefusedToolChange,
   isUnboundThinking,
+  isUnresolvedTool,
   refusedDefinition,
   refusedField,
 } from './refused/request-parts.ts';
@@ -32,6 +33,8 @@ export type Verdict =
   | { readonly kind: 'refused_role'; readonly detail: string; readonly status: number }
   /** The server knows no tools in messages. */
   | { readonly kind: 'refused_tools'; readonly detail: string; readonly status: number }
+  /** What messages have told of tools does not hold together: the same request fails for ever. */
+  | { readonly kind: 'unresolved_tool'; readonly detail: string; readonly status: number }
   /** A tool is offered with a definition that the API does not take. */
   | {
       readonly kind: 'refused_definition';
@@ -101,6 +104,7 @@ function refusedPart(
   const said = whole.slice(0, MOST_SAID);
   if (isRefusedSummary(code, said)) return { kind: 'refused_summary', detail, status };
   if (isRefusedRole(said)) return { kind: 'refused_role', detail, status };
+  if (isUnresolvedTool(code, said)) return { kind: 'unresolved_tool', detail, status };
   const at = refusedDefinition(said);
   if (at) return { kind: 'refused_definition', at, detail, status };
   if (isRefusedToolChange(said)) return { kind: 'refused_tools', detail, status };

@@ -5,13 +5,14 @@ import { aboutRun } from '../log.ts';
 import type { ModelRequest } from '../deps.ts';
 import { droppedThinking } from '../transcript/preamble.ts';
 import { callIdsIn } from '../transcript/call-ids.ts';
+import { changesTools } from '../transcript/system-message.ts';
 import { type Attempted, attemptReply, replyPort } from './attempt-reply.ts';
 import { classify, type Verdict } from './classify.ts';
 import { BETA_HEADER } from './refused/request-parts.ts';
 import { refusedPart, toolAt } from './refused/refused-part.ts';
 import { asServed, buildRequest, REFUSABLE } from './request.ts';
 import type { ModelStep } from './step.ts';
-import { leaveOut, type PreparedStep, withPreamble, withoutThinking } from './tell-preamble.ts';
+import { beginAnew, leaveOut, type PreparedStep, withPreamble } from './tell-preamble.ts';
 
 /** `step`: with what was appended on the way. */
 type Requested = { readonly step: ModelStep; readonly attempted: Attempted };
@@ -34,9 +35,15 @@ function withoutRefused(step: PreparedStep, verdict: Verdict, body: ModelRequest
   const { models } = step.deps;
   const { name } = step.chosen.model;
   if (verdict.kind === 'unbound_thinking') {
-    if (step.bare) return null;
+    if (step.anew) return null;
     reportUnbound(step, verdict.detail);
-    return withoutThinking(step, 'refused');
+    return beginAnew(step, 'refused');
+  }
+  if (verdict.kind === 'unresolved_tool') {
+    if (step.anew || !changesTools(body.messages)) return null;
+    const words = `${name} does not take what messages have told of tools: they are sent anew, and its thinking is not kept`;
+    report(step, 'warn', `${words} (${verdict.detail})`);
+    return beginAnew(step, 'tools');
   }
   if (verdict.kind === 'refused_definition') {
     const tool = toolAt(body, verdict.at);
@@ -48,7 +55,7 @@ function withoutRefused(step: PreparedStep, verdict: Verdict, body: ModelRequest
     if (verdict.kind === 'refused_field' && verdict.field === BETA_HEADER) models.refuse(name, part);
     const words = `${name} does not take the summary that the API has signed: it is sent in words, without earlier thinking`;
     report(step, 'warn', `${words} (${verdict.detail})`);
-    return withoutThinking(step, 'summary_refused');
+    return beginAnew(step, 'summary_refused');
   }
   models.refuse(name, part);
   return part === REFUSABLE.binding ? step : withPreamble(step.given);

@@ -15,8 +15,8 @@ export type PreparedStep = ModelStep & {
   /** The step without what is told in it. */
   readonly given: ModelStep;
   readonly told: readonly Entry[];
-  /** Why nothing is sent of what was thought before. */
-  readonly bare?: EpochReason;
+  /** Why it begins an epoch of its own accord, where the API has refused the one before. */
+  readonly anew?: EpochReason;
 };
 
 /** What has changed of the system prompt and the tools is told with the entries before the reply. */
@@ -28,19 +28,19 @@ export function withPreamble(step: ModelStep): PreparedStep {
   return { ...withTold(step, told), preamble };
 }
 
-/** In a new epoch, in which nothing is sent of what was thought before. */
-export function withoutThinking({ given }: Pick<PreparedStep, 'given'>, why: EpochReason): PreparedStep {
+/** In a new epoch, in which no model that checks is sent what was thought before. */
+export function beginAnew({ given }: Pick<PreparedStep, 'given'>, why: EpochReason): PreparedStep {
   const epoch = beginEpoch(why, wantedIn(given), askedIn(given).begins);
-  return { ...withTold(given, [epoch]), preamble: epoch, bare: why };
+  return { ...withTold(given, [epoch]), preamble: epoch, anew: why };
 }
 
 /** Null where it is left out already. For all models of the run, lest it come and go with them. */
-export function leaveOut({ given, bare }: PreparedStep, tool: Tool, detail: string): PreparedStep | null {
+export function leaveOut({ given, anew }: PreparedStep, tool: Tool, detail: string): PreparedStep | null {
   const { deps, config, input } = given;
   if (!deps.models.refuse(config.models[0].name, definitionOf(tool))) return null;
   const words = `the tool ${tool.name} is not offered, for the API does not take its definition: ${detail}`;
   deps.log('warn', words, { ...aboutRun(config), iteration: input.iteration });
-  return bare ? withoutThinking({ given }, bare) : withPreamble(given);
+  return anew ? beginAnew({ given }, anew) : withPreamble(given);
 }
 
 function withTold(given: ModelStep, told: readonly Entry[]): Omit<PreparedStep, 'preamble'> {

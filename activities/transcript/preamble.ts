@@ -45,7 +45,9 @@ export function tellPreamble(entries: readonly Entry[], wanted: Preamble, asked:
   const { begins = asked.telling } = asked;
   if (current === null) return toldIn(beginEpoch(whyFirst(entries), wanted, begins));
   const known = knownSince(entries, current);
-  const news = wanted.tools.filter((tool) => !isKnown(known.tools.get(tool.name), tool));
+  const news = wanted.tools.filter(
+    (tool) => !isKnown(known.tools.get(tool.name), tool) || isLost(tool, current, known),
+  );
   const why = whyAnew(entries, current, { known, news, asked });
   if (why !== null) return toldIn(beginEpoch(why, wanted, begins));
   const notice = difference(known, wanted, news);
@@ -53,7 +55,7 @@ export function tellPreamble(entries: readonly Entry[], wanted: Preamble, asked:
   return { told: notice === null ? [] : [{ kind: 'notice', notice: { ...notice, ...toldBy(epoch, asked) } }], epoch };
 }
 
-/** `news`: tools that are new, or take other inputs. */
+/** `news`: tools that are new, or take other inputs, or are brought again. */
 type Compared = { readonly known: Known; readonly news: readonly Tool[]; readonly asked: Asked };
 
 function whyAnew(entries: readonly Entry[], current: Current, { known, news, asked }: Compared): EpochReason | null {
@@ -135,6 +137,11 @@ function whyFirst(entries: readonly Entry[]): EpochReason {
 /** A description may differ: its words stay as they were. */
 function isKnown(known: Tool | undefined, tool: Tool): boolean {
   return known !== undefined && isDeepStrictEqual(known.input_schema, tool.input_schema);
+}
+
+/** Of a tool that a message brought and another took, a summary keeps nothing: when it is back, it is brought again. */
+function isLost({ name }: Tool, { epoch }: Current, { gone }: Known): boolean {
+  return gone.has(name) && !epoch.tools.some((tool) => tool.name === name);
 }
 
 /** What the model has been told by now. */

@@ -58,3 +58,17 @@ test('a summary by a fallback that was sent the tools otherwise keeps none of wh
   await h.call();
   expect([await h.dropped(), await h.epochs(), h.model.problems]).toEqual([[], ['first'], []]);
 });
+
+test('one that was gone in what is summed up, and came back in what is kept, is known behind the summary (L10 L44)', async () => {
+  const h = await lookingBench(20, {}, both);
+  h.setTools([look]);
+  for (let n = 0; n < 38; n += 1) await h.call();
+  h.setTools(both);
+  await h.call();
+  expect(await h.sumUp()).toMatchObject({ kind: 'compacted' });
+  expect(await h.call()).toMatchObject({ kind: 'message' });
+  expect(JSON.stringify(h.last().messages.slice(1))).toContain('"tool_addition"');
+  h.setTools([look]);
+  expect(await h.call()).toMatchObject({ kind: 'message' });
+  expect([await h.dropped(), await h.epochs(), h.model.problems]).toEqual([[], ['first'], []]);
+});

@@ -127,3 +127,13 @@ test('what an earlier release told is told in words where the role is refused, a
   expect(told({ by: 'user' })).toEqual([]);
   expect(told({ by: 'tools' })).toMatchObject([{ kind: 'epoch', why: 'server' }]);
 });
+
+test('where what messages told of tools does not hold together the tools are sent anew, once (L44 L58)', async () => {
+  const h = await lookingBench(2, {}, [look, aim]);
+  const words = "messages.3.content.0: tool 'aim' is not defined at this position in the conversation";
+  h.next.push(fault({ status: 400, message: words, errorCode: 'tool_reference_unresolved' }));
+  expect(await h.call()).toMatchObject({ kind: 'message' });
+  expect(await h.call()).toMatchObject({ kind: 'message' });
+  expect(h.warnings).toEqual([expect.stringContaining('they are sent anew')]);
+  expect([await h.epochs(), await h.dropped(), h.model.problems]).toEqual([['first', 'tools'], [], []]);
+});

@@ -81,6 +81,7 @@ function asResult(verdict: Exclude<Verdict, { kind: 'retry' }>) {
     case 'refused_role':
     case 'refused_tools':
     case 'refused_definition':
+    case 'unresolved_tool':
     case 'refused_field':
       return { kind: 'failed' as const, detail: verdict.detail, status: verdict.status };
     default:

@@ -47,6 +47,14 @@ export function isRefusedToolChange(said: string): boolean {
   );
 }
 
+/** What messages have told of tools does not hold together, or is too much. The same request fails for ever. */
+const REFUSED_CHANGES = /^(?:tool_reference_unresolved|tool_name_conflict|available_tools_limit_exceeded)$/;
+
+/** `code`: of the error, where it has one. */
+export function isUnresolvedTool(code: string, said: string): boolean {
+  return REFUSED_CHANGES.test(code) || /is not defined at this position in the conversation/i.test(said);
+}
+
 /** Where a definition stands: among the tools of a request, or in a block of a message. */
 export type DefinitionAt = { readonly tool: number } | { readonly message: number; readonly block: number };
 
