@@ -16,7 +16,6 @@ import { refuseWithoutHooks, refuseScripted } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
 import { notAgain, settleDeath, settle } from './model/settle.ts';
 import { requestReply } from './model/request-reply.ts';
-import { withPreamble } from './model/tell-preamble.ts';
 import { endWithout, observableMessage } from './model/store-reply.ts';
 import type { ModelStep } from './model/step.ts';
 import type { RunConfig } from './configuration.ts';
@@ -151,7 +150,7 @@ function withPicks(step: ModelStep): ModelStep {
 
 async function reply(given: ModelStep): Promise<ModelAnswer> {
   await given.deps.tools.refresh();
-  const { step, attempted } = await requestReply(withPreamble(withPicks(given)));
+  const { step, attempted } = await requestReply(withPicks(given));
   const { deps, attempt, config } = step;
   if (attempted.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
     throw describeGivenUp(attempt);

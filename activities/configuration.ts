@@ -133,16 +133,20 @@ export function systemPrompt(
     { name: 'the instructions', text: callers.trim() },
     { name: 'the workspace', text: facts.join('\n') },
     { name: 'the date', text: `Date when this run started: ${new Date(at).toISOString().slice(0, 10)}` },
-    { name: 'what MCP servers say', text: instructions.join('\n\n') },
+    { name: MCP_SAID, text: instructions.join('\n\n') },
     { name: 'the rule for the final answer', text: schema === undefined ? '' : answerRule(schema) },
-    { name: 'what hooks added', text: added.join('\n\n') },
+    { name: HOOKS_ADDED, text: added.join('\n\n') },
   ];
   // One lone surrogate makes every request of the run unreadable (L58).
   return parts.filter(({ text }) => text !== '').map(({ name, text }) => ({ name, text: wellFormedText(text) }));
 }
 
+const MCP_SAID = 'what MCP servers say';
+const HOOKS_ADDED = 'what hooks added';
+
 export function systemPartsOf({ systemParts, system }: RunConfig): readonly SystemPart[] {
-  return systemParts ?? [{ name: 'the instructions', text: system }];
+  const parts = systemParts ?? [{ name: 'the instructions', text: system }];
+  return parts.map((part) => (part.name === MCP_SAID || part.name === HOOKS_ADDED ? { ...part, foreign: true } : part));
 }
 
 function answerRule(schema: JsonSchema): string {

@@ -117,11 +117,14 @@ export const notice = z.discriminatedUnion('kind', [
   texts('hook_failed', ['hook', 'detail']),
   z.strictObject({
     kind: z.literal('preamble_changed'),
-    parts: z.array(z.strictObject({ name: z.string(), text: z.string() })).readonly(),
+    parts: z
+      .array(z.strictObject({ name: z.string(), text: z.string(), foreign: z.literal(true).optional() }))
+      .readonly(),
     ended: z.array(z.string()).readonly(),
     toolsGone: z.array(z.string()).readonly(),
     toolsBack: z.array(z.string()).readonly(),
     toolsNew: z.array(z.record(z.string(), z.unknown())).readonly().optional(),
+    by: z.enum(['user', 'system', 'tools']).optional().describe('by which message the model was told'),
   }),
 ]);
 

@@ -47,7 +47,18 @@ const watched = [
     spend: z.strictObject({ usage, usd }).optional().describe('of all attempts of its call'),
   }),
   told('compaction_start', { iteration, trigger: z.enum(['auto', 'reactive']) }),
-  told('compaction_end', { iteration, before: count, after: count, kept: count, summary: z.string() }),
+  told('compaction_end', {
+    iteration,
+    before: count,
+    after: count,
+    kept: count,
+    summary: z.string(),
+    signed: z.literal(true).optional().describe('the API made the summary'),
+    keepsThinking: z
+      .literal(true)
+      .optional()
+      .describe('thinking since is sent on to models that check what stood before it'),
+  }),
   told('collapse_staged', { iteration, savings: z.array(z.number()).readonly() }),
   told('hook_start', { iteration, hook: z.string() }),
   told('hook_end', { iteration, hook: z.string(), result: z.string() }),

@@ -7,7 +7,8 @@ import { aboutStep, type ObservedAbout } from '../live/observe.ts';
 import { hookContext, hookFailed, type HookContext } from '../hooks/hooks.ts';
 import { announce, finish, tellIfDies } from '../live/tell.ts';
 import type { LiveWriter } from '../live/events.ts';
-import { type ChosenModel, chosenModel, keepsPast, withFacts } from '../model/request.ts';
+import { aboutRun } from '../log.ts';
+import { type ChosenModel, chosenModel, keepsPast, REFUSABLE, withFacts } from '../model/request.ts';
 import { refuseScripted } from '../guards.ts';
 import { isForgotten, stepRecord, type StepRecord } from '../step-record.ts';
 import type { BoundaryEntry, Entry } from '../transcript/log/entries.ts';
@@ -146,25 +147,42 @@ const MOST_FAILURES = 2;
 async function signed(step: Summing, work: Summarizing, more: readonly string[]): Promise<Summarized | null> {
   const { deps, attempt, config, input, entries, bodies, scale, small } = step;
   const chosen = chosenIn(step);
-  const signing = { deps, attempt, config, chosen, entries, bodies };
-  // Images that were refused go with a boundary of ours alone.
-  const isRefused = input.trigger === 'reactive' && inView(entries).shown.some(hasMedia);
+  const signing = { deps, attempt, config, chosen, entries, bodies, maxOutput: input.maxOutput };
   const { failures, empties } = small.tries();
-  if (isRefused || failures + empties >= MOST_FAILURES || !maySign(signing)) return null;
+  if (isMediaRefused(step) || failures + empties >= MOST_FAILURES || !maySign(signing)) return null;
   const characters = chosen.model.window * scale.charactersPerToken;
   const kept = chooseKept(entries, bodies, { characters, trigger: input.trigger, plain: true, fromReply: true });
   if (!kept) return null;
   const asked = await sign(signing, kept.from, small, more);
   if (asked.kind === 'aborted') return { kind: 'nothing' };
   if (asked.kind === 'failed') {
+    const { failure } = asked;
     const isLast = failures + empties + 1 >= MOST_FAILURES;
-    return !isLast && asked.failure.kind === 'retry'
-      ? { kind: 'unanswered', failure: asked.failure, model: chosen.model.name }
-      : null;
+    if (!isLast && failure.kind === 'retry') return { kind: 'unanswered', failure, model: chosen.model.name };
+    return reportUnsigned(step, failure.detail);
   }
-  const keeps = chosen.model.checksPrefix ? { keepsThinking: true as const } : {};
-  const summary = strictlySmaller({ ...work, kept }, asked.block.content, { signed: asked.block, ...keeps });
-  return summary.kind === 'made' ? summary : null;
+  const { block, keepsThinking } = asked;
+  const by = { signed: block, ...(keepsThinking && { keepsThinking }) };
+  const summary = strictlySmaller({ ...work, kept }, block.content, by);
+  if (summary.kind === 'made') return summary;
+  return reportUnsigned(step, summary.kind === 'failed' ? summary.detail : summary.kind);
+}
+
+/** Images that were refused go with a boundary of ours alone. A workflow of an earlier release does not say what was refused. */
+function isMediaRefused({ input: { trigger, because }, entries }: Summing): boolean {
+  if (trigger !== 'reactive' || because === 'prompt_too_long') return false;
+  return inView(entries).shown.some(hasMedia);
+}
+
+/** It costs what the model has thought, so that it is said. */
+function reportUnsigned(step: Summing, detail: string): null {
+  const { deps, config, input } = step;
+  const { name } = chosenIn(step).model;
+  const words = deps.models.isRefused(name, REFUSABLE.summaries)
+    ? `the server of ${name} makes no summaries: ours are made instead`
+    : `${name} made no summary: ours is made instead, and its thinking is not kept`;
+  deps.log('warn', `${words} (${detail})`, { ...aboutRun(config), iteration: input.iteration });
+  return null;
 }
 
 function chosenIn({ deps, config, input }: Step): ChosenModel {
@@ -214,7 +232,8 @@ function begin(live: LiveWriter, { iteration, trigger }: Compact): void {
 function tell(live: LiveWriter, iteration: number, entries: readonly Entry[]): void {
   const boundary = entries.at(-1);
   if (boundary?.kind !== 'boundary') return;
-  const { before, after, summary, from, prompts } = boundary;
+  const { before, after, summary, from, prompts, signed: block, keepsThinking } = boundary;
   const kept = entries.length - 1 - from + prompts.length;
-  live.write({ type: 'compaction_end', iteration, before, after, kept, summary });
+  const by = { ...(block && { signed: true as const }), ...(keepsThinking && { keepsThinking }) };
+  live.write({ type: 'compaction_end', iteration, before, after, kept, summary, ...by });
 }

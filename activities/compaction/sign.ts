@@ -3,24 +3,31 @@
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Attempt } from '../attempt.ts';
 import { patience, type RunConfig } from '../configuration.ts';
-import { aboutRun } from '../log.ts';
 import type { AskFailure } from '../model/ask-model.ts';
 import { spendOf } from '../model/bill.ts';
-import { classify } from '../model/classify.ts';
+import { classify, maxOutputIn } from '../model/classify.ts';
+import { refusedPart } from '../model/refused/refused-part.ts';
 import { asServed, buildRequest, type ChosenModel, REFUSABLE } from '../model/request.ts';
 import { createAccumulator } from '../model/stream/accumulate.ts';
 import { streamReply } from '../model/stream/stream.ts';
-import { currentEpoch, toolsIn } from '../transcript/preamble.ts';
+import { currentEpoch, isSentAsTold, toolsIn } from '../transcript/preamble.ts';
 import type { Entry, SignedSummary } from '../transcript/log/entries.ts';
 import { inView } from '../transcript/view/in-view.ts';
 import type { Bodies } from '../transcript/log/bodies.ts';
 import { projectView } from '../transcript/view/project.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import type { ModelRequest } from '../deps.ts';
+import { wellFormedText } from '../text.ts';
 import type { SmallModel, SummaryDeps } from './small-model.ts';
 
 export type Signed =
-  | { readonly kind: 'signed'; readonly block: SignedSummary; readonly spend: Spend }
+  /** `keepsThinking`: what was thought after it holds, for the model checks, and was sent all before as the run's own is. */
+  | {
+      readonly kind: 'signed';
+      readonly block: SignedSummary;
+      readonly spend: Spend;
+      readonly keepsThinking?: true;
+    }
   | { readonly kind: 'failed'; readonly failure: AskFailure; readonly spend: Spend }
   /** A stop. */
   | { readonly kind: 'aborted'; readonly spend: Spend };
@@ -32,6 +39,8 @@ export type Signing = {
   readonly chosen: ChosenModel;
   readonly entries: readonly Entry[];
   readonly bodies: Bodies;
+  /** Tokens: the most that the server lets it answer with, where it has said so. */
+  readonly maxOutput?: number | undefined;
 };
 
 /** Tokens of a summary, with what is thought about it. */
@@ -49,11 +58,25 @@ export function maySign({ deps, chosen: { model }, entries }: Signing): boolean 
   );
 }
 
-/** Of everything before the reply at `from`. `more`: instructions beside ours. Throws only what is a bug. */
+/**
+ * Of everything before the reply at `from`. `more`: instructions beside ours. Asks at once again for each part that the API refuses and the
+ * request may do without. Throws only what is a bug.
+ */
 export async function sign(work: Signing, from: number, small: SmallModel, more: readonly string[]): Promise<Signed> {
-  const { deps, attempt, config, chosen } = work;
   const body = requestFor(work, from, more);
-  const asked = await small.spendOn(chosen.model, async (model, billed): Promise<Signed> => {
+  const asked = await ask(work, body, small);
+  if (asked.kind === 'failed') {
+    const changed = withoutRefused(work, asked.failure, body);
+    return changed ? sign(changed, from, small, more) : asked;
+  }
+  const { chosen, deps, entries } = work;
+  const keeps = chosen.model.checksPrefix && isSentAsTold(entries, asServed(chosen.model, deps.models).telling);
+  return asked.kind === 'signed' && keeps ? { ...asked, keepsThinking: true } : asked;
+}
+
+async function ask(work: Signing, body: ModelRequest, small: SmallModel): Promise<Signed> {
+  const { deps, attempt, config, chosen } = work;
+  return small.spendOn(chosen.model, async (model, billed): Promise<Signed> => {
     const into = createAccumulator();
     const spent = (): Spend => spendOf(into.message()?.usage, chosen.model);
     const limits = { signal: attempt.signal, ...patience(config) };
@@ -68,8 +91,6 @@ export async function sign(work: Signing, from: number, small: SmallModel, more:
     const message = into.message();
     return message && !attempt.signal.aborted ? taken(message, spent()) : { kind: 'aborted', spend: spent() };
   });
-  if (asked.kind === 'failed') refusedFor(work, asked.failure);
-  return asked;
 }
 
 const unheard = { onText: () => {}, onThinking: () => {}, onBlock: () => {} };
@@ -83,20 +104,20 @@ function taken(message: Message, spend: Spend): Signed {
   return { kind: 'failed', failure: { kind: 'failed', detail }, spend };
 }
 
-/** A server that does not know of summaries is not asked again. */
-function refusedFor({ deps, config, chosen }: Signing, failure: AskFailure): void {
-  const isFields = failure.kind === 'refused_field' && /^(?:compaction|anthropic-beta)\b/.test(failure.field);
-  if (!isFields || !deps.models.refuse(chosen.model.name, REFUSABLE.summaries)) return;
-  const { name } = chosen.model;
-  deps.log(
-    'warn',
-    `the server of ${name} makes no summaries: ours are made instead (${failure.detail})`,
-    aboutRun(config),
-  );
+/** Null: no summary can be asked for. A server that knows of none is not asked again. */
+function withoutRefused(work: Signing, failure: AskFailure, body: ModelRequest): Signing | null {
+  if (failure.kind === 'empty') return null;
+  const maxOutput = maxOutputIn(failure, body.max_tokens);
+  if (maxOutput !== undefined) return { ...work, maxOutput };
+  const { name } = work.chosen.model;
+  const part = refusedPart(failure, body);
+  if (part === undefined || (part === REFUSABLE.summaries && failure.kind !== 'refused_field')) return null;
+  work.deps.models.refuse(name, part);
+  return part === REFUSABLE.summaries ? null : work;
 }
 
 function requestFor(work: Signing, from: number, more: readonly string[]): ModelRequest {
-  const { deps, config, chosen, entries, bodies } = work;
+  const { deps, config, chosen, entries, bodies, maxOutput = Infinity } = work;
   const { model } = chosen;
   const epoch = currentEpoch(entries)?.epoch;
   if (!epoch) throw new Error('there is no epoch whose conversation could be summarised');
@@ -106,8 +127,8 @@ function requestFor(work: Signing, from: number, more: readonly string[]): Model
   const messages = projectView({ shown: shown.slice(0, end), marks }, bodies, { model: served });
   const preamble = { system: epoch.system, tools: toolsIn(entries, served.telling) };
   const binding = !deps.models.isRefused(model.name, REFUSABLE.binding);
-  const cap = Math.min(CAP, model.maxOutput, Math.floor(model.window * MOST_OF_WINDOW));
-  const instructions = [TASK, ...more].join('\n\n').slice(0, MOST_INSTRUCTIONS);
+  const cap = Math.min(CAP, model.maxOutput, maxOutput, Math.floor(model.window * MOST_OF_WINDOW));
+  const instructions = wellFormedText([TASK, ...more].join('\n\n').slice(0, MOST_INSTRUCTIONS));
   return {
     ...buildRequest(config, chosen, preamble, messages, { cap }, { binding }),
     compaction: { type: 'summarize', instructions },

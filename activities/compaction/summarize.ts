@@ -80,7 +80,8 @@ export function strictlySmaller(work: Summarizing, summary: string, by: MadeBy =
   const { from, prompts } = work.kept;
   const tasks = taskListOf(entries);
   const listed = tasks === null ? {} : { tasks };
-  const bareBefore = trigger === 'reactive' ? refusedBefore(entries) : readMarks(entries).bareBefore;
+  // One that the API has signed changes nothing of what is kept.
+  const bareBefore = trigger === 'reactive' && !by.signed ? refusedBefore(entries) : readMarks(entries).bareBefore;
   const bare = bareBefore > 0 && entries.some((entry) => mediaOf(entry).length > 0) ? { bareBefore } : {};
   const made = { ...listed, ...bare, ...by };
   const boundary = { kind: 'boundary', trigger, summary, prompts, from, before, ...made } as const;

@@ -93,6 +93,10 @@ export type LiveEvent =
       readonly after: number;
       readonly kept: number;
       readonly summary: string;
+      /** The API made the summary. */
+      readonly signed?: true;
+      /** What was thought since is sent on to models that check what stood before it. */
+      readonly keepsThinking?: true;
     }
   | { readonly type: 'collapse_staged'; readonly iteration: number; readonly savings: readonly number[] }
   | { readonly type: 'hook_start'; readonly iteration: number; readonly hook: string }

@@ -12,7 +12,8 @@ import { aboutStep } from '../live/observe.ts';
 import { watchModel } from './watch-model.ts';
 import { attemptSignal } from '../tools/call/runner.ts';
 import { pricesOf, spendOf } from './bill.ts';
-import type { ModelStep } from './step.ts';
+import type { PreparedStep } from './tell-preamble.ts';
+import { announce } from '../live/tell.ts';
 import { patience } from '../configuration.ts';
 
 export type Attempted =
@@ -91,8 +92,8 @@ const EARLY_GRACE_MS = 500;
 /** Nothing runs any more (L51). */
 const NEVER = { safe: false, plan: 'regular' } as const;
 
-export function replyPort(step: ModelStep): ReplyPort {
-  const { deps, attempt, config, live, input, tries } = step;
+export function replyPort(step: PreparedStep): ReplyPort {
+  const { deps, attempt, config, live, input, tries, told } = step;
   const { tools } = deps;
   const { iteration, context, head } = input;
   const prices = pricesOf(step);
@@ -115,7 +116,11 @@ export function replyPort(step: ModelStep): ReplyPort {
       ),
     say: {
       // Input tokens are billed from here on, also if this attempt dies with its worker.
-      start: (usage) => attempt.remember({ ...tries, spend: addSpend(tries.spend, spendOf(usage, prices)) }),
+      start: (usage) => {
+        attempt.remember({ ...tries, spend: addSpend(tries.spend, spendOf(usage, prices)) });
+        // The request is accepted: it tells nothing otherwise any more.
+        announce(live, told);
+      },
       text: (index, text) => live.write({ type: 'text_delta', iteration, index, text }),
       thinking: (index, text) => live.write({ type: 'thinking_delta', iteration, index, text }),
       call: (call) => {

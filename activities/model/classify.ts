@@ -7,10 +7,13 @@ import type { Backoff } from '../configuration.ts';
 import { accountProblem } from './refused/account.ts';
 import { isOverflow, roomLeft } from './refused/overflow-words.ts';
 import {
+  type DefinitionAt,
   isRefusedRole,
   isRefusedSummary,
   isRefusedToolChange,
   isUnboundThinking,
+  isUnresolvedTool,
+  refusedDefinition,
   refusedField,
 } from './refused/request-parts.ts';
 
@@ -30,6 +33,15 @@ export type Verdict =
   | { readonly kind: 'refused_role'; readonly detail: string; readonly status: number }
   /** The server knows no tools in messages. */
   | { readonly kind: 'refused_tools'; readonly detail: string; readonly status: number }
+  /** What messages have told of tools does not hold together: the same request fails for ever. */
+  | { readonly kind: 'unresolved_tool'; readonly detail: string; readonly status: number }
+  /** A tool is offered with a definition that the API does not take. */
+  | {
+      readonly kind: 'refused_definition';
+      readonly at: DefinitionAt;
+      readonly detail: string;
+      readonly status: number;
+    }
   /** The server knows no such field; `anthropic-beta` stands for a value of that header. */
   | { readonly kind: 'refused_field'; readonly field: string; readonly detail: string; readonly status: number };
 
@@ -73,7 +85,7 @@ function classifyApi(error: APIError, now: number, redact: Redact, words: readon
     return { kind: 'too_long', detail, ...windowIn(detail) };
   if (status === 400 && (error.errorCode === REFUSED_PIXELS || REFUSED_MEDIA.test(detail)))
     return { kind: 'media_too_large', detail };
-  const part = isRefusal(status) ? refusedPart(error.errorCode ?? said, said, { detail, status }) : null;
+  const part = isRefusal(status) ? refusedPart(error.errorCode ?? '', said, { detail, status }) : null;
   if (part) return part;
   if (!retryable(status, error.headers?.get('x-should-retry'))) return { kind: 'failed', detail, ...known };
   const afterMs =
@@ -90,8 +102,11 @@ function refusedPart(
   { detail, status }: { readonly detail: string; readonly status: number },
 ): Verdict | null {
   const said = whole.slice(0, MOST_SAID);
-  if (isRefusedSummary(code.slice(0, MOST_SAID))) return { kind: 'refused_summary', detail, status };
+  if (isRefusedSummary(code, said)) return { kind: 'refused_summary', detail, status };
   if (isRefusedRole(said)) return { kind: 'refused_role', detail, status };
+  if (isUnresolvedTool(code, said)) return { kind: 'unresolved_tool', detail, status };
+  const at = refusedDefinition(said);
+  if (at) return { kind: 'refused_definition', at, detail, status };
   if (isRefusedToolChange(said)) return { kind: 'refused_tools', detail, status };
   if (isUnboundThinking(said)) return { kind: 'unbound_thinking', detail, status };
   const field = refusedField(said);

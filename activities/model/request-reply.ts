@@ -1,78 +1,89 @@
-// Asks the model for a reply, and asks at once again where the API refused what only this request can do without: thinking that no longer
-// fits what stands before it (L59), a summary that the API has signed elsewhere, or a field that the server does not know.
+// Asks the model for a reply, and asks at once again for each part that the API refuses and the request may do without, until nothing is left
+// to leave out: thinking that no longer fits what stands before it (L59), a summary that the API has signed elsewhere, a tool with a definition
+// that it does not take, or what the server does not know.
 import { aboutRun } from '../log.ts';
+import type { ModelRequest } from '../deps.ts';
 import { droppedThinking } from '../transcript/preamble.ts';
-import { entriesOf } from '../transcript/transcripts.ts';
+import { callIdsIn } from '../transcript/call-ids.ts';
+import { changesTools } from '../transcript/system-message.ts';
 import { type Attempted, attemptReply, replyPort } from './attempt-reply.ts';
 import { classify, type Verdict } from './classify.ts';
 import { BETA_HEADER } from './refused/request-parts.ts';
+import { refusedPart, toolAt } from './refused/refused-part.ts';
 import { asServed, buildRequest, REFUSABLE } from './request.ts';
 import type { ModelStep } from './step.ts';
-import { prepareAgain, type PreparedStep, withoutThinking } from './tell-preamble.ts';
+import { beginAnew, leaveOut, type PreparedStep, withPreamble } from './tell-preamble.ts';
 
 /** `step`: with what was appended on the way. */
 type Requested = { readonly step: ModelStep; readonly attempted: Attempted };
 
-/** Once more for each part that the server does not know, and once without thinking. */
-export async function requestReply(step: PreparedStep): Promise<Requested> {
+export async function requestReply(given: ModelStep): Promise<Requested> {
+  return requestWith(withPreamble(given));
+}
+
+async function requestWith(step: PreparedStep): Promise<Requested> {
+  const { body, attempted } = await requestOnce(step);
+  const verdict = refusal(step, attempted);
+  const changed = verdict && withoutRefused(step, verdict, body);
+  if (changed) return requestWith(changed);
+  if (attempted.kind === 'judged' && droppedThinking(attempted.message)) reportUnbound(step, 'it was dropped');
+  return { step: { ...step, callIds: callIdsIn(body.messages) }, attempted };
+}
+
+/** Null: the request has nothing that it could be made without. What a server does not know is remembered for the worker. */
+function withoutRefused(step: PreparedStep, verdict: Verdict, body: ModelRequest): PreparedStep | null {
   const { models } = step.deps;
   const { name } = step.chosen.model;
-  const attempted = await requestOnce(step);
-  const verdict = refusal(step, attempted);
-  const part = verdict && refusedPart(verdict, step);
-  if (part && models.refuse(name, part))
-    return requestReply(part === REFUSABLE.binding ? step : prepareAgain(step.given));
-  if (verdict?.kind === 'unbound_thinking' || verdict?.kind === 'refused_summary') {
-    reportUnbound(step, verdict);
-    const bare = withoutThinking(step);
-    return { step: bare, attempted: await requestOnce(bare) };
+  if (verdict.kind === 'unbound_thinking') {
+    if (step.anew) return null;
+    reportUnbound(step, verdict.detail);
+    return beginAnew(step, 'refused');
   }
-  if (attempted.kind === 'judged' && droppedThinking(attempted.message))
-    reportUnbound(step, { kind: 'unbound_thinking', detail: 'it was dropped' });
-  return { step, attempted };
+  if (verdict.kind === 'unresolved_tool') {
+    if (step.anew || !changesTools(body.messages)) return null;
+    const words = `${name} does not take what messages have told of tools: they are sent anew, and its thinking is not kept`;
+    report(step, 'warn', `${words} (${verdict.detail})`);
+    return beginAnew(step, 'tools');
+  }
+  if (verdict.kind === 'refused_definition') {
+    const tool = toolAt(body, verdict.at);
+    return tool ? leaveOut(step, tool, verdict.detail) : null;
+  }
+  const part = refusedPart(verdict, body);
+  if (part === undefined) return null;
+  if (part === REFUSABLE.summaries) {
+    if (verdict.kind === 'refused_field' && verdict.field === BETA_HEADER) models.refuse(name, part);
+    const words = `${name} does not take the summary that the API has signed: it is sent in words, without earlier thinking`;
+    report(step, 'warn', `${words} (${verdict.detail})`);
+    return beginAnew(step, 'summary_refused');
+  }
+  models.refuse(name, part);
+  return part === REFUSABLE.binding ? step : withPreamble(step.given);
 }
 
-/** What the request can be made without. A header of betas is refused for the newest of them that it asks for. */
-function refusedPart(verdict: Verdict, step: PreparedStep): string | undefined {
-  if (verdict.kind === 'refused_role') return REFUSABLE.systemMessages;
-  if (verdict.kind === 'refused_tools') return REFUSABLE.inlineTools;
-  if (verdict.kind !== 'refused_field') return undefined;
-  if (verdict.field.includes('block_binding')) return REFUSABLE.binding;
-  if (verdict.field !== BETA_HEADER) return undefined;
-  return bringsTools(step) ? REFUSABLE.inlineTools : REFUSABLE.binding;
-}
-
-function bringsTools({ base }: PreparedStep): boolean {
-  return entriesOf(base).some(
-    (entry) =>
-      entry.kind === 'notice' && entry.notice.kind === 'preamble_changed' && entry.notice.toolsNew !== undefined,
-  );
-}
-
-async function requestOnce(step: PreparedStep): Promise<Attempted> {
+async function requestOnce(
+  step: PreparedStep,
+): Promise<{ readonly body: ModelRequest; readonly attempted: Attempted }> {
   const { deps, attempt, input, config, chosen, live, base, preamble } = step;
   const messages = await deps.transcripts.messages(base, asServed(chosen.model, deps.models));
   const binding = !deps.models.isRefused(chosen.model.name, REFUSABLE.binding);
   const body = buildRequest(config, chosen, preamble, messages, input, { binding });
   const { iteration } = input;
   live.write({ type: 'request_start', iteration, attempt: attempt.number, model: chosen.model.name });
-  return attemptReply(body, replyPort(step));
+  return { body, attempted: await attemptReply(body, replyPort(step)) };
 }
 
 function refusal({ deps }: ModelStep, attempted: Attempted): Verdict | null {
   return attempted.kind === 'failed' ? classify(attempted.error, deps.now(), deps.redact) : null;
 }
 
-/** A summary is refused by another account or platform than the one that made it; unbound thinking should never come to this, and is loud. */
-function reportUnbound(
-  { deps, config, input, attempt, chosen: { model } }: ModelStep,
-  { kind, detail }: Pick<Verdict, 'kind' | 'detail'>,
-): void {
-  const about = { ...aboutRun(config), iteration: input.iteration, attempt: attempt.number };
-  if (kind === 'refused_summary') {
-    const words = `${model.name} does not take the summary that the API has signed: it is sent in words, without earlier thinking`;
-    return deps.log('warn', `${words} (${detail})`, about);
-  }
-  const words = `${model.name} found thinking bound to something else than what stands before it, and it is not sent again: ${detail}`;
-  deps.log('error', `${words} (a defect of Perdure: please report it)`, about);
+/** It should never come to this, and is loud. */
+function reportUnbound(step: ModelStep, detail: string): void {
+  const { name } = step.chosen.model;
+  const words = `${name} found thinking bound to something else than what stands before it, and it is not sent again: ${detail}`;
+  report(step, 'error', `${words} (a defect of Perdure: please report it)`);
+}
+
+function report({ deps, config, input, attempt }: ModelStep, level: 'warn' | 'error', words: string): void {
+  deps.log(level, words, { ...aboutRun(config), iteration: input.iteration, attempt: attempt.number });
 }

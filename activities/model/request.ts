@@ -8,17 +8,6 @@ import type { ModelFacts, Models, RunConfig, RunModel } from '../configuration.t
 import { type Preamble, systemText, type Telling } from '../transcript/preamble.ts';
 import type { ModelRequest } from '../deps.ts';
 
-/** Names the beta that `task_budget` belongs to. */
-export const TASK_BUDGETS_BETA = 'task-budgets-2026-03-13';
-/** Names the beta that `block_binding` belongs to. */
-export const THINKING_BINDING_BETA = 'thinking-binding-controls-2026-08-01';
-
-/** Names the beta of summaries that the API makes, and of their blocks. */
-export const COMPACTION_BETA = 'compact-2026-09-04';
-
-/** Names the beta of tools that messages bring. */
-export const INLINE_TOOLS_BETA = 'inline-tools-2026-09-15';
-
 const ephemeral = { type: 'ephemeral' } as const;
 
 export function buildRequest(

@@ -21,6 +21,8 @@ export type ModelStep = {
   readonly answer: AnswerCheck;
   readonly live: LiveWriter;
   readonly base: Extended;
+  /** The ids of the calls in its request, once that was made. */
+  readonly callIds?: ReadonlySet<string>;
   readonly record: StepRecord<ModelResult>;
   /** The attempts before this one. */
   readonly tries: Tries;

@@ -14,6 +14,7 @@ import type { RunConfig } from '../configuration.ts';
 import { aboutRun } from '../log.ts';
 import { isForgotten } from '../step-record.ts';
 import type { Entry, ReplyEntry } from '../transcript/log/entries.ts';
+import { idsFor } from '../transcript/call-ids.ts';
 import { finalText } from '../transcript/view/result.ts';
 import { fitOutcomes } from '../transcript/view/append.ts';
 import type { NextSegment } from '../transcript/view/next-segment.ts';
@@ -100,7 +101,9 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
   const { name } = chosen.model;
   const asked = message.model === name ? {} : { asked: name };
   const number = attempt.number;
-  const reply: ReplyEntry = { kind: 'reply', fate, message, ...asked, iteration, attempt: number, spend: own, at };
+  const ids = idsFor(message, base.view.length + base.added.length, step.callIds ?? new Set());
+  const said = { kind: 'reply', fate, message, ...asked, ...ids } as const;
+  const reply: ReplyEntry = { ...said, iteration, attempt: number, spend: own, at };
   const next = deps.transcripts.next(base, [reply, ...(await adopted(deps, calls, early))]);
   const facts = { head: next.hash, contextTokens: await inContext(step, reply), spend };
   const listed = calls.map((call) => describe(step, call, early.get(call.index)));

@@ -1,49 +1,82 @@
 // What a request says before its messages, and how the model hears of a change of it: with the entries that are stored before the reply.
 import type { Tool } from '@anthropic-ai/sdk/resources/messages';
 import { systemPartsOf } from '../configuration.ts';
-import { announce } from '../live/tell.ts';
+import { aboutRun } from '../log.ts';
 import { isListed } from '../tools/listed.ts';
-import { beginEpoch, type Preamble, tellPreamble, toolsIn } from '../transcript/preamble.ts';
+import type { Entry, EpochReason } from '../transcript/log/entries.ts';
+import { type Asked, beginEpoch, type Preamble, tellPreamble, toolsIn } from '../transcript/preamble.ts';
 import { entriesOf } from '../transcript/transcripts.ts';
-import { asServed } from './request.ts';
+import { asServed, withFacts } from './request.ts';
 import type { ModelStep } from './step.ts';
 
-/** `preamble`: what its request says before the messages. `given`: the step without what is told in it. */
-export type PreparedStep = ModelStep & { readonly preamble: Preamble; readonly given: ModelStep };
+/** `preamble`: what its request says before the messages. */
+export type PreparedStep = ModelStep & {
+  readonly preamble: Preamble;
+  /** The step without what is told in it. */
+  readonly given: ModelStep;
+  readonly told: readonly Entry[];
+  /** Why it begins an epoch of its own accord, where the API has refused the one before. */
+  readonly anew?: EpochReason;
+};
 
 /** What has changed of the system prompt and the tools is told with the entries before the reply. */
 export function withPreamble(step: ModelStep): PreparedStep {
-  const prepared = prepareAgain(step);
-  announce(step.live, prepared.base.added.slice(step.base.added.length));
-  return prepared;
+  const entries = entriesOf(step.base);
+  const asked = askedIn(step);
+  const { told, epoch } = tellPreamble(entries, wantedIn(step), asked);
+  const preamble = { system: epoch.system, tools: toolsIn([...entries, ...told], asked.telling) };
+  return { ...withTold(step, told), preamble };
 }
 
-/** After its server has refused how it was told. */
-export function prepareAgain(step: ModelStep): PreparedStep {
-  const { base, deps, chosen } = step;
-  const { telling } = asServed(chosen.model, deps.models);
-  const entries = entriesOf(base);
-  const { told, epoch } = tellPreamble(entries, wantedIn(step), telling);
-  const preamble = { system: epoch.system, tools: toolsIn([...entries, ...told], telling) };
-  return { ...step, base: { ...base, added: [...base.added, ...told] }, preamble, given: step };
+/** In a new epoch, in which no model that checks is sent what was thought before. */
+export function beginAnew({ given }: Pick<PreparedStep, 'given'>, why: EpochReason): PreparedStep {
+  const epoch = beginEpoch(why, wantedIn(given), askedIn(given).begins);
+  return { ...withTold(given, [epoch]), preamble: epoch, anew: why };
 }
 
-/** In a new epoch, in which nothing is sent of what the model has thought before. */
-export function withoutThinking(step: ModelStep): PreparedStep {
-  const { base, deps, chosen } = step;
-  const epoch = beginEpoch('refused', wantedIn(step), asServed(chosen.model, deps.models).telling);
-  return { ...step, base: { ...base, added: [...base.added, epoch] }, preamble: epoch, given: step };
+/** Null where it is left out already. For all models of the run, lest it come and go with them. */
+export function leaveOut({ given, anew }: PreparedStep, tool: Tool, detail: string): PreparedStep | null {
+  const { deps, config, input } = given;
+  if (!deps.models.refuse(config.models[0].name, definitionOf(tool))) return null;
+  const words = `the tool ${tool.name} is not offered, for the API does not take its definition: ${detail}`;
+  deps.log('warn', words, { ...aboutRun(config), iteration: input.iteration });
+  return anew ? beginAnew({ given }, anew) : withPreamble(given);
 }
 
-/** Tools as of now (L44), and only those that the run was opened with (L57) and that a tool has left allowed (L38). */
+function withTold(given: ModelStep, told: readonly Entry[]): Omit<PreparedStep, 'preamble'> {
+  const { base } = given;
+  return { ...given, base: { ...base, added: [...base.added, ...told] }, given, told };
+}
+
+/** An epoch tells of changes as the run's first model takes it: others are told less, and it goes on after a fallback. */
+function askedIn({ deps: { models }, config, chosen: { model } }: ModelStep): Required<Asked> {
+  const [first] = config.models;
+  return {
+    telling: asServed(model, models).telling,
+    begins: asServed(withFacts(first, models), models).telling,
+    checksPrefix: model.checksPrefix === true,
+    isRefused: (tool) => models.isRefused(first.name, definitionOf(tool)),
+  };
+}
+
+/**
+ * Tools as of now (L44), and only those that the run was opened with (L57), that a tool has left allowed (L38), and whose definition the API
+ * takes.
+ */
 function wantedIn({ deps, input, config }: ModelStep): Preamble {
   const limits = [config.tools, input.context?.allowedTools].filter((names) => names !== undefined);
   const offered = deps.tools.definitions.filter(({ name }) => limits.every((names) => isListed(names, name)));
-  return { system: systemPartsOf(config), tools: offered.map(asStored) };
+  const isRefused = (tool: Tool): boolean => deps.models.isRefused(config.models[0].name, definitionOf(tool));
+  return { system: systemPartsOf(config), tools: offered.map(asStored).filter((tool) => !isRefused(tool)) };
 }
 
 /** As a transcript gives it back, so that the two can be compared. Definitions never change: each is made plain once. */
 const stored = new WeakMap<Tool, Tool>();
+
+/** The name under which a refusal of it is remembered: with another definition it is offered again. */
+function definitionOf(tool: Tool): string {
+  return `tool ${JSON.stringify(tool)}`;
+}
 
 function asStored(tool: Tool): Tool {
   const known = stored.get(tool) ?? (JSON.parse(JSON.stringify(tool)) as Tool);

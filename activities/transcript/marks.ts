@@ -31,7 +31,7 @@ export type Marks = {
    * none from before it, for good (L59).
    */
   readonly rewrittenAt: number;
-  /** Position of the last epoch that began because the API refused earlier thinking, -1 without one: no model gets any from before it. */
+  /** Position of the last epoch that began because the API refused earlier thinking or its summary, -1 without one: no model gets any from before it. */
   readonly refusedAt: number;
 };
 
@@ -65,7 +65,7 @@ export function readMarks(entries: readonly Entry[]): Marks {
     if (entry.kind === 'epoch') {
       epochAt = position;
       telling = entry;
-      if (entry.why === 'refused') refusedAt = position;
+      if (entry.why === 'refused' || entry.why === 'summary_refused') refusedAt = position;
     } else if (entry.kind === 'boundary') {
       boundary = bounded(entry, position, entries);
       bareBefore = Math.max(bareBefore, within(entry.bareBefore ?? 0, position));

@@ -11,9 +11,15 @@ export function isChange(entry: Entry): entry is ToldChange {
   return entry.kind === 'notice' && entry.notice.kind === 'preamble_changed';
 }
 
+/** How a change is told to a model that takes `telling`: as it was told when it was new. */
+export function tellingBy({ by }: PreambleChanged, { bySystem, bringsTools }: Telling): Telling {
+  if (!bySystem || by === 'user') return {};
+  return { bySystem, ...(bringsTools && by !== 'system' && { bringsTools }) };
+}
+
 /** Empty where nothing is left to say. */
 export function systemBlocks(notice: PreambleChanged, { bringsTools }: Telling): readonly object[] {
-  const words = preambleChanged(notice, !bringsTools);
+  const words = preambleChanged({ ...notice, parts: notice.parts.filter(({ foreign }) => !foreign) }, !bringsTools);
   const said = words === '' ? [] : [{ type: 'text', text: words }];
   if (!bringsTools) return said;
   const { toolsGone, toolsBack, toolsNew = [] } = notice;
@@ -24,6 +30,12 @@ export function systemBlocks(notice: PreambleChanged, { bringsTools }: Telling):
     ...toolsBack.map((name) => ({ type: 'tool_addition', tool: reference(name) })),
     ...toolsGone.map((name) => ({ type: 'tool_removal', tool: reference(name) })),
   ];
+}
+
+/** What others say is never said with the weight of a system message: the user's message has it. */
+export function foreignWords({ parts }: PreambleChanged): string {
+  const foreign = parts.filter((part) => part.foreign);
+  return preambleChanged({ kind: 'preamble_changed', parts: foreign, ended: [], toolsGone: [], toolsBack: [] });
 }
 
 /** Whether the messages of a request bring or take tools. */

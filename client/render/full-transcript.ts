@@ -2,9 +2,11 @@
 // said around them is on lines of its own, each with its entry's position.
 import { mediaNote } from '../../activities/transcript/log/bodies.ts';
 import type { Entry, EpochEntry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
+import type { PreambleChanged } from '../../workflows/contract/activities.ts';
 import { systemText } from '../../activities/transcript/preamble.ts';
 import type { SessionReading } from '../sessions/read.ts';
-import { contextText, epochText, fullCommand, endingText, noticeText, transitionText } from './words.ts';
+import { epochText } from './epoch-words.ts';
+import { contextText, fullCommand, endingText, noticeText, transitionText } from './words.ts';
 import { steeredText } from './steered-words.ts';
 import { endWord } from './tool-lines.ts';
 import { oneLine, type Paint } from '../paint.ts';
@@ -80,7 +82,7 @@ function* epochParts(entry: EpochEntry): Iterable<Part> {
   const why = epochText(entry);
   if (why !== null) yield line(why);
   yield { mark: 'system prompt', text: systemText(entry.system) };
-  yield { mark: 'tools', text: entry.tools.map(({ name }) => name).join(', ') };
+  yield { mark: 'tools', text: definitions(entry.tools) };
 }
 
 function* replyParts({ message, fate }: ReplyEntry): Iterable<Part> {
@@ -99,9 +101,29 @@ function outcomeMark({ toolUseId, isError, log }: Outcome): string {
 }
 
 function noticeWhole(notice: Extract<Entry, { readonly kind: 'notice' }>['notice']): string {
+  if (notice.kind === 'preamble_changed') return changeWhole(notice);
   if ('text' in notice) return notice.text;
   if ('detail' in notice) return notice.detail;
   return 'problem' in notice ? notice.problem : noticeText(notice);
+}
+
+/** As the model was told it. */
+function changeWhole(notice: PreambleChanged): string {
+  const { toolsGone, toolsBack, toolsNew = [] } = notice;
+  const names = (what: string, all: readonly string[]): readonly string[] =>
+    all.length === 0 ? [] : [`${what}: ${all.join(', ')}`];
+  return [
+    ...notice.parts.map(({ name, text }) => `${name}:\n${text}`),
+    ...names('no longer holds', notice.ended),
+    ...names('tools gone', toolsGone),
+    ...names('tools back', toolsBack),
+    ...(toolsNew.length === 0 ? [] : [`new tools:\n${definitions(toolsNew)}`]),
+  ].join('\n');
+}
+
+/** One on a line. */
+function definitions(tools: readonly object[]): string {
+  return tools.map((tool) => JSON.stringify(tool)).join('\n');
 }
 
 const line = (mark: string): Part => ({ mark, text: null });

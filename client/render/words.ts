@@ -4,7 +4,7 @@ import type { RunLimit, TerminalReason, TransitionReason } from '../../workflows
 import { type RunOutcome, terminalDetail } from '../sessions/outcome.ts';
 import { oneLine } from '../paint.ts';
 import { count, formatMoney, shortTime, formatTokens } from '../units.ts';
-import type { Entry, EpochEntry } from '../../activities/transcript/log/entries.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
 import type { LiveEvent } from '../../activities/live/events.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
@@ -113,22 +113,6 @@ function preambleChanged({ parts, ended, toolsGone, toolsBack, toolsNew = [] }: 
   return `the model is told what has changed: ${told.join('; ')}`;
 }
 
-/** Why the system prompt and the tools are sent anew; null where they are sent for the first time. */
-export function epochText({ why }: Pick<EpochEntry, 'why'>): string | null {
-  switch (why) {
-    case 'first':
-      return null;
-    case 'compacted':
-      return 'after the compaction the system prompt and the tools are sent as they are now';
-    case 'tools':
-      return 'a tool came, or takes other inputs: the tools are sent anew, and thinking from before is not sent on';
-    case 'older':
-      return 'a newer version goes on: thinking from before is not sent on';
-    case 'refused':
-      return 'the API found earlier thinking bound to something else: it is not sent on (a defect of Perdure: please report it)';
-  }
-}
-
 function modelSwitched({ from, to, calls, detail }: Extract<Notice, { readonly kind: 'model_switched' }>): string {
   const left = calls.length === 0 ? '' : `; what it had started does not count: ${listed(calls, 10)}`;
   return `continues with ${oneLine(to, 80)} instead of ${oneLine(from, 80)} (${oneLine(detail, 300)})${left}`;
@@ -195,7 +179,7 @@ export function contextText(entry: ContextEntry, full: string): string {
     case 'boundary': {
       const prompts = entry.prompts.length > 0 ? ` and ${count(entry.prompts.length, 'prompt')} before` : '';
       const kept = `the model sees a summary, all from entry ${entry.from} on${prompts}`;
-      return `compacted, ${change(entry)}: ${kept}; the full text: ${full}`;
+      return `${compactedBy(entry)}, ${change(entry)}: ${kept}; the full text: ${full}`;
     }
     case 'microcompact':
       return `tool results before entry ${entry.before} are shown to the model as a marker, ${formatTokens(entry.freed)} freed`;
@@ -218,7 +202,19 @@ export function compactionText(
   full: string,
 ): string {
   const kept = `a summary of ${count(event.summary.length, 'character')} stands for the rest`;
-  return `compacted, ${change(event)}: ${count(event.kept, 'entry', 'entries')} kept word for word, ${kept}; the full text: ${full}`;
+  return `${compactedBy(event)}, ${change(event)}: ${count(event.kept, 'entry', 'entries')} kept word for word, ${kept}; the full text: ${full}`;
+}
+
+/** Whose summary it is decides whether a model that checks what stood before its thinking is sent on what it has thought. */
+function compactedBy({
+  signed,
+  keepsThinking,
+}: {
+  readonly signed?: unknown;
+  readonly keepsThinking?: boolean;
+}): string {
+  if (!signed) return 'compacted';
+  return keepsThinking ? 'compacted by the API, thinking since is kept' : 'compacted by the API';
 }
 
 export function describeStaged({

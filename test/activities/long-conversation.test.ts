@@ -26,6 +26,8 @@ test('a conversation over days, with summaries, new tools, a fallback and back, 
   expect(problems).toEqual([]);
   expect(new Set(ends)).toEqual(new Set(['completed']));
   expect(fallbacks).toBe(1);
-  expect(boundaries.signed + boundaries.ours).toBeGreaterThan(isLong ? 5 : 1);
+  // Of a long one as many as its turns fill the window.
+  const summaries = isLong ? Math.floor(Number(turns) / 330) : 2;
+  expect(boundaries.signed + boundaries.ours).toBeGreaterThanOrEqual(summaries);
   expect(epochs).toEqual(['first']);
 });

@@ -150,6 +150,10 @@ export type Committed = { readonly head: Hash };
 /** Replace what the model sees of older messages by a summary (L10, L24). Stores `append` and a boundary, or nothing. */
 export type Compact = AppendingStep & {
   readonly trigger: 'auto' | 'reactive';
+  /** What the request was refused for that a reactive one answers; absent from workflows of earlier releases. */
+  readonly because?: 'prompt_too_long' | 'image_error';
+  /** Tokens: the most that the server lets the model answer with, where it has said so. */
+  readonly maxOutput?: number;
   /** Position of the model whose window must hold the result. */
   readonly model?: number;
   /** Tokens that it holds, where the server has said so. */

@@ -182,10 +182,18 @@ export type PreambleChanged = {
   readonly toolsBack: readonly string[];
   /** Definitions, for models that take tools from messages. */
   readonly toolsNew?: readonly Readonly<Record<string, unknown>>[];
+  /**
+   * By which message, in an epoch that tells by the role system: a user's, or one of that role, with the tools or without. Absent from those of
+   * earlier releases.
+   */
+  readonly by?: 'user' | 'system' | 'tools';
 };
 
-/** Of a system prompt. The name is words for the model, and stays when the text changes. */
-export type SystemPart = { readonly name: string; readonly text: string };
+/**
+ * Of a system prompt. The name is words for the model, and stays when the text changes. `foreign`: said by others than whoever runs the agent, as
+ * MCP servers and hooks; a change of it is told as a user's words.
+ */
+export type SystemPart = { readonly name: string; readonly text: string; readonly foreign?: true };
 
 /** A file as the agent knows it, by absolute path. Milliseconds since the epoch, bytes; both 0 when it was `gone`. */
 export type SeenFile = {

@@ -86,9 +86,11 @@ function modelPosition({ modelPosition: position }: RunState): Pick<CallModel, '
 type Input<Step> = Omit<Step, keyof AppendingStep>;
 
 export function compactInput(state: RunState, rules: Rules, move: Extract<Move, { do: 'compact' }>): Input<Compact> {
-  const { trigger, unlessFreed } = move;
+  const { trigger, unlessFreed, because } = move;
   return {
     trigger,
+    ...(because ? { because: because.reason } : {}),
+    ...(state.maxOutput === null ? {} : { maxOutput: state.maxOutput }),
     ...modelPosition(state),
     ...(state.window ? { window: state.window } : {}),
     ...(unlessFreed === undefined ? {} : { unlessFreed }),

@@ -80,6 +80,8 @@ function asResult(verdict: Exclude<Verdict, { kind: 'retry' }>) {
     case 'refused_summary':
     case 'refused_role':
     case 'refused_tools':
+    case 'refused_definition':
+    case 'unresolved_tool':
     case 'refused_field':
       return { kind: 'failed' as const, detail: verdict.detail, status: verdict.status };
     default:

@@ -7,15 +7,21 @@ export function isUnboundThinking(said: string): boolean {
   return UNBOUND_THINKING.test(said);
 }
 
-/** A summary that the API has signed, and does not take back: by its code, or where it knows no block of the kind. */
+/** A summary that the API has signed, and does not take back: by its code, by its words, or where it knows no block of the kind. */
 const REFUSED_SUMMARY =
   /^compaction_(?:signature_invalid|content_mismatch|tool_changes_mismatch|block_misplaced|block_ambiguous)$/;
+const INVALID_SUMMARY = [
+  /invalid \W?signature\W? in \W?compaction\b/i,
+  /\bcompaction\W{1,2}block(?: with content)? (?:must|may|differs|requires)\b/i,
+  /\bmessages\.0\.content\.0\.compaction\b/i,
+];
 const NAMES_SUMMARY = /(?:tag|type)\W{1,8}compaction\b/i;
 const REFUSES_KIND = /expected|(?:not |un)(?:supported|permitted|allowed|valid|known)/i;
 
-/** `said`: the code of the error, or its words. */
-export function isRefusedSummary(said: string): boolean {
-  return REFUSED_SUMMARY.test(said) || (NAMES_SUMMARY.test(said) && REFUSES_KIND.test(said));
+/** `code`: of the error, where it has one. A gateway may keep its words alone. */
+export function isRefusedSummary(code: string, said: string): boolean {
+  if (REFUSED_SUMMARY.test(code) || INVALID_SUMMARY.some((words) => words.test(said))) return true;
+  return NAMES_SUMMARY.test(said) && REFUSES_KIND.test(said);
 }
 
 /** The API's words, pydantic's and those of servers that list the roles they know. */
@@ -24,15 +30,39 @@ const REFUSED_ROLE = [
   /\.role\W{1,4}input should be\W{1,4}user/i,
   /(?:unexpected|unknown|invalid|unsupported) (?:message )?role\W{1,8}system/i,
 ];
-const REFUSED_TOOL_CHANGE = /\btool_(?:addition|removal|definition)\b|inline-tools-\d/;
+const NAMES_TOOL_CHANGE = /\btool_(?:addition|removal|definition)\b/;
+/** What is said of a definition itself, in a message or among the tools. */
+const REFUSED_DEFINITION =
+  /\bmessages\.(\d{1,6})\.content\.(\d{1,6})\.tool_addition\.tool\.tool_definition\.definition\.|\btools[.[](\d{1,6})\]?\.(?:\w+\.)?input_schema\b/;
 
 export function isRefusedRole(said: string): boolean {
   return REFUSED_ROLE.some((words) => words.test(said));
 }
 
-/** Its beta, a block of it, or a tool that such a block names. */
+/** Its beta, or a block of it as such. */
 export function isRefusedToolChange(said: string): boolean {
-  return REFUSED_TOOL_CHANGE.test(said);
+  return (
+    /inline-tools-\d/.test(said) ||
+    (NAMES_TOOL_CHANGE.test(said) && (REFUSES_KIND.test(said) || EXTRA_INPUTS.test(said)))
+  );
+}
+
+/** What messages have told of tools does not hold together, or is too much. The same request fails for ever. */
+const REFUSED_CHANGES = /^(?:tool_reference_unresolved|tool_name_conflict|available_tools_limit_exceeded)$/;
+
+/** `code`: of the error, where it has one. */
+export function isUnresolvedTool(code: string, said: string): boolean {
+  return REFUSED_CHANGES.test(code) || /is not defined at this position in the conversation/i.test(said);
+}
+
+/** Where a definition stands: among the tools of a request, or in a block of a message. */
+export type DefinitionAt = { readonly tool: number } | { readonly message: number; readonly block: number };
+
+/** Of a tool that the API takes with no other definition; undefined for a refusal of another kind. */
+export function refusedDefinition(said: string): DefinitionAt | undefined {
+  const [, message, block, tool] = REFUSED_DEFINITION.exec(said) ?? [];
+  if (tool !== undefined) return { tool: Number(tool) };
+  return message === undefined ? undefined : { message: Number(message), block: Number(block) };
 }
 
 /** The header's own name stands for it among the fields. */
@@ -60,7 +90,7 @@ const MOST_NAME = 200;
 
 /** Whose values, and not the header, are refused; Bedrock says no more than that. */
 const UNKNOWN_BETA =
-  /(?:un(?:expected|known|supported|recogni[sz]ed)|invalid) (?:values?(?:\(s\))?|betas?|header)[^.]*\banthropic[-_]beta\b|\banthropic[-_]beta\b[^.]* (?:is|are) (?:not|un)[ -]?(?:supported|recogni[sz]ed|known|valid)|invalid beta flag|unsupported beta/i;
+  /(?:un(?:expected|known|supported|recogni[sz]ed)|invalid) (?:values?(?:\(s\))?|betas?|header)[^.]{0,300}\banthropic[-_]beta\b|\banthropic[-_]beta\b[^.]{0,300} (?:is|are) (?:not|un)[ -]?(?:supported|recogni[sz]ed|known|valid)|invalid beta flag|unsupported beta/i;
 
 /** A path to a field, `anthropic-beta` for a value of that header; undefined for a refusal of another kind. */
 export function refusedField(said: string): string | undefined {

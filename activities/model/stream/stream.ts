@@ -4,24 +4,12 @@ import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources
 import { GarbledStream, type Accumulator, type BlockState } from './accumulate.ts';
 import { StalledStream } from '../classify.ts';
 import type { ModelRequest, ModelPort } from '../../deps.ts';
-import { changesTools } from '../../transcript/system-message.ts';
-import {
-  beginsWithSummary,
-  COMPACTION_BETA,
-  INLINE_TOOLS_BETA,
-  TASK_BUDGETS_BETA,
-  THINKING_BINDING_BETA,
-} from '../request.ts';
+import { betasOf } from '../betas.ts';
 
 /** The official SDK, its own retries off: Temporal alone retries (L14). */
 export function anthropicModel(client: Anthropic): ModelPort {
   return (body, signal, alive = () => {}) => {
-    const betas = [
-      ...(body.output_config?.task_budget ? [TASK_BUDGETS_BETA] : []),
-      ...(body.thinking?.block_binding ? [THINKING_BINDING_BETA] : []),
-      ...(body.compaction || beginsWithSummary(body.messages) ? [COMPACTION_BETA] : []),
-      ...(changesTools(body.messages) ? [INLINE_TOOLS_BETA] : []),
-    ];
+    const betas = betasOf(body);
     const headers = betas.length > 0 ? { 'anthropic-beta': betas.join(',') } : {};
     const middleware = [tellingBytes(alive)];
     return client.messages.create(body, { signal, headers, middleware, maxRetries: 0, timeout: 24 * 3_600_000 });

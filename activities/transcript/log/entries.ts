@@ -67,10 +67,12 @@ export type EpochEntry = {
 };
 
 /**
- * `compacted`: a boundary came before it. `tools`: one came, or takes other inputs than before. `older`: what was sent before it was not
- * recorded, by a version that had no epochs. `refused`: the API has found earlier thinking bound to something else: none of it is sent again.
+ * `compacted`: a boundary came before it. `tools`: one came, or takes other inputs than before, or cannot stay as it was. `server`: it no longer
+ * takes how changes have been told. `older`: what was sent before it was not recorded, by a version that had no epochs. `refused`: the API has
+ * found earlier thinking bound to something else. `summary_refused`: it does not take the summary that it has signed. After either, nothing is
+ * sent of what was thought before.
  */
-export type EpochReason = 'first' | 'compacted' | 'tools' | 'older' | 'refused';
+export type EpochReason = 'first' | 'compacted' | 'tools' | 'server' | 'older' | 'refused' | 'summary_refused';
 
 /** The model's view begins here: a summary of everything before, the prompts of the run, and the entries from `from` on (L5, L10). */
 export type BoundaryEntry = {
@@ -107,6 +109,8 @@ export type ReplyEntry = {
   readonly message: Message;
   /** The model that was asked, when the message names another: an alias answers under its dated name. */
   readonly asked?: string;
+  /** Ids under which its calls are sent, by their positions in the reply, where not under their own: one that was there before, or is not allowed. */
+  readonly ids?: Readonly<Record<number, string>>;
   readonly iteration: number;
   readonly attempt: number;
   readonly spend: Spend;

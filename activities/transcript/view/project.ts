@@ -5,7 +5,7 @@ import type { MessageMedium } from '../../../workflows/contract/people.ts';
 import { previewText } from '../preview.ts';
 import { mediumBlock } from '../request-size.ts';
 import type { Telling } from '../preamble.ts';
-import { isChange, systemBlocks } from '../system-message.ts';
+import { foreignWords, isChange, systemBlocks, tellingBy } from '../system-message.ts';
 import { type Bodies, mediaNote } from '../log/bodies.ts';
 import { type Entry, type Outcome, type ReplyEntry, entryName } from '../log/entries.ts';
 import { inView, type InView, type Shown } from './in-view.ts';
@@ -131,8 +131,10 @@ function rounds(shown: readonly Shown[], bodies: Bodies, { memo, telling }: Sayi
       all.push((round = { reply: each.entry, position, outcomes: [], texts: [], told: [] }));
     } else if (each.kind === 'entry' && each.entry.kind === 'outcomes') {
       for (const outcome of each.entry.outcomes) round.outcomes.push({ outcome, position, bare: each.bare ?? false });
-    } else if (telling.bySystem && each.kind === 'entry' && isChange(each.entry)) {
-      round.told.push(...(systemBlocks(each.entry.notice, telling) as ContentBlockParam[]));
+    } else if (each.kind === 'entry' && isChange(each.entry) && tellingBy(each.entry.notice, telling).bySystem) {
+      const { notice } = each.entry;
+      round.texts.push(...blocks(foreignWords(notice)));
+      round.told.push(...(systemBlocks(notice, tellingBy(notice, telling)) as ContentBlockParam[]));
     } else {
       round.texts.push(...spoken(each, bodies, memo));
     }

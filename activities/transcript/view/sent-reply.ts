@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ContentBlock, ContentBlockParam, ToolUseBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import { z } from 'zod';
+import { freeId } from '../call-ids.ts';
 import type { ReplyEntry } from '../log/entries.ts';
 import { isBlank, replaceLoneSurrogates } from '../../text.ts';
 
@@ -27,7 +28,7 @@ export function sentReply(reply: ReplyEntry, taken: Set<string>, memo?: ReplyMem
   const chosen = withThinking ? sent : sent.filter(({ block }) => !isThinking(block));
   const blocks = chosen.map(({ index, block }) => {
     if (block.type !== 'tool_use') return block;
-    const id = freeId(block.id, index, taken);
+    const id = freeId(reply.ids?.[index] ?? block.id, index, taken);
     taken.add(id);
     calls.push({ index, id });
     return id === block.id ? block : { ...block, id };
@@ -103,15 +104,6 @@ function withSendableCall(block: ToolUseBlockParam): ContentBlockParam {
 
 export function isThinking({ type }: { readonly type: string }): boolean {
   return type === 'thinking' || type === 'redacted_thinking';
-}
-
-function freeId(id: string, index: number, taken: ReadonlySet<string>): string {
-  if (/^[a-zA-Z0-9_-]+$/.test(id) && !taken.has(id)) return id;
-  // How many were sent before is the same whenever this reply is projected, so its new name is too.
-  for (let n = taken.size; ; n += 1) {
-    const other = `call_${n}_${index}`;
-    if (!taken.has(other)) return other;
-  }
 }
 
 // The blocks of a reply that a request may have, each with the fields that it may have there (L58). For one kind or one field more than

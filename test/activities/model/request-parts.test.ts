@@ -83,3 +83,36 @@ describe('a field or a beta that a server does not know', () => {
     expect(verdictOf(message)?.kind).toBe('failed');
   });
 });
+
+describe('a summary that the API has signed, and tools in messages', () => {
+  test.each([
+    ['messages.0.content.0: Invalid `signature` in `compaction` block', 'refused_summary'],
+    [nested('messages.0.content.0: Invalid `signature` in `compaction` block'), 'refused_summary'],
+    [
+      'messages.0.content.0: `content` of the `compaction` block differs from what its `signature` recorded',
+      'refused_summary',
+    ],
+    ['messages: only one `compaction` block with content may be sent: the newest', 'refused_summary'],
+    ['messages.0.content.0.compaction.encrypted_content: Extra inputs are not permitted', 'refused_summary'],
+    ['`output_config.task_budget.remaining` cannot be combined with a `compaction` block', 'failed'],
+    [
+      "messages.3.content.0: Input tag 'tool_addition' found using 'type' does not match any of the expected tags: 'text'",
+      'refused_tools',
+    ],
+    ['messages.3.content.0.tool_addition: Extra inputs are not permitted', 'refused_tools'],
+    ['messages.3.content.0.tool_removal.tool.tool_reference.name: String should match pattern', 'failed'],
+  ])('%s: %s', (message, kind) => {
+    expect(verdictOf(message)?.kind).toBe(kind);
+  });
+
+  test.each([
+    [
+      'messages.3.content.1.tool_addition.tool.tool_definition.definition.input_schema: JSON schema is invalid',
+      { message: 3, block: 1 },
+    ],
+    ['tools.12.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12', { tool: 12 }],
+    [nested('tools.0.custom.input_schema.type: Field required'), { tool: 0 }],
+  ])('a definition is told apart by where it stands: %s', (message, at) => {
+    expect(verdictOf(message)).toMatchObject({ kind: 'refused_definition', at });
+  });
+});

@@ -1,5 +1,6 @@
 // What is said of a session whose model no longer sees all of it.
 import { expect, test } from 'vitest';
+import { epochText } from '../../../client/render/epoch-words.ts';
 import { compactionText, contextText, type ContextEntry, describeStaged } from '../../../client/render/words.ts';
 
 test.each<[ContextEntry, string]>([
@@ -34,6 +35,24 @@ test('says of a compaction what it saved, what was kept, and where the full text
   expect(compactionText({ ...event, summary: 'x'.repeat(2_000) }, 'perdure show s-1 --full')).toBe(
     'compacted, about 171,000 → 12,400 tokens: 9 entries kept word for word, a summary of 2000 characters stands for the rest; the full text: perdure show s-1 --full',
   );
+});
+
+test('says whose summary it is, and whether thinking was kept with it (L10 L59)', () => {
+  const signed = { type: 'compaction', content: 's' } as const;
+  const entry = { kind: 'boundary', trigger: 'auto', summary: 's', prompts: [], from: 4, before: 9, after: 1 } as const;
+  const event = { type: 'compaction_end', iteration: 3, before: 9, after: 1, kept: 1, summary: 's' } as const;
+  for (const keepsThinking of [true, undefined] as const) {
+    const kept = keepsThinking ? { keepsThinking } : {};
+    const by = keepsThinking ? 'compacted by the API, thinking since is kept, about' : 'compacted by the API, about';
+    expect(contextText({ ...entry, signed, ...kept }, 'FULL')).toMatch(new RegExp(`^${by}`));
+    expect(compactionText({ ...event, signed: true, ...kept }, 'FULL')).toMatch(new RegExp(`^${by}`));
+  }
+});
+
+test('a summary that another account has signed is no defect, and thinking that does not fit is one (L59)', () => {
+  expect(epochText({ why: 'summary_refused' })).toMatch(/change of account or platform/);
+  expect(epochText({ why: 'summary_refused' })).not.toMatch(/defect/);
+  expect(epochText({ why: 'refused' })).toMatch(/a defect of Perdure/);
 });
 
 test('says of staged short forms what they would save (L9)', () => {

@@ -92,6 +92,26 @@ test('prints what was compacted and the whole of what was sent as a preview, byt
   );
 });
 
+test('prints what the model was told before the conversation, and of changes, whole (L44 L58)', async () => {
+  const text = `${'Be kind. '.repeat(50)}THE END`;
+  const tool = { name: 'aim', description: 'Aims.', input_schema: { type: 'object' as const } };
+  const told = { kind: 'preamble_changed', parts: [{ name: 'the instructions', text }] } as const;
+  const changed = notice({ ...told, ended: ['the date'], toolsGone: ['look'], toolsBack: ['touch'], toolsNew: [tool] });
+  const epoch = { kind: 'epoch', why: 'first', system: [{ name: 'the instructions', text }], tools: [tool] } as const;
+  const definition = '{"name":"aim","description":"Aims.","input_schema":{"type":"object"}}';
+  expect(await full([epoch, changed])).toBe(
+    [
+      `── 0 system prompt\n${text}`,
+      `── 0 tools\n${definition}`,
+      `── 1 notice: preamble_changed\nthe instructions:\n${text}`,
+      'no longer holds: the date',
+      'tools gone: look',
+      'tools back: touch',
+      `new tools:\n${definition}\n`,
+    ].join('\n'),
+  );
+});
+
 test('says of results in words how their calls came out', async () => {
   const log = { key: null, name: 'bash', decision: 'allowed', duration: 1, outcome: 'error' } as const;
   const lost = { ...log, outcome: 'unknown' } as const;

@@ -35,6 +35,11 @@ test('a window that the API has named goes before that of the rules, until anoth
   expect(modelLimits(small, rules)).toMatchObject({ window: 32_768, outputCap: 8_000 });
   const compacting = { do: 'compact', trigger: 'reactive', because: null } as const;
   expect(compactInput(small, rules, compacting)).toMatchObject({ window: 32_768 });
+  const refused = { ...compacting, because: { reason: 'image_error', detail: 'x' } } as const;
+  expect(compactInput({ ...small, maxOutput: 8_192 }, rules, refused)).toMatchObject({
+    because: 'image_error',
+    maxOutput: 8_192,
+  });
   const switched = apply(small, { reason: 'model_fallback', append: [] });
   expect(modelLimits(switched, rules).window).toBe(model.window);
 });

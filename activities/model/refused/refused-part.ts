@@ -1,0 +1,61 @@
+// What a refused request is made without when it is made again: a part that it had, never one that it had not, so that there is an end to it.
+import type { Tool } from '@anthropic-ai/sdk/resources/messages';
+import type { ModelRequest } from '../../deps.ts';
+import { changesTools } from '../../transcript/system-message.ts';
+import { betasOf, COMPACTION_BETA, INLINE_TOOLS_BETA, THINKING_BINDING_BETA } from '../betas.ts';
+import type { Verdict } from '../classify.ts';
+import { beginsWithSummary, REFUSABLE } from '../request.ts';
+import { BETA_HEADER, type DefinitionAt } from './request-parts.ts';
+
+export type RefusablePart = (typeof REFUSABLE)[keyof typeof REFUSABLE];
+
+/** In the order in which they are given up where a server does not say which of them it refuses. */
+const BETAS: readonly (readonly [RefusablePart, string])[] = [
+  [REFUSABLE.inlineTools, INLINE_TOOLS_BETA],
+  [REFUSABLE.binding, THINKING_BINDING_BETA],
+  [REFUSABLE.summaries, COMPACTION_BETA],
+];
+
+/** Undefined: the request had nothing that the refusal could be about. */
+export function refusedPart(verdict: Verdict, body: ModelRequest): RefusablePart | undefined {
+  const { messages } = body;
+  const hasSummary = beginsWithSummary(messages);
+  switch (verdict.kind) {
+    case 'refused_role':
+      return hasRole(messages, 'system') ? REFUSABLE.systemMessages : undefined;
+    case 'refused_tools':
+      if (changesTools(messages)) return REFUSABLE.inlineTools;
+      // A summary says of tools what it has taken up of them.
+      return hasSummary ? REFUSABLE.summaries : undefined;
+    case 'refused_summary':
+      return hasSummary ? REFUSABLE.summaries : undefined;
+    case 'refused_field':
+      return verdict.field === BETA_HEADER ? refusedBeta(verdict.detail, body) : refusedField(verdict.field, body);
+    default:
+      return undefined;
+  }
+}
+
+function refusedField(field: string, body: ModelRequest): RefusablePart | undefined {
+  if (field.includes('block_binding')) return body.thinking?.block_binding ? REFUSABLE.binding : undefined;
+  return /^compaction\b/.test(field) && body.compaction ? REFUSABLE.summaries : undefined;
+}
+
+/** The one that is named, or the first that it asked for. */
+function refusedBeta(said: string, body: ModelRequest): RefusablePart | undefined {
+  const used = betasOf(body);
+  const named = used.filter((beta) => said.includes(beta));
+  return BETAS.find(([, beta]) => (named.length > 0 ? named : used).includes(beta))?.[0];
+}
+
+function hasRole(messages: ModelRequest['messages'], wanted: string): boolean {
+  return messages.some(({ role }) => (role as string) === wanted);
+}
+
+/** The tool whose definition stands there. */
+export function toolAt({ messages, tools = [] }: ModelRequest, at: DefinitionAt): Tool | undefined {
+  if ('tool' in at) return tools[at.tool] as Tool | undefined;
+  const { content } = messages[at.message] ?? {};
+  const block: unknown = Array.isArray(content) ? content[at.block] : undefined;
+  return (block as { readonly tool?: { readonly definition?: Tool } } | undefined)?.tool?.definition;
+}
