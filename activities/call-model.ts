@@ -7,7 +7,7 @@ import type { Deps } from './deps.ts';
 import { recordEnds } from './tools/call/record-ends.ts';
 import { RecentMap } from './recent-map.ts';
 import { promptHooks } from './run/around-runs.ts';
-import { announce, finish, tellIfDies, retell } from './live/tell.ts';
+import { announce, finish, tellBoundary, tellIfDies, retell } from './live/tell.ts';
 import type { LiveWriter } from './live/events.ts';
 import { answerChecks } from './model/answer-schema.ts';
 import { chosenModel, keepsPast, withFacts } from './model/request.ts';
@@ -21,7 +21,7 @@ import type { ModelStep } from './model/step.ts';
 import type { RunConfig } from './configuration.ts';
 import { isForgotten, ownHeads, stepRecord } from './step-record.ts';
 import type { Entry } from './transcript/log/entries.ts';
-import type { Extended } from './transcript/transcripts.ts';
+import { entriesOf, type Extended } from './transcript/transcripts.ts';
 import { addSpend, noSpend, totalTokens } from '../workflows/contract/loop.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { lastReply, type View } from './transcript/view/view.ts';
@@ -190,8 +190,15 @@ export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => P
 // The entries before the reply, told to watchers. Of those that a request appends again, only its own transition is news, and
 // that it is the last (L26, L51).
 
-function announceGiven(live: LiveWriter, call: CallModel, { added }: Extended): void {
+function announceGiven(live: LiveWriter, call: CallModel, { view, added }: Extended): void {
   announce(live, call.supersedes === undefined ? added : added.filter(isLast(call)));
+  if (call.supersedes === undefined || added.at(-1)?.kind === 'boundary') tellPrepared(live, call, { view, added });
+}
+
+/** A compaction that was prepared beside the run is told where it takes effect. */
+function tellPrepared(live: LiveWriter, { iteration }: Pick<CallModel, 'iteration'>, given: Extended): void {
+  const at = given.added.findIndex(({ kind }) => kind === 'boundary');
+  if (at >= 0) tellBoundary(live, iteration, entriesOf(given), given.view.length + at);
 }
 
 function isLast({ iteration }: CallModel): (entry: Entry) => boolean {

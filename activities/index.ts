@@ -8,6 +8,7 @@ import { callModel, findReply } from './call-model.ts';
 import { commit } from './commit.ts';
 import { collapse } from './compaction/collapse.ts';
 import { compact } from './compaction/compact.ts';
+import { prepareCompaction } from './compaction/prepare-compaction.ts';
 import { summarizeBatch } from './compaction/summarize.ts';
 import type { Deps } from './deps.ts';
 import { openRun } from './run/open-run.ts';
@@ -38,6 +39,7 @@ export function createActivities(deps: Deps, stops: Stops | null = null): Schedu
     endWorktree: activity(work(endWorktree(deps), { unless: isStopped })),
     commit: activity(commit(deps)),
     compact: activity(work(compact(deps))),
+    prepareCompaction: activity(work(limitTries(3, prepareCompaction(deps)))),
     collapse: activity(work(collapse(deps))),
     runStopHooks: activity(work(runStopHooks(deps))),
     summarizeBatch: activity(work(limitTries(2, summarizeBatch(deps)))),

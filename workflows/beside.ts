@@ -1,26 +1,23 @@
-// Runs work beside the loop that never holds it up: the summary of the last batch (L42) and the handlers after a natural end (L56).
-import {
-  ActivityFailure,
-  CancellationScope,
-  condition,
-  isCancellation,
-  patched,
-  setCurrentDetails,
-  upsertMemo,
-  upsertSearchAttributes,
-} from '@temporalio/workflow';
-import { defineSearchAttributeKey, type SearchAttributeUpdatePair } from '@temporalio/common';
-import type { Activities, AfterStop, BatchSummary } from './contract/activities.ts';
+// Runs work beside the loop that never holds it up: the summary of the last batch (L42), a compaction that is prepared (L9), and the handlers
+// after a natural end (L56).
+import { ActivityFailure, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
+import type {
+  Activities,
+  AfterStop,
+  BatchSummary,
+  PrepareCompaction,
+  PreparedCompaction,
+} from './contract/activities.ts';
 import type { Hash } from './contract/ids.ts';
 import { addSpend, noSpend, type Spend } from './contract/loop.ts';
+import type { PreparedBeside } from './machine/events.ts';
 import type { PendingSummary } from './machine/state.ts';
-import { detailsOf } from './told/details.ts';
-import { MEMO_KEY, type SessionInput, type SessionMemo } from './contract/session.ts';
-import { ATTRIBUTES, type AttributeKey, type AttributeValues, attributeValues } from './contract/visibility.ts';
 
 type Summary = { readonly iteration: number; readonly scope: CancellationScope; result: BatchSummary | null };
 
-type Ports = Pick<Activities, 'afterStop' | 'summarizeBatch'>;
+type Preparation = { readonly iteration: number; readonly scope: CancellationScope; result: PreparedCompaction | null };
+
+type Ports = Pick<Activities, 'afterStop' | 'prepareCompaction' | 'summarizeBatch'>;
 
 export class Beside {
   private summary: Summary | null = null;
@@ -28,6 +25,7 @@ export class Beside {
   private readonly overtaken = new Set<Summary>();
   /** The bill of those that have reported one. */
   private billed: Spend | null = null;
+  private preparation: Preparation | null = null;
   private handlers = 0;
   private readonly ports: Ports;
   private readonly bill: (spend: Spend) => void;
@@ -79,6 +77,40 @@ export class Beside {
     if (this.overtaken.delete(summary)) this.billed = addSpend(this.billed ?? noSpend, result.spend);
   }
 
+  /** One at a time. The session neither closes nor is handed over before it has ended. */
+  prepareCompaction(input: PrepareCompaction): void {
+    const { iteration } = input;
+    const preparation: Preparation = { iteration, scope: new CancellationScope(), result: null };
+    this.preparation = preparation;
+    this.handlers += 1;
+    const made = preparation.scope.run(() => this.ports.prepareCompaction(input));
+    void made.catch(unprepared).then((result) => {
+      this.handlers -= 1;
+      if (this.preparation === preparation) preparation.result = result;
+      else this.bill(result.spend);
+    });
+  }
+
+  get isPrepared(): boolean {
+    return this.preparation?.result !== null;
+  }
+
+  /** Once: the one that has ended. */
+  takePrepared(): PreparedBeside {
+    const { iteration, result } = this.preparation ?? { iteration: 0, result: null };
+    if (!result) return {};
+    this.preparation = null;
+    return { prepared: { iteration, result } };
+  }
+
+  /** The run ends: one that is still being prepared is given up, and the session alone counts it. */
+  endPreparation(): PreparedBeside {
+    const taken = this.takePrepared();
+    this.preparation?.scope.cancel();
+    this.preparation = null;
+    return taken;
+  }
+
   /** Not cancelled with the session: it finishes or times out by itself. */
   afterStop(input: AfterStop): void {
     this.handlers += 1;
@@ -107,89 +139,11 @@ function nothing(error: unknown): BatchSummary {
   return { text: null, spend: noSpend };
 }
 
+function unprepared(error: unknown): PreparedCompaction {
+  onlyFailures(error);
+  return { kind: 'nothing', spend: noSpend };
+}
+
 function onlyFailures(error: unknown): void {
   if (!isCancellation(error) && !(error instanceof ActivityFailure)) throw error;
-}
-
-// The face of a session from outside, with no worker alive: its memo and its search attributes. Written once an
-// activation has settled, and only when it differs: a hundred calls that begin to wait together change it once.
-
-/** Sessions of 0.1.0 told their phase alone: what is scheduled when must stay as it was in histories of theirs. */
-const WITH_FACTS = 'perdure-facts';
-
-export class Told {
-  /** The memo has the session's numbers, and the attributes are all of them (O1). */
-  readonly withFacts = patched(WITH_FACTS);
-  private readonly memo: (withFacts: boolean) => SessionMemo;
-  private readonly input: SessionInput;
-  /** Changes so far, and how many of them were looked at. */
-  private changes = 0;
-  private seen = 0;
-  /** As it was written last. */
-  private written = '';
-  private values: Partial<AttributeValues> = {};
-
-  constructor(memo: (withFacts: boolean) => SessionMemo, input: SessionInput) {
-    this.memo = memo;
-    this.input = input;
-    void CancellationScope.nonCancellable(() => this.tellChanges());
-  }
-
-  change(): void {
-    this.changes += 1;
-  }
-
-  /** Before the workflow ends: nothing settles after its last command. */
-  tell(): void {
-    this.seen = this.changes;
-    const memo = this.memo(this.withFacts);
-    setCurrentDetails(detailsOf(memo));
-    const now = JSON.stringify(memo);
-    if (now === this.written) return;
-    this.written = now;
-    upsertMemo({ [MEMO_KEY]: memo });
-    if (this.input.visibility) this.tellAttributes(memo);
-  }
-
-  /** Those alone that have changed since they were told. */
-  private tellAttributes(memo: SessionMemo): void {
-    const all = attributeValues(memo, this.input.sealed === true);
-    const values = this.withFacts && this.input.attributes ? all : { phase: all.phase };
-    const pairs = attributePairs(values, this.values);
-    if (pairs.length > 0) upsertSearchAttributes([...pairs]);
-    this.values = values;
-  }
-
-  /** One change wakes others, who change more: it is told when a whole round of conditions has changed nothing. */
-  private async tellChanges(): Promise<never> {
-    for (;;) {
-      await condition(() => this.changes > this.seen);
-      while (this.changes > this.seen) {
-        this.seen = this.changes;
-        await nextRound();
-      }
-      await nextRound();
-      if (this.changes === this.seen) this.tell();
-    }
-  }
-}
-
-/** A condition is looked at when it is made, and from then on whenever nothing else of the activation is left to run. */
-function nextRound(): Promise<void> {
-  let looks = 0;
-  return condition(() => (looks += 1) > 1);
-}
-
-/** Those of `values` that differ from `told`. */
-function attributePairs(
-  values: Partial<AttributeValues>,
-  told: Partial<AttributeValues>,
-): readonly SearchAttributeUpdatePair[] {
-  const before = new Map(Object.entries(told));
-  return Object.entries(values)
-    .filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(before.get(key)))
-    .map(([key, value]) => {
-      const { name, type } = ATTRIBUTES[key as AttributeKey];
-      return { key: defineSearchAttributeKey(name, type), value } as SearchAttributeUpdatePair;
-    });
 }

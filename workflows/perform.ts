@@ -1,6 +1,6 @@
 // Turns the machine's moves into activities and their ends into events. Whether a failure was a stop is judged by the session's
 // state, not by the error: a cancelled activity of a dead worker ends as a timeout.
-import { ActivityFailure, CancellationScope, isCancellation, condition } from '@temporalio/workflow';
+import { ActivityFailure, CancellationScope, isCancellation, condition, patched } from '@temporalio/workflow';
 import { activityProblem, type ActivityProblem } from './ports.ts';
 import type {
   AppendingStep,
@@ -13,7 +13,7 @@ import type {
 } from './contract/activities.ts';
 import { resultOf } from './contract/model-call.ts';
 import { noSpend } from './contract/loop.ts';
-import { collapseInput, compactInput, modelInput } from './machine/context.ts';
+import { collapseInput, compactInput, modelInput, preparationInput } from './machine/context.ts';
 import type { Event, Move } from './machine/events.ts';
 import type { LoopPort } from './machine/loop.ts';
 import type { RunState } from './machine/state.ts';
@@ -38,6 +38,10 @@ export function createPerform(bench: RunBench): LoopPort['perform'] {
         return runTools(bench, state, move);
       case 'compact':
         return compaction(bench, state, move);
+      case 'prepare_compaction':
+        return preparation(bench, state);
+      case 'await_compaction':
+        return prepared(bench, move);
       case 'collapse':
         return collapses(bench, state, move);
       case 'run_stop_hooks':
@@ -55,7 +59,8 @@ function modelCall(bench: RunBench, state: RunState): Promise<Event> {
     session.beside.summarize(state.pendingSummary, snapshot.config, () => session.facts.nextStep());
   }
   const ended = (answer: ModelAnswer): Event => {
-    const taken = { ...session.beside.take(), ...session.delegations.agents.take() };
+    const { beside, delegations } = session;
+    const taken = { ...beside.take(), ...beside.takePrepared(), ...delegations.agents.take() };
     return { kind: 'model', result: resultOf(answer), step: input.step, stop: session.stopCause, ...taken };
   };
   const instead: Instead<ModelAnswer> = {
@@ -80,6 +85,27 @@ function compaction(bench: RunBench, state: RunState, move: Extract<Move, { do: 
   const input = { ...appending(bench, state), ...compactInput(state, bench.snapshot.rules, move) };
   const ended = (result: Compacted): Event => ({ kind: 'compacted', result, move, stop: session.stopCause });
   return outcome(session, () => session.ports.compact(input), noResult, ended);
+}
+
+/** Not in a run that an earlier release began: its history has none. */
+function preparation({ session, snapshot: { config, rules } }: RunBench, state: RunState): Event {
+  const { head, iteration } = state;
+  const begins = head !== null && patched('perdure-prepared-compaction');
+  if (begins) {
+    const step = session.facts.nextStep();
+    session.beside.prepareCompaction({ head, config, step, iteration, ...preparationInput(state, rules) });
+  }
+  return { kind: 'preparing', begins };
+}
+
+/** A stop ends the wait. */
+async function prepared({ session }: RunBench, { because }: Extract<Move, { do: 'await_compaction' }>): Promise<Event> {
+  try {
+    await session.runScope.run(() => condition(() => session.beside.isPrepared));
+  } catch (error) {
+    if (!isCancellation(error)) throw error;
+  }
+  return { kind: 'prepared', because, stop: session.stopCause, ...session.beside.takePrepared() };
 }
 
 function collapses(bench: RunBench, state: RunState, move: Extract<Move, { do: 'collapse' }>): Promise<Event> {

@@ -38,6 +38,7 @@ export function createPorts(
   };
   /** Beside the loop: what they cannot do in time, or in a few tries, is left undone (L42, L56). */
   const summary: ActivityOptions = { ...waited, startToCloseTimeout: '2 minutes' };
+  const summing: ActivityOptions = { ...waited, startToCloseTimeout: '30 minutes' };
   const handlers: ActivityOptions = { ...waited, startToCloseTimeout: '1 hour' };
   const worktree: ActivityOptions = { ...waited, startToCloseTimeout: '1 hour' };
   /** Never behind the calls of other sessions: whoever is to be told is told soon. */
@@ -50,6 +51,7 @@ export function createPorts(
   return {
     callModel: port('callModel', () => there(long)),
     compact: port('compact', () => there(long)),
+    prepareCompaction: port('prepareCompaction', () => there(summing)),
     collapse: port('collapse', () => there(long)),
     runStopHooks: port('runStopHooks', () => there(long)),
     findReply: port('findReply', () => records),

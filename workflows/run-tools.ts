@@ -90,6 +90,7 @@ function toolsRan(
     steered: session.steered.take(),
     leftMs: clock.leftMs,
     ...session.beside.take(),
+    ...session.beside.takePrepared(),
     ...session.delegations.agents.take(),
   };
 }

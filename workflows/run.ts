@@ -9,6 +9,7 @@ import type { RunSummary } from './contract/session.ts';
 import { bringPrompt, limitsOf, restOfGrant, withinGrant, withinPrompt, withoutReserved } from './delegated/grant.ts';
 import { handoverDue, handoverIfDue } from './handover.ts';
 import { absorbAgents } from './machine/absorb.ts';
+import { absorbPrepared } from './machine/compactions.ts';
 import { usedTokens } from './machine/context.ts';
 import type { Performed } from './machine/events.ts';
 import { runLoop, type LoopEnd, type LoopPort } from './machine/loop.ts';
@@ -135,7 +136,8 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   const settled = (state: RunState): RunState => {
     const { summarySpend } = limits.snapshot.rules;
     const billed = { ...state, spend: addSpend(state.spend, session.beside.endSummaries(summarySpend)) };
-    return absorbAgents(billed, session.delegations.agents.take());
+    const settledBeside = absorbPrepared(billed, session.beside.endPreparation());
+    return absorbAgents(settledBeside, session.delegations.agents.take());
   };
   let iterationAt = carry.iterationAt ?? (carry.state.iteration > 1 ? Date.now() : startedAt);
   const seeIteration = (iteration: number, reason: TransitionReason | TerminalReason): void => {

@@ -5,10 +5,9 @@ import type { Attempt } from '../attempt.ts';
 import { recordEnds } from '../tools/call/record-ends.ts';
 import { aboutStep, type ObservedAbout } from '../live/observe.ts';
 import { hookContext, hookFailed, type HookContext } from '../hooks/hooks.ts';
-import { announce, finish, tellIfDies } from '../live/tell.ts';
+import { announce, finish, tellBoundary, tellIfDies } from '../live/tell.ts';
 import type { LiveWriter } from '../live/events.ts';
-import { aboutRun } from '../log.ts';
-import { type ChosenModel, chosenModel, keepsPast, REFUSABLE, withFacts } from '../model/request.ts';
+import { type ChosenModel, chosenModel, keepsPast, withFacts } from '../model/request.ts';
 import { refuseScripted } from '../guards.ts';
 import { isForgotten, stepRecord, type StepRecord } from '../step-record.ts';
 import type { BoundaryEntry, Entry } from '../transcript/log/entries.ts';
@@ -19,8 +18,8 @@ import { entriesOf, type Extended } from '../transcript/transcripts.ts';
 import { chooseKept, type Kept, type Scale, scaleOf } from './choose-kept.ts';
 import { isEnough, shrinkFirst, storeShrunk } from './blocks.ts';
 import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
-import { strictlySmaller, summarize, type Summarized, type Summarizing } from './summarize.ts';
-import { maySign, sign } from './sign.ts';
+import { summarize, type Summarized } from './summarize.ts';
+import { reportUnsigned, signedBoundary } from './signed-boundary.ts';
 import { type Compacting, stillWaiting, unanswered } from './unanswered.ts';
 
 type Step = Compacting & {
@@ -132,7 +131,7 @@ async function summed(step: Summing): Promise<Compacted> {
   const texts = asked.instructions.map(({ text }) => text);
   const { model } = chosenIn(step);
   const work = { entries, bodies, model, scale, trigger, kept, before };
-  const summary = (await signed(step, work, texts)) ?? (await summarize(work, small, texts));
+  const summary = (await signed(step, texts)) ?? (await summarize(work, small, texts));
   const reported = asked.failed.map(hookFailed);
   if (summary.kind === 'made') return await stored(step, [...reported, summary.boundary], small.spend(), hooks);
   announce(live, reported);
@@ -144,45 +143,24 @@ async function summed(step: Summing): Promise<Compacted> {
 const MOST_FAILURES = 2;
 
 /** By the API itself, where it can; null: one of ours is to be made. */
-async function signed(step: Summing, work: Summarizing, more: readonly string[]): Promise<Summarized | null> {
-  const { deps, attempt, config, input, entries, bodies, scale, small } = step;
-  const chosen = chosenIn(step);
-  const signing = { deps, attempt, config, chosen, entries, bodies, maxOutput: input.maxOutput };
-  const { failures, empties } = small.tries();
-  if (isMediaRefused(step) || failures + empties >= MOST_FAILURES || !maySign(signing)) return null;
-  const characters = chosen.model.window * scale.charactersPerToken;
-  const kept = chooseKept(entries, bodies, { characters, trigger: input.trigger, plain: true, fromReply: true });
-  if (!kept) return null;
-  const asked = await sign(signing, kept.from, small, more);
-  if (asked.kind === 'aborted') return { kind: 'nothing' };
-  if (asked.kind === 'failed') {
-    const { failure } = asked;
-    const isLast = failures + empties + 1 >= MOST_FAILURES;
-    if (!isLast && failure.kind === 'retry') return { kind: 'unanswered', failure, model: chosen.model.name };
-    return reportUnsigned(step, failure.detail);
-  }
-  const { block, keepsThinking } = asked;
-  const by = { signed: block, ...(keepsThinking && { keepsThinking }) };
-  const summary = strictlySmaller({ ...work, kept }, block.content, by);
-  if (summary.kind === 'made') return summary;
-  return reportUnsigned(step, summary.kind === 'failed' ? summary.detail : summary.kind);
+async function signed(step: Summing, more: readonly string[]): Promise<Summarized | null> {
+  const { failures, empties } = step.small.tries();
+  if (isMediaRefused(step) || failures + empties >= MOST_FAILURES) return null;
+  const work = { ...step, chosen: chosenIn(step), more };
+  const asked = await signedBoundary(work);
+  if (asked.kind === 'none') return null;
+  if (asked.kind !== 'unsigned') return asked;
+  const { failure, detail } = asked;
+  const isLast = failures + empties + 1 >= MOST_FAILURES;
+  if (!isLast && failure?.kind === 'retry') return { kind: 'unanswered', failure, model: work.chosen.model.name };
+  reportUnsigned(work, detail);
+  return null;
 }
 
 /** Images that were refused go with a boundary of ours alone. A workflow of an earlier release does not say what was refused. */
 function isMediaRefused({ input: { trigger, because }, entries }: Summing): boolean {
   if (trigger !== 'reactive' || because === 'prompt_too_long') return false;
   return inView(entries).shown.some(hasMedia);
-}
-
-/** It costs what the model has thought, so that it is said. */
-function reportUnsigned(step: Summing, detail: string): null {
-  const { deps, config, input } = step;
-  const { name } = chosenIn(step).model;
-  const words = deps.models.isRefused(name, REFUSABLE.summaries)
-    ? `the server of ${name} makes no summaries: ours are made instead`
-    : `${name} made no summary: ours is made instead, and its thinking is not kept`;
-  deps.log('warn', `${words} (${detail})`, { ...aboutRun(config), iteration: input.iteration });
-  return null;
 }
 
 function chosenIn({ deps, config, input }: Step): ChosenModel {
@@ -228,12 +206,6 @@ function begin(live: LiveWriter, { iteration, trigger }: Compact): void {
   live.write({ type: 'compaction_start', iteration, trigger });
 }
 
-/** The boundary is the last entry. */
 function tell(live: LiveWriter, iteration: number, entries: readonly Entry[]): void {
-  const boundary = entries.at(-1);
-  if (boundary?.kind !== 'boundary') return;
-  const { before, after, summary, from, prompts, signed: block, keepsThinking } = boundary;
-  const kept = entries.length - 1 - from + prompts.length;
-  const by = { ...(block && { signed: true as const }), ...(keepsThinking && { keepsThinking }) };
-  live.write({ type: 'compaction_end', iteration, before, after, kept, summary, ...by });
+  tellBoundary(live, iteration, entries, entries.length - 1);
 }

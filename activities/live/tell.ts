@@ -24,6 +24,16 @@ export function announce(live: LiveWriter, entries: readonly Entry[]): void {
   }
 }
 
+/** `at`: its position among `entries`; nothing is told of another entry (L60). */
+export function tellBoundary(live: LiveWriter, iteration: number, entries: readonly Entry[], at: number): void {
+  const boundary = entries[at];
+  if (boundary?.kind !== 'boundary') return;
+  const { before, after, summary, from, prompts, signed: block, keepsThinking } = boundary;
+  const kept = at - from + prompts.length;
+  const by = { ...(block && { signed: true as const }), ...(keepsThinking && { keepsThinking }) };
+  live.write({ type: 'compaction_end', iteration, before, after, kept, summary, ...by });
+}
+
 // How an attempt that stores or does not store ends for watchers: without a head, what it showed is void.
 
 type Ended = { readonly kind: string; readonly head?: Hash; readonly detail?: string };

@@ -22,6 +22,7 @@ type Models = Pick<RunConfig, 'models' | 'smallModel'>;
 
 export function rulesOf(deps: Deps, { models, smallModel }: Models, system: string, options: RunOptions): Rules {
   const { defaults, hooks, tools } = deps;
+  const aside = defaults.compaction.collapse;
   const limits = (model: RunModel, thinking = 0): ModelLimits => {
     // Thinking counts as output, and must not take the room of the answer (L59).
     const cap = defaults.outputCap ?? (HARD.includes(options.effort ?? defaults.effort) ? HARD_OUTPUT_CAP : OUTPUT_CAP);
@@ -30,7 +31,8 @@ export function rulesOf(deps: Deps, { models, smallModel }: Models, system: stri
     const outputCap = Math.min(options.maxOutputTokens ?? roomy, model.maxOutput);
     const leastOutputCap = Math.min(outputCap, LEAST_OUTPUT_CAP);
     const { window, price } = model;
-    return { window, outputCap, raisedOutputCap: Math.max(outputCap, model.maxOutput), leastOutputCap, price };
+    const own = { ...(aside && model.checksPrefix && model.compaction && { summarizesItself: true as const }) };
+    return { window, outputCap, raisedOutputCap: Math.max(outputCap, model.maxOutput), leastOutputCap, ...own, price };
   };
   const [primary, ...fallbacks] = models;
   return {

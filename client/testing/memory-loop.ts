@@ -7,6 +7,7 @@ import { callModel } from '../../activities/call-model.ts';
 import { commit } from '../../activities/commit.ts';
 import { collapse } from '../../activities/compaction/collapse.ts';
 import { compact } from '../../activities/compaction/compact.ts';
+import { prepareCompaction } from '../../activities/compaction/prepare-compaction.ts';
 import type { Deps } from '../../activities/deps.ts';
 import { openRun } from '../../activities/run/open-run.ts';
 import { runStopHooks } from '../../activities/run-stop-hooks.ts';
@@ -19,8 +20,8 @@ import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
 import { callKey, type Hash, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';
 import type { Terminal } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
-import { collapseInput, compactInput, modelInput } from '../../workflows/machine/context.ts';
-import type { CallResult, Event, Move, Performed } from '../../workflows/machine/events.ts';
+import { collapseInput, compactInput, modelInput, preparationInput } from '../../workflows/machine/context.ts';
+import type { CallResult, Event, Move, Performed, PreparedBeside } from '../../workflows/machine/events.ts';
 import { runLoop } from '../../workflows/machine/loop.ts';
 import { initialState, type RunState } from '../../workflows/machine/state.ts';
 import { userAppend } from '../../workflows/machine/transitions.ts';
@@ -66,6 +67,13 @@ export async function memoryLoop(
     iteration,
     step: step(),
   });
+  /** Always there when the call is over that it was made beside. */
+  let beside: PreparedBeside = {};
+  const takeBeside = (): PreparedBeside => {
+    const taken = beside;
+    beside = {};
+    return taken;
+  };
   const tools = async (state: RunState, move: Extract<Move, { do: 'run_tools' }>): Promise<Event> => {
     const { head, iteration } = state;
     if (head === null) throw new Error('a call without a reply');
@@ -97,7 +105,8 @@ export async function memoryLoop(
     switch (move.do) {
       case 'call_model': {
         const input = { ...common(state), ...modelInput(state, rules) };
-        return { kind: 'model', result: resultOf(await run(callModel(deps), input)), step: input.step, stop: null };
+        const result = resultOf(await run(callModel(deps), input));
+        return { kind: 'model', result, step: input.step, stop: null, ...takeBeside() };
       }
       case 'run_tools':
         return tools(state, move);
@@ -105,6 +114,15 @@ export async function memoryLoop(
         const input = { ...common(state), ...compactInput(state, rules, move) };
         return { kind: 'compacted', result: await run(compact(deps), input), move, stop: null };
       }
+      case 'prepare_compaction': {
+        const { head, iteration } = state;
+        if (head === null) return { kind: 'preparing', begins: false };
+        const input = { head, config, iteration, step: step(), ...preparationInput(state, rules) };
+        beside = { prepared: { iteration, result: await run(prepareCompaction(deps), input) } };
+        return { kind: 'preparing', begins: true };
+      }
+      case 'await_compaction':
+        return { kind: 'prepared', because: move.because, stop: null, ...takeBeside() };
       case 'collapse': {
         const input = { ...common(state), ...collapseInput(state, rules, move) };
         return { kind: 'collapsed', result: await run(collapse(deps), input), stop: null };

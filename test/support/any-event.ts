@@ -1,7 +1,15 @@
 // Random worlds for the machine: rules, and for each move one of the ways it can end. Weighted so that walks are long.
-import type { Call, Collapsed, Compacted, ModelResult, StopHooksRan } from '../../workflows/contract/activities.ts';
-import { noSpend, type Rules } from '../../workflows/contract/loop.ts';
-import type { CallResult, Event, Performed } from '../../workflows/machine/events.ts';
+import type {
+  Call,
+  Collapsed,
+  Compacted,
+  ModelResult,
+  PreparedCompaction,
+  StopHooksRan,
+} from '../../workflows/contract/activities.ts';
+import { type ModelLimits, noSpend, type Rules } from '../../workflows/contract/loop.ts';
+import type { CallResult, Event, Performed, PreparedBeside } from '../../workflows/machine/events.ts';
+import type { Preparing, RunState } from '../../workflows/machine/state.ts';
 import { call, cutOff, hash, model, modelEvent, output, replied, rules, toolsRan } from './machine.ts';
 import type { Random } from './random.ts';
 
@@ -17,12 +25,35 @@ export function anyRules({ nat, bool, pick }: Random): Rules {
     maxTokens: pick<number | null>([null, null, 1_000_000, 60_000]),
     timeoutMs: pick<number | null>([null, 100_000]),
     wrapUp: bool(),
-    models: [model, ...Array.from({ length: nat(2) }, () => model)],
+    models: [anyModel(bool()), ...Array.from({ length: nat(2) }, () => anyModel(bool()))],
     compaction: { ...rules.compaction, enabled: nat(3) > 0, collapse: bool() },
   };
 }
 
-export function anyEvent(from: Random, move: Performed): Event {
+function anyModel(summarizesItself: boolean): ModelLimits {
+  return { ...model, ...(summarizesItself && { summarizesItself }) };
+}
+
+/** `preparing`: of the state, for what ends beside the move. */
+export function anyEvent(from: Random, move: Performed, { preparing }: Pick<RunState, 'preparing'>): Event {
+  const event = anyEnd(from, move, preparing);
+  const isBeside = event.kind === 'model' || event.kind === 'tools_ran';
+  return isBeside && preparing && !preparing.made && from.nat(2) === 0
+    ? { ...event, ...anyPrepared(from, preparing) }
+    : event;
+}
+
+/** Sometimes of one that another boundary has overtaken. */
+function anyPrepared({ nat, weighted }: Random, { iteration }: Preparing): PreparedBeside {
+  const result = weighted<PreparedCompaction>([
+    [4, () => ({ kind: 'prepared', boundary: hash('b'), before: nat(210_000), after: 10, spend: output(10) })],
+    [1, () => ({ kind: 'failed', detail: 'x', spend: noSpend, hooks: [{ hook: 'preCompact', detail: 'y' }] })],
+    [1, () => ({ kind: 'nothing', spend: noSpend })],
+  ]);
+  return { prepared: { iteration: nat(9) === 0 ? iteration - 1 : iteration, result } };
+}
+
+function anyEnd(from: Random, move: Performed, preparing: RunState['preparing']): Event {
   switch (move.do) {
     case 'call_model':
       return anyModelEnd(from);
@@ -34,6 +65,15 @@ export function anyEvent(from: Random, move: Performed): Event {
       return { kind: 'compacted', result: anyCompaction(from, move), move, stop: null };
     case 'collapse':
       return { kind: 'collapsed', result: anyStaging(from), stop: null };
+    case 'prepare_compaction':
+      return { kind: 'preparing', begins: from.bool() };
+    case 'await_compaction':
+      return {
+        kind: 'prepared',
+        because: move.because,
+        stop: from.nat(30) > 0 ? null : 'interrupt',
+        ...(preparing && from.nat(9) > 0 ? anyPrepared(from, preparing) : {}),
+      };
     case 'run_stop_hooks':
       return { kind: 'hooks_ran', ran: { verdict: anyVerdict(from), failed: [] }, stop: null };
   }

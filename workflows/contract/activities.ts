@@ -1,8 +1,8 @@
 // The activity port: what the workflow asks of the world. activities/ implements it; content never crosses, only hashes and facts.
 import type { AlertKind, TellAlert } from './told.ts';
-import type { OutcomeFacts, ToolContextState } from './calls.ts';
+import type { RunTool, ToolResult } from './calls.ts';
 import type { AppendingStep, CallModel, ModelAnswer, ModelResult } from './model-call.ts';
-import type { AgentOrigin, DelegatedEnd, Delegation, EndWorktree, WorktreeEnd } from './delegation.ts';
+import type { AgentOrigin, EndWorktree, WorktreeEnd } from './delegation.ts';
 import type { Hash } from './ids.ts';
 import type { FiringFound, LookAtFiring } from './schedules/firing.ts';
 import type { Left, RunSnapshot, Spend } from './loop.ts';
@@ -20,6 +20,7 @@ export type Activities = {
   runTool(input: RunTool): Promise<ToolResult>;
   commit(input: Commit): Promise<Committed>;
   compact(input: Compact): Promise<Compacted>;
+  prepareCompaction(input: PrepareCompaction): Promise<PreparedCompaction>;
   collapse(input: Collapse): Promise<Collapsed>;
   runStopHooks(input: RunStopHooks): Promise<StopHooksRan>;
   summarizeBatch(input: SummarizeBatch): Promise<BatchSummary>;
@@ -98,50 +99,6 @@ export type RunOpened = { readonly alerts?: readonly AlertKind[] } & (
 /** Finds the outcome of a `call` that was cancelled when its worker could not tell it (L47). `step` is this look's own. */
 export type FindReply = { readonly call: CallModel; readonly step: number };
 
-export type RunTool = {
-  readonly head: Hash;
-  readonly config: Hash;
-  readonly step: number;
-  readonly iteration: number;
-  readonly index: number;
-  /** As the call was judged with its reply (L35): the one judgement that counts. */
-  readonly safe?: true;
-  readonly context?: ToolContextState;
-  /** Someone was asked: pre-tool hooks do not run again (L55). */
-  readonly decision?: Decision;
-  /** The call was stopped and did not say what had become of it: that is found out, and nothing begins any more (L48). */
-  readonly stopped?: true;
-  /** An attempt of the model call that died may have begun it: what it left running is ended first. */
-  readonly mayHaveBegun?: true;
-  /** The workflow has carried the call out, and this came of it (L62). */
-  readonly delegated?: DelegatedEnd;
-  /** Absent without a limit. The call asks no model when it is spent (L51). */
-  readonly left?: Left;
-};
-
-/** The outcome is recorded under the call's key and these are its facts; or nothing has run, and someone must be asked first, or the workflow
- * is to carry it out. */
-export type ToolResult = OutcomeFacts | { readonly ask: Ask } | { readonly delegate: Delegation };
-
-/**
- * A call that needs a decision (L55). `inputHash`: SHA-256 of the input as JSON; a decision is for this input alone. When a hook changed the
- * input, the changed one is in the store under this hash. A question about another start of the call, because the
- * one before has no known outcome, is a `questionHash` (L40). `reason`: at most 500 characters.
- */
-export type Ask = { readonly tool: string; readonly reason: string; readonly inputHash: string };
-
-/** `edited`: an input to run with instead, stored; it is validated again. `by`: whoever decided, by name. */
-export type Decision =
-  | { readonly kind: 'allow'; readonly inputHash: string; readonly edited?: Hash; readonly by?: string }
-  /** `expired`: nobody decided in time. */
-  | {
-      readonly kind: 'deny';
-      readonly reason: string;
-      readonly interrupt?: true;
-      readonly expired?: true;
-      readonly by?: string;
-    };
-
 /** Store what no model call will carry: a run's end, a session's end (L39, L47–L49). */
 export type Commit = Pick<AppendingStep, 'head' | 'append' | 'step'>;
 
@@ -203,6 +160,20 @@ export type Compacted =
   | ({ readonly kind: 'failed'; readonly detail: string; readonly spend: Spend } & Partial<ShrunkResults>)
   | { readonly kind: 'nothing'; readonly spend: Spend };
 
+/** Have the API sum up what the model sees of older messages while the run goes on (L9). Stores a boundary that nothing names yet. */
+export type PrepareCompaction = Pick<AppendingStep, 'config' | 'step' | 'iteration'> &
+  Pick<Compact, 'model' | 'window' | 'maxOutput' | 'left'> & { readonly head: Hash };
+
+/**
+ * `boundary`: where it is stored; tokens are estimates. `failed`: the API made none, and one may be made when there is no room any more. `nothing`:
+ * cancelled. `hooks`: those that failed.
+ */
+export type PreparedCompaction = { readonly spend: Spend; readonly hooks?: readonly FailedHook[] } & (
+  | { readonly kind: 'prepared'; readonly boundary: Hash; readonly before: number; readonly after: number }
+  | { readonly kind: 'failed'; readonly detail: string }
+  | { readonly kind: 'nothing' }
+);
+
 /** Stage short forms of closed old stretches (L9). Stores `append` and what it staged, or nothing. `model`: as in `Compact`. */
 export type Collapse = AppendingStep & Pick<Compact, 'model' | 'window' | 'left'> & ShrinkFirst;
 
@@ -236,9 +207,12 @@ export type StopHooksRan = {
     | { readonly kind: 'passed' }
     | { readonly kind: 'blocked'; readonly text: string }
     | { readonly kind: 'prevented'; readonly detail: string };
-  /** Hooks that crashed or timed out: reported, never a block. */
-  readonly failed: readonly { readonly hook: string; readonly detail: string }[];
+  /** Reported, never a block. */
+  readonly failed: readonly FailedHook[];
 };
+
+/** It crashed or timed out. */
+export type FailedHook = { readonly hook: string; readonly detail: string };
 
 /** L42. `append` holds the batch's outcomes, which are not stored yet. */
 export type SummarizeBatch = AppendingStep & { readonly head: Hash };

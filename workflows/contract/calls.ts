@@ -1,7 +1,7 @@
 // The calls of a stored reply: what the loop knows of each, which of them run together, and what one has come to.
 import type { DelegatedEnd, Delegation } from './delegation.ts';
 import type { CallKey, Hash } from './ids.ts';
-import type { Spend } from './loop.ts';
+import type { Left, Spend } from './loop.ts';
 
 /** One complete tool_use of a stored reply. */
 export type Call = {
@@ -88,3 +88,49 @@ export type ToolContextState = {
   /** The only tools that may still be called. */
   readonly allowedTools?: readonly string[];
 };
+
+// What an activity is asked to do about one of them, and what a person may be asked first.
+
+export type RunTool = {
+  readonly head: Hash;
+  readonly config: Hash;
+  readonly step: number;
+  readonly iteration: number;
+  readonly index: number;
+  /** As the call was judged with its reply (L35): the one judgement that counts. */
+  readonly safe?: true;
+  readonly context?: ToolContextState;
+  /** Someone was asked: pre-tool hooks do not run again (L55). */
+  readonly decision?: Decision;
+  /** The call was stopped and did not say what had become of it: that is found out, and nothing begins any more (L48). */
+  readonly stopped?: true;
+  /** An attempt of the model call that died may have begun it: what it left running is ended first. */
+  readonly mayHaveBegun?: true;
+  /** The workflow has carried the call out, and this came of it (L62). */
+  readonly delegated?: DelegatedEnd;
+  /** Absent without a limit. The call asks no model when it is spent (L51). */
+  readonly left?: Left;
+};
+
+/** The outcome is recorded under the call's key and these are its facts; or nothing has run, and someone must be asked first, or the workflow
+ * is to carry it out. */
+export type ToolResult = OutcomeFacts | { readonly ask: Ask } | { readonly delegate: Delegation };
+
+/**
+ * A call that needs a decision (L55). `inputHash`: SHA-256 of the input as JSON; a decision is for this input alone. When a hook changed the
+ * input, the changed one is in the store under this hash. A question about another start of the call, because the
+ * one before has no known outcome, is a `questionHash` (L40). `reason`: at most 500 characters.
+ */
+export type Ask = { readonly tool: string; readonly reason: string; readonly inputHash: string };
+
+/** `edited`: an input to run with instead, stored; it is validated again. `by`: whoever decided, by name. */
+export type Decision =
+  | { readonly kind: 'allow'; readonly inputHash: string; readonly edited?: Hash; readonly by?: string }
+  /** `expired`: nobody decided in time. */
+  | {
+      readonly kind: 'deny';
+      readonly reason: string;
+      readonly interrupt?: true;
+      readonly expired?: true;
+      readonly by?: string;
+    };

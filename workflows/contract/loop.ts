@@ -142,6 +142,8 @@ export type ModelLimits = {
   readonly raisedOutputCap: number;
   /** A cap is never above what the window leaves, down to this. Absent in what an earlier release opened: there it is not looked at. */
   readonly leastOutputCap?: number;
+  /** Its API sums up its own conversation while the run goes on (L9). */
+  readonly summarizesItself?: true;
   /** Null when it is not known. */
   readonly price: Price | null;
 };

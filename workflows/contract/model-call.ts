@@ -123,6 +123,8 @@ export type Append =
   | { readonly kind: 'notice'; readonly notice: Notice }
   /** The oldest `count` staged collapses that are not committed yet are shown short from here on (L9). */
   | { readonly kind: 'collapse_committed'; readonly count: number }
+  /** Becomes the boundary that was prepared beside the run; nothing, where what it sums up has been changed since (L9). */
+  | { readonly kind: 'prepared_boundary'; readonly boundary: Hash }
   /** Positions of entries that the model no longer sees (L7). */
   | { readonly kind: 'snip'; readonly entries: readonly number[] }
   /** Told to people alone (O12). */

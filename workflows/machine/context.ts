@@ -1,5 +1,5 @@
 // How full the context is: what the API counted at the last reply, and an estimate of what is newer (L10).
-import type { Append, AppendingStep, CallModel, Collapse, Compact } from '../contract/activities.ts';
+import type { Append, AppendingStep, CallModel, Collapse, Compact, PrepareCompaction } from '../contract/activities.ts';
 import { estimateTokens } from '../contract/ids.ts';
 import { bodyCharacters } from '../contract/people.ts';
 import type { RunState } from './state.ts';
@@ -95,6 +95,18 @@ export function compactInput(state: RunState, rules: Rules, move: Extract<Move, 
     ...(state.window ? { window: state.window } : {}),
     ...(unlessFreed === undefined ? {} : { unlessFreed }),
     ...(state.failures === 0 ? {} : { failures: state.failures }),
+    ...left(state, rules),
+  };
+}
+
+export function preparationInput(
+  state: RunState,
+  rules: Rules,
+): Pick<PrepareCompaction, 'model' | 'window' | 'maxOutput' | 'left'> {
+  return {
+    ...modelPosition(state),
+    ...(state.window ? { window: state.window } : {}),
+    ...(state.maxOutput === null ? {} : { maxOutput: state.maxOutput }),
     ...left(state, rules),
   };
 }

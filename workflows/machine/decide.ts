@@ -5,7 +5,7 @@ import { cutOff, endOn, recoverRefusedCap } from './cut-off.ts';
 import type { Event, ModelEnded, Move, ToolsRan, Transition } from './events.ts';
 import { budgetGone, turnsGone } from './limits.ts';
 import { openCalls, errorNotice, showError, stopNotice, stopTerminal } from './ends.ts';
-import { prepare, afterReactive, blockIfTooClose, recoverTooLong } from './prepare.ts';
+import { prepare, afterReactive, afterWait, blockIfTooClose, recoverTooLong } from './prepare.ts';
 import type { RunState } from './state.ts';
 import { endWrapUp, wrapUpDue } from './wrap-up.ts';
 
@@ -23,6 +23,10 @@ export function decide(state: RunState, rules: Rules, event: Event): Move {
       return afterCompaction(state, rules, event);
     case 'collapsed':
       return event.stop ? stopped(event.stop, rules, []) : prepare(state, rules);
+    case 'preparing':
+      return prepare(state, rules);
+    case 'prepared':
+      return event.stop ? stopped(event.stop, rules, []) : afterWait(state, rules, event.because);
     case 'hooks_ran':
       return event.stop ? stopped(event.stop, rules, []) : hooksRan(state, rules, event.ran);
   }

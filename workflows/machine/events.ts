@@ -8,6 +8,7 @@ import type {
   ModelResult,
   OutcomeFacts,
   OutcomeItem,
+  PreparedCompaction,
   StopHooksRan,
 } from '../contract/activities.ts';
 import type { AgentSpent } from '../contract/delegation.ts';
@@ -27,8 +28,20 @@ export type Event =
       readonly stop: StopCause | null;
     }
   | { readonly kind: 'collapsed'; readonly result: Collapsed; readonly stop: StopCause | null }
+  /** `begins`: false for a run that an earlier release began. */
+  | { readonly kind: 'preparing'; readonly begins: boolean }
+  /** What was waited for is there. */
+  | ({ readonly kind: 'prepared'; readonly because: Because; readonly stop: StopCause | null } & PreparedBeside)
   | { readonly kind: 'hooks_ran'; readonly ran: StopHooksRan; readonly stop: StopCause | null }
   | { readonly kind: 'stopped'; readonly stop: StopCause };
+
+/** Why room must be made at once: a refused request, which is shown if nothing helps (L24, L25); null before a request is made. */
+export type Because = Extract<Terminal, { reason: 'prompt_too_long' | 'image_error' }> | null;
+
+/** `iteration`: that began it. */
+export type PreparedBeside = {
+  readonly prepared?: { readonly iteration: number; readonly result: PreparedCompaction };
+};
 
 /** `summary`: of the batch before, when it was made by the time the call ended (L42). */
 export type ModelEnded = {
@@ -41,7 +54,7 @@ export type ModelEnded = {
   readonly overtaken?: Spend;
   /** Those that have ended since (L69). */
   readonly agents?: readonly AgentSpent[];
-};
+} & PreparedBeside;
 
 /** Every call of the reply has an outcome. `results` are in the model's order, one for each of `calls`. */
 export type ToolsRan = {
@@ -63,7 +76,7 @@ export type ToolsRan = {
   readonly summary?: BatchSummary;
   readonly overtaken?: Spend;
   readonly agents?: readonly AgentSpent[];
-};
+} & PreparedBeside;
 
 /** `item` is null when the outcome was stored with the reply (L37). */
 export type CallResult = { readonly item: OutcomeItem | null; readonly facts: OutcomeFacts };
@@ -71,13 +84,17 @@ export type CallResult = { readonly item: OutcomeItem | null; readonly facts: Ou
 export type Move =
   | { readonly do: 'call_model' }
   | { readonly do: 'run_tools'; readonly calls: readonly Call[]; readonly cut: boolean }
-  /** `because`: the failure that made it necessary, shown if it does not help (L24, L25). */
   | {
       readonly do: 'compact';
       readonly trigger: 'auto' | 'reactive';
-      readonly because: Extract<Terminal, { reason: 'prompt_too_long' | 'image_error' }> | null;
+      readonly because: Because;
       readonly unlessFreed?: number;
     }
+  /** Begun, and not waited for (L9). */
+  | { readonly do: 'prepare_compaction' }
+  | { readonly do: 'await_compaction'; readonly because: Because }
+  /** Nothing is performed: the next request begins with the boundary that was prepared (L9). */
+  | { readonly do: 'take_prepared' }
   | { readonly do: 'collapse'; readonly unlessFreed: number }
   /** Nothing is performed: the next request shows so many staged collapses short (L9). */
   | { readonly do: 'commit_collapses'; readonly count: number }
@@ -96,7 +113,10 @@ export type Move =
 export type CutReply = Pick<Extract<ModelResult, { kind: 'cut_off' }>, 'head' | 'contextTokens'>;
 
 /** The moves that `perform` carries out; the loop does the rest by itself. */
-export type Performed = Exclude<Move, { do: 'go_round' | 'end' | 'commit_collapses' | 'lower_cap' | 'wrap_up' }>;
+export type Performed = Exclude<
+  Move,
+  { do: 'go_round' | 'end' | 'commit_collapses' | 'take_prepared' | 'lower_cap' | 'wrap_up' }
+>;
 
 export type Transition =
   /** `summarize`: the batch that ran is to be summarised beside the next call (L42). */

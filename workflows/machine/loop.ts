@@ -3,6 +3,7 @@
 import type { Append } from '../contract/activities.ts';
 import type { Rules, Terminal } from '../contract/loop.ts';
 import { absorb } from './absorb.ts';
+import { takePrepared } from './compactions.ts';
 import { decide } from './decide.ts';
 import type { Event, Move, Performed } from './events.ts';
 import type { RunState } from './state.ts';
@@ -49,6 +50,10 @@ export async function runLoop(
       }
       case 'commit_collapses':
         state = commitCollapses(state, move.count);
+        event = { kind: 'ready' };
+        break;
+      case 'take_prepared':
+        state = takePrepared(state, rules);
         event = { kind: 'ready' };
         break;
       case 'lower_cap':

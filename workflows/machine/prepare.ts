@@ -2,12 +2,12 @@
 // results, commit what is staged, compact, or say that nothing helps; below that, stage for later.
 import type { Rules } from '../contract/loop.ts';
 import { newestTokens, total, unstagedTokens, usedTokens } from './context.ts';
-import type { Move } from './events.ts';
+import type { Because, Move } from './events.ts';
 import { budgetGone, modelLimits } from './limits.ts';
 import { showError } from './ends.ts';
 import type { RunState } from './state.ts';
 import { wrapUpDue } from './wrap-up.ts';
-import type { Compacted } from '../contract/activities.ts';
+import type { Append, Compacted } from '../contract/activities.ts';
 
 /** Collapses are staged again when the context has grown by this share of the window. */
 const STAGE_AGAIN = 0.05;
@@ -15,7 +15,11 @@ const STAGE_AGAIN = 0.05;
 const NO_SUMMARY = -1;
 
 export function prepare(state: RunState, rules: Rules): Move {
-  return budgetGone(state, rules) ?? first(state, rules) ?? { do: 'call_model' };
+  const gone = budgetGone(state, rules);
+  if (gone) return gone;
+  // What is thought meanwhile holds only for a conversation that goes on with it at once.
+  if (state.preparing?.made) return { do: 'take_prepared' };
+  return first(state, rules) ?? { do: 'call_model' };
 }
 
 /** Before a wrap-up nothing is made room for: it would be paid for out of what is left. */
@@ -24,7 +28,7 @@ function first(state: RunState, rules: Rules): Move | null {
 }
 
 function room(state: RunState, rules: Rules): Move | null {
-  const { window } = modelLimits(state, rules);
+  const { window, summarizesItself } = modelLimits(state, rules);
   const used = usedTokens(state, rules.fixedTokens);
   const newest = newestTokens(state.pending);
   if (rules.fixedTokens + newest > window) {
@@ -33,8 +37,13 @@ function room(state: RunState, rules: Rules): Move | null {
     );
   }
   const { critical, warning } = rules.compaction;
-  if (used >= critical * window) return makeRoom(state, rules, used, window);
+  if (used >= critical * window) {
+    return state.preparing ? { do: 'await_compaction', because: null } : makeRoom(state, rules, used, window);
+  }
   const over = used - warning * window;
+  if (summarizesItself) {
+    return over >= 0 && preparationDue(state, rules, window) ? { do: 'prepare_compaction' } : null;
+  }
   return over >= 0 && stagingDue(state, rules, window) ? { do: 'collapse', unlessFreed: over } : null;
 }
 
@@ -79,8 +88,18 @@ function mayCompact({ compaction, iteration }: RunState, rules: Rules, full: boo
 }
 
 function stagingDue(state: RunState, rules: Rules, window: number): boolean {
+  return rules.compaction.enabled && rules.compaction.collapse && hasGrown(state, rules, window);
+}
+
+/** Before the first reply there is nothing that the model could be asked about. */
+function preparationDue(state: RunState, rules: Rules, window: number): boolean {
+  const isFree = !state.preparing && state.head !== null && state.contextTokens > 0;
+  return rules.compaction.enabled && isFree && hasGrown(state, rules, window);
+}
+
+/** Since the last try. */
+function hasGrown(state: RunState, rules: Rules, window: number): boolean {
   const { stagedAt } = state.compaction;
-  if (!rules.compaction.enabled || !rules.compaction.collapse) return false;
   return stagedAt === null || unstagedTokens(state, rules.fixedTokens) >= stagedAt + STAGE_AGAIN * window;
 }
 
@@ -90,24 +109,29 @@ function blocked(detail: string): Move {
 
 // A prompt too long, or media too large: commit what is staged, compact, then say so (L23–L25).
 
-type Because = NonNullable<Extract<Move, { do: 'compact' }>['because']>;
-
-export function recoverTooLong(state: RunState, rules: Rules, because: Because): Move {
+export function recoverTooLong(state: RunState, rules: Rules, because: NonNullable<Because>): Move {
+  if (because.reason === 'prompt_too_long' && !state.drained) {
+    if (state.preparing?.made) return goRoundDrained([]);
+    if (state.preparing) return { do: 'await_compaction', because };
+  }
   if (because.reason === 'prompt_too_long' && state.staged.length > 0 && !state.drained) {
-    return {
-      do: 'go_round',
-      transition: {
-        reason: 'collapse_drain_retry',
-        append: [{ kind: 'collapse_committed', count: state.staged.length }],
-      },
-    };
+    return goRoundDrained([{ kind: 'collapse_committed', count: state.staged.length }]);
   }
   if (rules.compaction.enabled && !state.compacted) return { do: 'compact', trigger: 'reactive', because };
   return showError(because);
 }
 
+function goRoundDrained(append: readonly Append[]): Move {
+  return { do: 'go_round', transition: { reason: 'collapse_drain_retry', append } };
+}
+
+/** The compaction that was prepared is there, or it failed: then there is none any more, and another is made. */
+export function afterWait(state: RunState, rules: Rules, because: Because): Move {
+  return because ? recoverTooLong(state, rules, because) : prepare(state, rules);
+}
+
 /** The compaction that was to help is over. */
-export function afterReactive(state: RunState, rules: Rules, result: Compacted, because: Because): Move {
+export function afterReactive(state: RunState, rules: Rules, result: Compacted, because: NonNullable<Because>): Move {
   if (result.kind !== 'compacted') return showError(because);
   return (
     blockIfTooClose(state, rules) ?? { do: 'go_round', transition: { reason: 'reactive_compact_retry', append: [] } }

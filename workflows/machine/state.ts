@@ -62,6 +62,8 @@ export type RunState = {
   readonly toolContext: ToolContextState | null;
   /** The batch whose summary is being made beside the next call, and what is needed to make it again (L42). */
   readonly pendingSummary: PendingSummary | null;
+  /** The compaction that is being prepared beside the run, by the iteration that began it (L9); absent without one. */
+  readonly preparing?: Preparing | null;
   /** With that of its agents. */
   readonly spend: Spend;
   /** Those that have ended, oldest first; absent without any (L69). */
@@ -94,6 +96,12 @@ export type BudgetTracker = {
   readonly continuations: number;
   readonly lastDelta: number;
   readonly lastTotal: number;
+};
+
+/** `made`: it is there, and the next request begins with it; `saved`: tokens, an estimate. */
+export type Preparing = {
+  readonly iteration: number;
+  readonly made?: { readonly boundary: Hash; readonly saved: number };
 };
 
 export type PendingSummary = { readonly head: Hash; readonly append: readonly Append[]; readonly iteration: number };

@@ -4,6 +4,7 @@ import type { Append, OutcomeItem } from '../../../workflows/contract/activities
 import type { CallKey } from '../../../workflows/contract/ids.ts';
 import type { StoredMedium } from '../../../workflows/contract/people.ts';
 import type { Entry, Outcome, ReplyEntry } from '../log/entries.ts';
+import { takeBoundary } from '../prepared-boundary.ts';
 import { type Store, StoreError } from '../store/store.ts';
 import { agentNotice } from './agent-end.ts';
 import { lastReply, type View } from './shared-view.ts';
@@ -23,6 +24,11 @@ export async function prepareAppend(view: View, appends: readonly Append[], deps
   for (const append of appends) {
     if (append.kind === 'agent_ended') {
       entries.push({ kind: 'notice', notice: await agentNotice(deps.store, append.ended) });
+      continue;
+    }
+    if (append.kind === 'prepared_boundary') {
+      const boundary = await takeBoundary(deps.store, append.boundary, [...view.entries, ...entries]);
+      if (boundary) entries.push(boundary);
       continue;
     }
     if (append.kind !== 'outcomes') {

@@ -44,6 +44,7 @@ const kinds: Readonly<Record<string, readonly [SegmentKind, string]>> = {
   findReply: ['model', 'a look for the model’s reply'],
   runTool: ['tools', 'a tool'],
   compact: ['context', 'a compaction'],
+  prepareCompaction: ['context', 'a compaction beside the run'],
   collapse: ['context', 'short forms of old stretches'],
   summarizeBatch: ['other', 'a line about the batch'],
   runStopHooks: ['other', 'stop hooks'],

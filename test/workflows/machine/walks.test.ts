@@ -15,7 +15,7 @@ const MOST = 20_000;
 
 async function walk(
   rules: Rules,
-  answer: (move: Performed, n: number) => Event,
+  answer: (move: Performed, n: number, state: RunState) => Event,
   from: RunState = initialState(null, []),
   wentRound: (state: RunState, performed: number) => void = () => {},
 ): Promise<Walk> {
@@ -24,7 +24,7 @@ async function walk(
   const end = await runLoop(from, () => rules, {
     perform: (move, state) => {
       if (events.length >= MOST) throw new Error('the walk does not end');
-      const event = answer(move, events.length);
+      const event = answer(move, events.length, state);
       events.push(event);
       states.push(state);
       return Promise.resolve(event);
@@ -46,7 +46,7 @@ describe('random walks', () => {
     const one = fc.asyncProperty(fc.integer(), async (seed) => {
       const from = random(seed);
       const rules = anyRules(from);
-      const done = await walk(rules, (move) => anyEvent(from, move));
+      const done = await walk(rules, (move, _n, state) => anyEvent(from, move, state));
       seen.steps += done.events.length;
       for (const each of [...done.states, done.state]) withinBounds(each, rules);
       nothingAfterWrapUp(done);
@@ -61,7 +61,7 @@ describe('random walks', () => {
       fc.asyncProperty(fc.integer(), fc.nat(), async (seed, at) => {
         const from = random(seed);
         const rules = anyRules(from);
-        const once = await walk(rules, (move) => anyEvent(from, move));
+        const once = await walk(rules, (move, _n, state) => anyEvent(from, move, state));
         const crash = at % Math.max(1, once.events.length);
         const again = await walk(rules, (_move, n) => once.events[n]!);
         expect(again.states[crash]).toEqual(once.states[crash]);
@@ -80,7 +80,7 @@ describe('random walks', () => {
         const rounds: { readonly state: RunState; readonly performed: number }[] = [];
         const once = await walk(
           rules,
-          (move) => anyEvent(from, move),
+          (move, _n, state) => anyEvent(from, move, state),
           initialState(null, []),
           (state, performed) => rounds.push({ state, performed }),
         );

@@ -1,0 +1,86 @@
+// Has the API sum up the conversation while the run goes on (L9): the boundary is stored, and the next request begins with it. What is said
+// meanwhile stays as it is. Safe to attempt twice: the step record returns what an earlier attempt stored.
+import type { PrepareCompaction, PreparedCompaction } from '../../workflows/contract/activities.ts';
+import type { Attempt } from '../attempt.ts';
+import { refuseScripted } from '../guards.ts';
+import { hookContext } from '../hooks/hooks.ts';
+import { aboutStep } from '../live/observe.ts';
+import { aboutRun } from '../log.ts';
+import { chosenModel, withFacts } from '../model/request.ts';
+import { isForgotten, stepRecord } from '../step-record.ts';
+import { encodeBoundary } from '../transcript/prepared-boundary.ts';
+import { entriesOf } from '../transcript/transcripts.ts';
+import { scaleOf } from './choose-kept.ts';
+import { signedBoundary, type SignedWork } from './signed-boundary.ts';
+import { smallModel, type SummaryDeps } from './small-model.ts';
+
+type Prepare = (attempt: Attempt, input: PrepareCompaction) => Promise<PreparedCompaction>;
+
+export function prepareCompaction(deps: SummaryDeps): Prepare {
+  return async (attempt, input) => {
+    const config = await deps.config(input.config);
+    refuseScripted(deps, config);
+    const record = stepRecord<PreparedCompaction>(deps.store, attempt, config.chain, ['prepareCompaction', input]);
+    const known = await record.read(isForgotten(attempt));
+    if (known) return known;
+    const began = { at: deps.now(), tick: performance.now() };
+    const { result, blobs } = await prepared(deps, attempt, input);
+    const { before = null, after = null } = result.kind === 'prepared' ? result : {};
+    const ms = performance.now() - began.tick;
+    const about = aboutStep(config, attempt, input);
+    const outcome = result.kind === 'prepared' ? 'compacted' : result.kind;
+    deps.observe({ kind: 'compaction', about, at: began.at, ms, outcome, before, after });
+    return (await record.record(result, ...blobs)).result;
+  };
+}
+
+type Prepared = { readonly result: PreparedCompaction; readonly blobs: readonly Uint8Array[] };
+
+async function prepared(deps: SummaryDeps, attempt: Attempt, input: PrepareCompaction): Promise<Prepared> {
+  const config = await deps.config(input.config);
+  const asked = chosenModel(config, input.model, input.window);
+  const chosen = { ...asked, model: withFacts(asked.model, deps.models) };
+  const small = smallModel(deps, attempt, config, { ...input, instead: chosen.model });
+  const entries = entriesOf(await deps.transcripts.extend(attempt.session, input.head, []));
+  const bodies = await deps.transcripts.bodies(entries);
+  const scale = await scaleOf(deps.transcripts, entries, chosen.model, config);
+  const trigger = 'auto';
+  const hooks = hookContext(config, { iteration: input.iteration, signal: attempt.signal });
+  const told = deps.hooks.has('preCompact')
+    ? await deps.hooks.preCompact(hooks, { trigger, tokens: scale.tokens(entries, bodies) })
+    : { instructions: [], failed: [] };
+  const more = told.instructions.map(({ text }) => text);
+  const work: SignedWork = {
+    deps,
+    attempt,
+    config,
+    input: { ...input, trigger },
+    chosen,
+    entries,
+    bodies,
+    scale,
+    small,
+    more,
+  };
+  const signed = await signedBoundary(work);
+  const spend = small.spend();
+  if (signed.kind === 'nothing') return { result: { kind: 'nothing', spend }, blobs: [] };
+  if (signed.kind !== 'made') {
+    const detail = signed.kind === 'none' ? 'there was nothing to sum up' : signed.detail;
+    const words = `no compaction was prepared: one is made when the window is nearly full (${detail})`;
+    deps.log('info', words, { ...aboutRun(config), iteration: input.iteration });
+    return { result: { kind: 'failed', detail, spend, ...failedHooks(told.failed) }, blobs: [] };
+  }
+  const { boundary } = signed;
+  const { before, after, summary } = boundary;
+  const over = deps.hooks.has('postCompact')
+    ? await deps.hooks.postCompact(hooks, { trigger, before, after, summary })
+    : { failed: [] };
+  const { hash, bytes } = encodeBoundary(boundary, entries.length);
+  const facts = { before, after, spend, ...failedHooks([...told.failed, ...over.failed]) };
+  return { result: { kind: 'prepared', boundary: hash, ...facts }, blobs: [bytes] };
+}
+
+function failedHooks(failed: readonly { readonly hook: string; readonly detail: string }[]) {
+  return failed.length === 0 ? {} : { hooks: failed.map(({ hook, detail }) => ({ hook, detail })) };
+}
