@@ -6,7 +6,8 @@ import type { MessageId, Hash } from './contract/ids.ts';
 import { addSpend, type Rules, type StopCause, type TerminalReason, type TransitionReason } from './contract/loop.ts';
 import { sizeProblem } from './contract/options-problem.ts';
 import type { RunSummary } from './contract/session.ts';
-import { bringPrompt, limitsOf, restOfGrant, withinGrant, withinPrompt, withoutReserved } from './delegated/grant.ts';
+import { bringPrompt, limitsOf, restOfGrant, withinGrant, withinPrompt } from './delegated/grant.ts';
+import { rulesBeside } from './delegated/reserved.ts';
 import { handoverDue, handoverIfDue } from './handover.ts';
 import { absorbAgents } from './machine/absorb.ts';
 import { usedTokens } from './machine/context.ts';
@@ -131,7 +132,7 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   const clock = new RunClock(deadlineOf(carry), () => session.stop('timeout'));
   const limits = new RunLimits(carry.snapshot, clock);
   session.limitBy(limits);
-  const rulesNow = (): Rules => withoutReserved(limits.snapshot.rules, session.delegations.agents.reservedBeside);
+  const rulesNow = (): Rules => rulesBeside(limits.snapshot.rules, session.delegations.agents);
   const settled = (state: RunState): RunState => {
     const { summarySpend } = limits.snapshot.rules;
     const billed = { ...state, spend: addSpend(state.spend, session.beside.endSummaries(summarySpend)) };
