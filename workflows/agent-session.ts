@@ -106,6 +106,7 @@ async function close(session: Session): Promise<WorktreeEnd | null> {
     await agentsEnded(session);
     session.billLate(true);
     await session.asks.settled();
+    await session.pauses.settled();
     worktree ??= await endWorktree(session);
     // The end of an agent that was just stopped is nobody's message.
   } while (session.inbox.waiting.some(({ ended }) => !ended));

@@ -30,7 +30,7 @@ export async function handOver(session: Session, run: RunCarry | null): Promise<
     ...(once === null ? {} : { once }),
     ...(elicited.length > 0 ? { elicited } : {}),
   };
-  const { carry: delegated } = session.delegations;
+  const delegated = { ...session.delegations.carry, ...session.pauses.carry };
   const carry: Carry = { ...session.facts.now, inbox: session.inbox.snapshot(), ...told, ...delegated, run };
   // The options travel in `carry`.
   const options = { cwd: carry.options.cwd };
@@ -42,7 +42,8 @@ export async function handOver(session: Session, run: RunCarry | null): Promise<
 /** Due, and nothing would be lost by it. */
 export function handoverReady(session: Session): boolean {
   if (isStopping(session) || !handoverDue(session)) return false;
-  return session.isCarriable && session.beside.isSettled && session.asks.isSettled && allHandlersFinished();
+  const told = session.asks.isSettled && session.pauses.isSettled;
+  return session.isCarriable && session.beside.isSettled && told && allHandlersFinished();
 }
 
 /** A stop is dealt with in this run: its scope is cancelled already. */

@@ -129,7 +129,7 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   session.knowModels(carry.snapshot.models);
   if (carry.parkedUntil === null) session.enter('running');
   let messages: readonly MessageId[] = carry.messages;
-  const clock = new RunClock(deadlineOf(carry), () => session.stop('timeout'));
+  const clock = new RunClock(deadlineOf(carry), () => session.stop('timeout'), session.pauses.ofRun);
   const limits = new RunLimits(carry.snapshot, clock);
   session.limitBy(limits);
   const rulesNow = (): Rules => rulesBeside(limits.snapshot.rules, session.delegations.agents);

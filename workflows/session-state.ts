@@ -17,6 +17,7 @@ import type { AskedOnceSnapshot } from './updates/asked-once.ts';
 import type { AgentOrigin, DelegatedReport } from './contract/delegation.ts';
 import { billLate, type Billed, type RunTaken } from './delegated/grant.ts';
 import type { AgentsCarry, OpenDelegation } from './delegated/delegations.ts';
+import type { PausesCarry } from './delegated/pauses.ts';
 import { type Bringing, type InboxSnapshot, placeAfter, withOptions } from './inbox.ts';
 import type { Alert, AlertKind, Append, Call, Place } from './contract/activities.ts';
 import type { CallResult } from './machine/events.ts';
@@ -77,6 +78,8 @@ export type Carry = {
   readonly early?: readonly DelegatedReport[];
   /** Calls that were given up, of which an end may still come. */
   readonly givenUp?: readonly CallKey[];
+  /** Agents that only wait, and whether the parent knows that this session does (L51). */
+  readonly pauses?: PausesCarry;
   readonly run: RunCarry | null;
 };
 
@@ -121,7 +124,10 @@ type Delegated = 'agents' | 'early' | 'givenUp';
 
 /** Everything a session carries besides its inbox, its run, its agents, and what alerts, questions and steering leave. */
 export type CarriedFacts = Readonly<
-  Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'elicited' | 'steered' | 'canceller' | 'once' | 'run' | Delegated>
+  Omit<
+    Carry,
+    'inbox' | 'alerts' | 'answered' | 'elicited' | 'steered' | 'canceller' | 'once' | 'pauses' | 'run' | Delegated
+  >
 >;
 
 type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: Spent };

@@ -5,6 +5,7 @@ import {
   LARGEST_RESULT,
   type AgentEnd,
   type AgentOrigin,
+  type AgentPause,
   type AgentRun,
   type DelegatedEnd,
   type DelegatedReport,
@@ -144,7 +145,7 @@ export async function reportToParent(
 }
 
 /** Nobody is told when it is over. */
-export async function tell(session: SessionId, told: DelegatedReport | AgentAsks): Promise<void> {
+export async function tell(session: SessionId, told: DelegatedReport | AgentAsks | AgentPause): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     try {
       await getExternalWorkflowHandle(session).signal(DELEGATED_SIGNAL, told);
