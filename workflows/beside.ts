@@ -10,7 +10,7 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import { defineSearchAttributeKey, type SearchAttributeUpdatePair } from '@temporalio/common';
-import type { Activities, AfterStop, BatchSummary } from './contract/activities.ts';
+import type { Activities, AfterStop, BatchSummary, SummarizeBatch } from './contract/activities.ts';
 import type { Hash } from './contract/ids.ts';
 import { addSpend, noSpend, type Spend } from './contract/loop.ts';
 import type { PendingSummary } from './machine/state.ts';
@@ -19,6 +19,9 @@ import { MEMO_KEY, type SessionInput, type SessionMemo } from './contract/sessio
 import { ATTRIBUTES, type AttributeKey, type AttributeValues, attributeValues } from './contract/visibility.ts';
 
 type Summary = { readonly iteration: number; readonly scope: CancellationScope; result: BatchSummary | null };
+
+/** `left`: of the run's limits. */
+type SummaryTerms = { readonly config: Hash; readonly left: Pick<SummarizeBatch, 'left'> };
 
 type Ports = Pick<Activities, 'afterStop' | 'summarizeBatch'>;
 
@@ -39,12 +42,14 @@ export class Beside {
   }
 
   /** Does nothing when the summary of that batch is being made already. */
-  summarize({ head, append, iteration }: PendingSummary, config: Hash, step: () => number): void {
+  summarize({ head, append, iteration }: PendingSummary, { config, left }: SummaryTerms, step: () => number): void {
     if (this.summary?.iteration === iteration) return;
     this.dropSummary();
     const summary: Summary = { iteration, scope: new CancellationScope(), result: null };
     this.summary = summary;
-    const made = summary.scope.run(() => this.ports.summarizeBatch({ head, append, config, iteration, step: step() }));
+    const made = summary.scope.run(() =>
+      this.ports.summarizeBatch({ head, append, config, iteration, step: step(), ...left }),
+    );
     void made.catch(nothing).then((result) => this.made(summary, result));
   }
 

@@ -1,5 +1,5 @@
 // One run: opened by messages or taken up after a handover, through the loop, to its terminal reason and its commit.
-import { ActivityFailure, CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
+import { ActivityFailure, CancellationScope, isCancellation, patched, sleep } from '@temporalio/workflow';
 import { activityProblem } from './ports.ts';
 import type { Append, OpenRun, Place, RunEnded, RunOpened } from './contract/activities.ts';
 import type { MessageId, Hash } from './contract/ids.ts';
@@ -10,7 +10,7 @@ import { bringPrompt, limitsOf, restOfGrant, withinGrant, withinPrompt } from '.
 import { rulesBeside } from './delegated/reserved.ts';
 import { handoverDue, handoverIfDue } from './handover.ts';
 import { absorbAgents } from './machine/absorb.ts';
-import { usedTokens } from './machine/context.ts';
+import { contextAfterRun } from './machine/context.ts';
 import type { Performed } from './machine/events.ts';
 import { runLoop, type LoopEnd, type LoopPort } from './machine/loop.ts';
 import { showError, stopNotice } from './machine/ends.ts';
@@ -159,6 +159,7 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   };
   const port: LoopPort = {
     perform: createPerform(bench),
+    has: patched,
     wentRound: (state, { transition }) => {
       session.reach(state);
       session.iterations += 1;
@@ -215,7 +216,7 @@ async function finish(
   const about = { ...seenIn(session, state.iteration), from: startedAt, to: at, turns: state.turn, spend };
   see({ ...about, kind: 'run_ended', reason: terminal.reason, bad: isBadEnd(terminal), model: model ?? null });
   session.alerts.ended(ended, config);
-  session.facts.endRun({ head, last, spent, context: { contextTokens: usedTokens(state, 0), staged: state.staged } });
+  session.facts.endRun({ head, last, spent, context: contextAfterRun(state, patched) });
   session.endRun();
 }
 

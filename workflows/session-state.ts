@@ -120,14 +120,11 @@ export type Held = Pick<RunCarry, 'tools' | 'parkedUntil'>;
 
 export const heldByNothing: Held = { tools: null, parkedUntil: null };
 
-type Delegated = 'agents' | 'early' | 'givenUp';
+type Delegated = 'agents' | 'early' | 'givenUp' | 'pauses';
 
 /** Everything a session carries besides its inbox, its run, its agents, and what alerts, questions and steering leave. */
 export type CarriedFacts = Readonly<
-  Omit<
-    Carry,
-    'inbox' | 'alerts' | 'answered' | 'elicited' | 'steered' | 'canceller' | 'once' | 'pauses' | 'run' | Delegated
-  >
+  Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'elicited' | 'steered' | 'canceller' | 'once' | 'run' | Delegated>
 >;
 
 type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: Spent };
@@ -236,8 +233,7 @@ export class Facts {
 
   /** The lost part may have staged short forms, and none of it is in context. */
   repair({ to, lost }: Repair): void {
-    const { contextTokens } = this.carried.context;
-    this.set({ head: to, lost, context: { contextTokens, staged: [] } });
+    this.set({ head: to, lost, context: { ...this.carried.context, staged: [] } });
   }
 
   /** For the transcript: what a repair has lost is told once. */
