@@ -5,6 +5,7 @@ import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { agentsOf } from '../support/agents.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';
 import { clientOf, harness, type Harness } from '../support/harness.ts';
+import { CHANGES_ATTRIBUTE } from '../../workflows/contract/visibility.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
 
@@ -89,5 +90,8 @@ test('the limit of a session goes on while one of its agents works beside anothe
   await clientOf(h, h.taskQueue).approve(session.id, call);
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
   expect((await limitTimers(session.handle)).length).toBeGreaterThan(1);
+  // By this a release tells which sessions it can replay.
+  const { searchAttributes } = await session.handle.describe();
+  expect(searchAttributes[CHANGES_ATTRIBUTE]).toContain('perdure-agent-pauses');
   await keepHistory('an agent that waits for a person while another works (L51)', session.handle);
 });

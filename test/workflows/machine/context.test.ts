@@ -11,12 +11,12 @@ import { call, hash, model, modelEvent, replied, rules, state, toolsRan, userMes
 
 test('a context that no reply has counted stays an estimate for the next run, without system prompt and tools (L10 L12)', () => {
   const aborted = state({ contextTokens: 0, newerTokens: 500 });
-  const next = initialState(
+  const following = initialState(
     null,
     [],
     contextAfterRun(aborted, () => true),
   );
-  expect(usedTokens(next, 20_000)).toBe(20_500);
+  expect(usedTokens(following, 20_000)).toBe(20_500);
   const counted = initialState(
     null,
     [],
