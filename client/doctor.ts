@@ -22,7 +22,7 @@ import { findBinary } from '../worker/embedded/find-binary.ts';
 import { livingMembers } from '../worker/embedded/members.ts';
 import { NAMESPACE } from '../worker/embedded/server-args.ts';
 import { runningServer, type ServerRecord, wantedVersion } from '../worker/embedded/server-record.ts';
-import { describeNewer, newerSessions } from './sessions/newer.ts';
+import { describeNewer, newerSessions } from './connect/newer.ts';
 import { workerPolls, describeNoWorker } from './sessions/worker-polls.ts';
 import { ConfigProblem, type PerdureConfig } from '../worker/config/config.ts';
 import { loadConfig } from '../worker/config/load-config.ts';

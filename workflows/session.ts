@@ -20,7 +20,7 @@ import { Elicitations } from './updates/elicitations.ts';
 import { SteeredLog } from './updates/steered-log.ts';
 import { changesDeed } from './contract/steered.ts';
 import { Beside, Told } from './beside.ts';
-import { partsOf } from './carried.ts';
+import { partsOf } from './handover.ts';
 import { Delegations, type Granting } from './delegated/delegations.ts';
 import { type Billed, grantProblem } from './delegated/grant.ts';
 import { Asks } from './delegated/asks.ts';

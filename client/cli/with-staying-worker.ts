@@ -7,7 +7,7 @@ import type { RunningWorker } from '../../worker/start-worker.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { openServer, type Opened } from '../connect/open-server.ts';
 import { prepareWorker, sayWhoseWork, startOwnWorker } from '../connect/own-worker.ts';
-import { refuseBesideNewer } from '../sessions/newer.ts';
+import { refuseBesideNewer } from '../connect/newer.ts';
 import { personAt } from './arguments.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';

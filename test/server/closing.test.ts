@@ -1,10 +1,13 @@
 // The end of a session: what comes while it closes, and who may close it.
 import { randomUUID } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { WORKFLOW_TYPE, type SessionInput } from '../../workflows/contract/session.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';
+import { initRepository } from '../support/repository.ts';
 import { endSession, harness, userMessage } from '../support/harness.ts';
 import { workerWith } from '../support/own-activities.ts';
 import { until } from '../support/until.ts';
@@ -60,21 +63,23 @@ test('a worker that only stops a session closes it also while a hook was being t
   await stopper.stop();
 });
 
-test('a worker that only stops a session lets its agents open no run of theirs, and end (L49 L64)', async () => {
+test('a worker that only stops a session ends its agents too, with the work trees that they have (L49 L64 L72)', async () => {
   const h = await harness({
     script: byPrompt({
-      'Go.': [reply([agentCall('A.', { type: 'builder' })])],
+      'Go.': [reply([agentCall('A.', { isolation: 'worktree' })])],
       'A.': [reply('Half of', { hold: new Promise(() => {}) })],
     }),
-    worker: {
-      config: { agents: { builder: { description: 'Builds.', isolation: 'worktree' } }, drainMs: 1 },
-    },
+    worker: { config: { drainMs: 1 } },
   });
+  initRepository(h.cwd, { 'a.txt': 'first\n' });
   const session = await h.open('Go.');
   await until(() => h.bodies().length === 2);
+  const worktrees = join(h.cwd, '..', 'data-worktrees');
+  expect(readdirSync(worktrees)).toHaveLength(1);
   await h.worker.stop();
   await session.handle.cancel();
   const stopper = await h.startWorker({ stops: { session: session.id, run: 2 } });
   await expect(session.handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
+  expect(readdirSync(worktrees)).toEqual([]);
   await stopper.stop();
 });

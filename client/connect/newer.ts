@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../problem.ts';
-import { needsNewer } from './info.ts';
+import { needsNewer } from '../sessions/info.ts';
 
 /** Open sessions that are looked at, the newest. */
 const MOST_LOOKED = 10_000;
