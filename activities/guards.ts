@@ -1,5 +1,6 @@
 // A worker that is there to stop one run: it records what ends, and begins nothing, of any session (L47, L49).
-import type { SessionId } from '../workflows/contract/ids.ts';
+import { agentSession, type SessionId } from '../workflows/contract/ids.ts';
+import type { TellAlert } from '../workflows/contract/activities.ts';
 import { type Body, forAnotherWorker, type Attempt, isForAnotherWorker } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import type { RunConfig } from './configuration.ts';
@@ -8,6 +9,19 @@ import { ApplicationFailure } from '@temporalio/common';
 
 /** `run`: the one that is stopped, under way or about to open. */
 export type Stops = { readonly session: SessionId; readonly run: number };
+
+/** The session that is stopped, or an agent below it, which is stopped with it. */
+export function isStoppedBy(stops: Stops | null, session: SessionId): boolean {
+  return stops !== null && (session === stops.session || session.startsWith(agentSession(stops.session, 'agent-')));
+}
+
+/** The question is withdrawn with the stop: nobody is told any more that someone is waited for. */
+export function withoutWithdrawn(stops: Stops | null, tell: Body<TellAlert, void>): Body<TellAlert, void> {
+  return async (attempt, input) => {
+    if (input.alert.kind === 'waiting' && isStoppedBy(stops, attempt.session)) return;
+    await tell(attempt, input);
+  };
+}
 
 /** `unless`: what belongs to the stop all the same. */
 type Refusal<Input> = { readonly unless?: (session: SessionId, input: Input) => boolean };

@@ -2,7 +2,7 @@
 import type { Scheduled } from '../workflows/contract/activities.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { afterStop, runStopHooks } from './run-stop-hooks.ts';
-import { limitTries, beginNothing, type Stops } from './guards.ts';
+import { limitTries, beginNothing, isStoppedBy, type Stops, withoutWithdrawn } from './guards.ts';
 import { activity } from './attempt.ts';
 import { callModel, findReply } from './call-model.ts';
 import { commit } from './commit.ts';
@@ -22,12 +22,13 @@ import { runTool } from './run-tool.ts';
 /** `stops`: the one run that the worker is there to stop. */
 export function createActivities(deps: Deps, stops: Stops | null = null): Scheduled {
   const work = beginNothing(stops);
-  const isStopped = (session: SessionId): boolean => session === stops?.session;
+  const isStopped = (session: SessionId): boolean => isStoppedBy(stops, session);
   return {
     // With the hooks of the session's start it is a beginning, and the run after it is another worker's to open.
     openRun: activity(
       work(openRun(deps), {
-        unless: (session, { run, begins }) => isStopped(session) && run === stops?.run && !begins,
+        unless: (session, { run, begins }) =>
+          isStopped(session) && (run === stops?.run || session !== stops?.session) && !begins,
       }),
     ),
     callModel: activity(work(callModel(deps))),
@@ -44,7 +45,7 @@ export function createActivities(deps: Deps, stops: Stops | null = null): Schedu
     runStopHooks: activity(work(runStopHooks(deps))),
     summarizeBatch: activity(work(limitTries(2, summarizeBatch(deps)))),
     // It is its tries that are bounded, not its time: an alert outlives an outage of a minute.
-    tellAlert: activity(work(limitTries(5, tellAlert(deps)))),
+    tellAlert: activity(work(withoutWithdrawn(stops, limitTries(5, tellAlert(deps))), { unless: isStopped })),
     // A session closes when its own handlers are over (L56).
     afterStop: activity(work(limitTries(3, afterStop(deps)), { unless: isStopped })),
   };

@@ -1,5 +1,6 @@
 // Looks at everything a session needs on this machine.
 import { existsSync } from 'node:fs';
+import type { Client } from '@temporalio/client';
 import { rgPath } from '@vscode/ripgrep';
 import { tryServer } from '../activities/mcp/open-servers.ts';
 import type { McpServer } from '../activities/mcp/servers.ts';
@@ -21,6 +22,7 @@ import { findBinary } from '../worker/embedded/find-binary.ts';
 import { livingMembers } from '../worker/embedded/members.ts';
 import { NAMESPACE } from '../worker/embedded/server-args.ts';
 import { runningServer, type ServerRecord, wantedVersion } from '../worker/embedded/server-record.ts';
+import { describeNewer, newerSessions } from './connect/newer.ts';
 import { workerPolls, describeNoWorker } from './sessions/worker-polls.ts';
 import { ConfigProblem, type PerdureConfig } from '../worker/config/config.ts';
 import { loadConfig } from '../worker/config/load-config.ts';
@@ -162,7 +164,7 @@ export async function embeddedChecks(env: Env, folder: DataFolder): Promise<read
   const running = runningServer(folder);
   return [
     running === null ? await binary(env, folder) : ok('server binary', `${running.binary}, server ${running.server}`),
-    running === null ? ok('server', 'not running: any command brings it up') : await answering(running),
+    ...(running === null ? [ok('server', 'not running: any command brings it up')] : await answering(running)),
     workers(folder),
   ];
 }
@@ -179,15 +181,21 @@ async function binary(env: Env, folder: DataFolder): Promise<Check> {
   }
 }
 
-async function answering({ address, pid }: ServerRecord): Promise<Check> {
+async function answering({ address, pid }: ServerRecord): Promise<readonly Check[]> {
   try {
-    const { close } = await connectClient({ address, namespace: NAMESPACE });
+    const { client, close } = await connectClient({ address, namespace: NAMESPACE });
+    const newer = await newerCheck(client);
     await close();
-    return ok('server', `runs at ${address}, pid ${pid}`);
+    return [ok('server', `runs at ${address}, pid ${pid}`), ...newer];
   } catch (error) {
     if (!(error instanceof SetupProblem)) throw error;
-    return missing('server', `pid ${pid} runs and does not answer at ${address}: stop it with kill ${pid}`);
+    return [missing('server', `pid ${pid} runs and does not answer at ${address}: stop it with kill ${pid}`)];
   }
+}
+
+async function newerCheck(temporal: Client): Promise<readonly Check[]> {
+  const newer = await newerSessions({ temporal });
+  return newer.length === 0 ? [] : [note('sessions', `${describeNewer(newer)}: start the newer version`)];
 }
 
 function workers(folder: DataFolder): Check {
@@ -209,6 +217,7 @@ export async function externalChecks(target: Target): Promise<readonly Check[]> 
     return [
       ok('server', `${target.address}, namespace ${target.namespace}`),
       polls ? ok('workers', 'at least one polls') : missing('workers', describeNoWorker(forAnyWorker)),
+      ...(await newerCheck(client)),
     ];
   } finally {
     await close();

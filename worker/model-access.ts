@@ -7,6 +7,7 @@ import type { AskServer } from './models/server-facts.ts';
 import { openNetwork } from './network/network.ts';
 import { demoScript, startScriptedModel } from './scripted-model/index.ts';
 import { SetupProblem } from './setup-problem.ts';
+import { UnusableReply } from '../activities/model/stream/accumulate.ts';
 
 export { isKeyless, SCRIPTED_NOTICE } from './keyless.ts';
 
@@ -100,8 +101,8 @@ function endOfEvent(last: Uint8Array, chunk: Uint8Array): number {
   return /\n\r?\n/.test(Buffer.concat([last, bytes.subarray(0, 2)]).toString('latin1')) ? 0 : -1;
 }
 
-function tooLarge(what: string, most: number): Error {
-  return new Error(`${what} is larger than ${most / 1024 / 1024} MiB, and no reply of a model is that large`);
+function tooLarge(what: string, most: number): UnusableReply {
+  return new UnusableReply(`${what} is larger than ${most / 1024 / 1024} MiB, and no reply of a model is that large`);
 }
 
 // Checks what the environment says of the model API. Loads nothing: commands ask here before they start anything.

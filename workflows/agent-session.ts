@@ -6,6 +6,7 @@ import {
   CancelledFailure,
   condition,
   isCancellation,
+  patched,
   workflowInfo,
 } from '@temporalio/workflow';
 import { commitEntries, openAndRun, run } from './run.ts';
@@ -56,11 +57,13 @@ export async function agentSession(argument: ResumedInput): Promise<RunReport> {
   } catch (error) {
     if (!isCancellation(error)) throw error;
   }
+  const isCancelled = session.stopCause === 'cancel';
   const worktree = await close(session);
   const { agent } = input;
   const { last, spent } = session.facts.now;
   if (agent) await reportToParent(agent, session.id, last, { spend: spent?.spend, worktree });
-  if (session.stopCause === 'cancel' || !report) throw new CancelledFailure('session cancelled');
+  while (hasMessages(session) && patched('perdure-late-not-taken')) await recordNotTaken(session);
+  if (!report || isCancelled || cancelsLate(session)) throw new CancelledFailure('session cancelled');
   if (report instanceof ApplicationFailure) throw report;
   return report;
 }
@@ -96,22 +99,42 @@ async function close(session: Session): Promise<WorktreeEnd | null> {
   session.steered.close({ isCancelled: session.stopCause === 'cancel', isAgent: session.input.agent !== undefined });
   let worktree: WorktreeEnd | null = null;
   do {
-    const notTaken = session.inbox.takeAll().flatMap(({ id, ended }) => (ended ? [] : [id]));
-    const last = [...session.steered.take(), { kind: 'session_closed', notTaken } as const];
-    const head = await commitEntries(session, session.facts.now.head, last);
-    session.facts.close(head);
+    await storeClosing(session);
     await session.beside.settled();
     await session.alerts.settled();
     await stopBackground(session);
     await agentsEnded(session);
     session.billLate(true);
     await session.asks.settled();
+    await session.pauses.settled();
     worktree ??= await endWorktree(session);
-    // The end of an agent that was just stopped is nobody's message.
-  } while (session.inbox.waiting.some(({ ended }) => !ended));
+  } while (hasMessages(session));
   session.enter('closed');
   session.told.tell();
   return worktree;
+}
+
+/** The end of an agent that was just stopped is nobody's message. */
+function hasMessages({ inbox }: Session): boolean {
+  return inbox.waiting.some(({ ended }) => !ended);
+}
+
+async function storeClosing(session: Session): Promise<void> {
+  const notTaken = session.inbox.takeAll().flatMap(({ id, ended }) => (ended ? [] : [id]));
+  const last = [...session.steered.take(), { kind: 'session_closed', notTaken } as const];
+  session.facts.close(await commitEntries(session, session.facts.now.head, last));
+}
+
+/** Those that came while an agent reported to its parent. */
+async function recordNotTaken(session: Session): Promise<void> {
+  await storeClosing(session);
+  session.told.change();
+  session.told.tell();
+}
+
+/** A cancel that comes while it closes undoes nothing of what its run came to; it did in sessions of earlier releases. */
+function cancelsLate({ stopCause }: Session): boolean {
+  return stopCause === 'cancel' && !patched('perdure-late-cancel');
 }
 
 /** When nothing works in it any more: neither its agent nor those of this one. */

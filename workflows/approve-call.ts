@@ -186,7 +186,7 @@ async function carriedOut(
 ): Promise<Approved> {
   const { session } = bench;
   const works = open.child !== undefined;
-  if (works) batch.working += 1;
+  if (works) batch.working.add(open);
   countSettled(bench, batch);
   try {
     await ended(bench, state, batch, open);
@@ -197,7 +197,7 @@ async function carriedOut(
   const end = endOf(session, open);
   const stopped = end === null ? await stopDelegation(session, open) : null;
   session.delegations.close(open.key);
-  if (works) batch.working -= 1;
+  batch.working.delete(open);
   goOn(bench, batch);
   return stopped ? { stopped } : await recorded(batch, call, end!, run);
 }

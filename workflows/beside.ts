@@ -7,6 +7,7 @@ import type {
   BatchSummary,
   PrepareCompaction,
   PreparedCompaction,
+  SummarizeBatch,
 } from './contract/activities.ts';
 import type { Hash } from './contract/ids.ts';
 import { addSpend, noSpend, type Spend } from './contract/loop.ts';
@@ -16,6 +17,9 @@ import type { PendingSummary } from './machine/state.ts';
 type Summary = { readonly iteration: number; readonly scope: CancellationScope; result: BatchSummary | null };
 
 type Preparation = { readonly iteration: number; readonly scope: CancellationScope; result: PreparedCompaction | null };
+
+/** `left`: of the run's limits. */
+type SummaryTerms = { readonly config: Hash; readonly left: Pick<SummarizeBatch, 'left'> };
 
 type Ports = Pick<Activities, 'afterStop' | 'prepareCompaction' | 'summarizeBatch'>;
 
@@ -37,12 +41,14 @@ export class Beside {
   }
 
   /** Does nothing when the summary of that batch is being made already. */
-  summarize({ head, append, iteration }: PendingSummary, config: Hash, step: () => number): void {
+  summarize({ head, append, iteration }: PendingSummary, { config, left }: SummaryTerms, step: () => number): void {
     if (this.summary?.iteration === iteration) return;
     this.dropSummary();
     const summary: Summary = { iteration, scope: new CancellationScope(), result: null };
     this.summary = summary;
-    const made = summary.scope.run(() => this.ports.summarizeBatch({ head, append, config, iteration, step: step() }));
+    const made = summary.scope.run(() =>
+      this.ports.summarizeBatch({ head, append, config, iteration, step: step(), ...left }),
+    );
     void made.catch(nothing).then((result) => this.made(summary, result));
   }
 

@@ -2,7 +2,7 @@
 // the command are made with no await between them, so nothing can arrive unseen; what arrives after is in the new run.
 import { allHandlersFinished, CancellationScope, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
 import { defaultHandover } from './contract/session.ts';
-import type { Carry, ResumedInput, RunCarry } from './session-state.ts';
+import type { CarriedFacts, Carry, ResumedInput, RunCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 
 /** While handlers of an earlier run still run (L56) it is put off, unless Temporal suggests it: then they are waited for. */
@@ -30,7 +30,7 @@ export async function handOver(session: Session, run: RunCarry | null): Promise<
     ...(once === null ? {} : { once }),
     ...(elicited.length > 0 ? { elicited } : {}),
   };
-  const { carry: delegated } = session.delegations;
+  const delegated = { ...session.delegations.carry, ...session.pauses.carry };
   const carry: Carry = { ...session.facts.now, inbox: session.inbox.snapshot(), ...told, ...delegated, run };
   // The options travel in `carry`.
   const options = { cwd: carry.options.cwd };
@@ -42,7 +42,8 @@ export async function handOver(session: Session, run: RunCarry | null): Promise<
 /** Due, and nothing would be lost by it. */
 export function handoverReady(session: Session): boolean {
   if (isStopping(session) || !handoverDue(session)) return false;
-  return session.isCarriable && session.beside.isSettled && session.asks.isSettled && allHandlersFinished();
+  const told = session.asks.isSettled && session.pauses.isSettled;
+  return session.isCarriable && session.beside.isSettled && told && allHandlersFinished();
 }
 
 /** A stop is dealt with in this run: its scope is cancelled already. */
@@ -60,4 +61,29 @@ export function handoverDue(session: Session): boolean {
     session.signals >= limits.signals ||
     (limits.iterations !== undefined && session.iterations >= limits.iterations)
   );
+}
+
+// The other side: what was carried, in parts, for each part of the session that takes it up again.
+
+type Parts = Pick<Carry, 'alerts' | 'answered' | 'steered' | 'canceller' | 'once' | 'elicited' | 'pauses'>;
+
+/** `facts`: all that no part has to itself. */
+export function partsOf(carry: Carry): Parts & { readonly facts: CarriedFacts } {
+  const {
+    inbox: _inbox,
+    run: _run,
+    agents: _agents,
+    early: _early,
+    givenUp: _givenUp,
+    alerts,
+    answered,
+    steered,
+    canceller,
+    once,
+    elicited,
+    pauses,
+    ...facts
+  } = carry;
+  const parts = { alerts, answered, steered, canceller, once, elicited, pauses };
+  return { ...(parts as Parts), facts };
 }

@@ -12,9 +12,10 @@ import type {
   StopHooksRan,
 } from './contract/activities.ts';
 import { resultOf } from './contract/model-call.ts';
-import { noSpend } from './contract/loop.ts';
-import { collapseInput, compactInput, modelInput, preparationInput } from './machine/context.ts';
+import { noSpend, type Rules } from './contract/loop.ts';
+import { collapseInput, compactInput, leftWith, modelInput, preparationInput } from './machine/context.ts';
 import type { Event, Move } from './machine/events.ts';
+import { budgetReached } from './machine/limits.ts';
 import type { LoopPort } from './machine/loop.ts';
 import type { RunState } from './machine/state.ts';
 import { runTools } from './run-tools.ts';
@@ -55,8 +56,10 @@ export function createPerform(bench: RunBench): LoopPort['perform'] {
 function modelCall(bench: RunBench, state: RunState): Promise<Event> {
   const { session, snapshot } = bench;
   const input = { ...appending(bench, state), ...modelInput(state, snapshot.rules) };
-  if (state.pendingSummary) {
-    session.beside.summarize(state.pendingSummary, snapshot.config, () => session.facts.nextStep());
+  const { pendingSummary } = state;
+  if (pendingSummary && paysSummary(state, snapshot.rules)) {
+    const terms = { config: snapshot.config, left: leftWith(state, snapshot.rules) };
+    session.beside.summarize(pendingSummary, terms, () => session.facts.nextStep());
   }
   const ended = (answer: ModelAnswer): Event => {
     const { beside, delegations } = session;
@@ -71,6 +74,11 @@ function modelCall(bench: RunBench, state: RunState): Promise<Event> {
     },
   };
   return outcome(session, () => session.ports.callModel(input), instead, ended);
+}
+
+/** What is left is for the model call where it would not pay for both (L51). Sessions of earlier releases did not look. */
+function paysSummary(state: RunState, rules: Rules): boolean {
+  return budgetReached(state, rules, rules.summarySpend) === null || !patched('perdure-summary-budget');
 }
 
 function appending(

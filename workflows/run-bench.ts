@@ -31,12 +31,23 @@ export type Batch = {
   readonly delegated: ReadonlyMap<number, OpenDelegation>;
   /** How many of the batch have neither an outcome, nor wait for a decision, nor are delegated. */
   running: number;
-  /** How many are delegated to something that works: the runtime limit goes on for them. */
-  working: number;
+  /** Those that are delegated to something that works: the runtime limit goes on for them. */
+  readonly working: Set<OpenDelegation>;
   /** Activities of the batch that run now, and whether it is one that nothing may run beside. */
   active: number;
   alone: boolean;
 };
+
+type Known = Pick<Batch, 'calls' | 'cut' | 'batch' | 'results' | 'asked' | 'delegated'>;
+
+/** Runs a batch of which nothing has begun. */
+export function inBatch(bench: RunBench, known: Known, run: (batch: Batch) => Promise<void>): Promise<void> {
+  const batch = { ...known, running: known.batch.length, working: new Set<OpenDelegation>(), active: 0, alone: false };
+  return bench.session.pauses.during(
+    () => waitOrWork(bench, batch),
+    () => run(batch),
+  );
+}
 
 /**
  * An edited input was never judged safe: it runs when nothing of the batch does, and nothing begins beside it (L35). Null when it
@@ -76,13 +87,14 @@ export function goOn(bench: RunBench, batch: Batch): void {
   waitOrWork(bench, batch);
 }
 
-/** Time spent waiting for a decision, or for a time that the model asked for, does not count (L51, L82). */
+/** Time spent waiting for a decision, or for a time that the model asked for, does not count, also where it is agents that wait (L51, L82). */
 function waitOrWork({ session, clock }: RunBench, { running, working }: Batch): void {
   const until = session.delegations.longestWait;
   const asks = session.approvals.pending.length > 0;
-  const waits = running === 0 && working === 0 && (asks || until !== null);
+  const works = running > 0 || [...working].some(({ child }) => !session.pauses.isWaiting(child));
+  const waits = running === 0 && working.size === 0 && (asks || until !== null);
   session.park(waits && !asks ? until : null);
-  if (waits) clock.pause();
+  if (waits || (!works && working.size > 0)) clock.pause();
   else clock.resume();
   session.enter(waits ? (asks ? 'waiting_approval' : 'parked') : 'running');
 }

@@ -13,7 +13,7 @@ import { contextAfter, withCallsSpend } from './machine/calls.ts';
 import type { CallResult, Move, ToolsRan } from './machine/events.ts';
 import { leftOf } from './machine/limits.ts';
 import type { RunState } from './machine/state.ts';
-import { type Batch, countSettled, type RunBench } from './run-bench.ts';
+import { type Batch, countSettled, inBatch, type RunBench } from './run-bench.ts';
 import type { ToolsCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 
@@ -65,8 +65,7 @@ async function runBatches(
       left.forEach((result, at) => results.set(batch[at]!.index, result));
     } else {
       session.delegations.agents.expect(batch.filter(({ index }) => !delegated.has(index)).map(({ name }) => name));
-      const busy = { running: batch.length, working: 0, active: 0, alone: false };
-      await runBatch(bench, state, { calls, cut, batch, results, asked, delegated, ...busy });
+      await inBatch(bench, { calls, cut, batch, results, asked, delegated }, (own) => runBatch(bench, state, own));
     }
   }
   return toolsRan(bench, move, results);

@@ -1,16 +1,17 @@
 // One run: opened by messages or taken up after a handover, through the loop, to its terminal reason and its commit.
-import { ActivityFailure, CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
+import { ActivityFailure, CancellationScope, isCancellation, patched, sleep } from '@temporalio/workflow';
 import { activityProblem } from './ports.ts';
 import type { Append, OpenRun, Place, RunEnded, RunOpened } from './contract/activities.ts';
 import type { MessageId, Hash } from './contract/ids.ts';
 import { addSpend, type Rules, type StopCause, type TerminalReason, type TransitionReason } from './contract/loop.ts';
 import { sizeProblem } from './contract/options-problem.ts';
 import type { RunSummary } from './contract/session.ts';
-import { bringPrompt, limitsOf, restOfGrant, withinGrant, withinPrompt, withoutReserved } from './delegated/grant.ts';
+import { bringPrompt, limitsOf, restOfGrant, withinGrant, withinPrompt } from './delegated/grant.ts';
+import { rulesBeside } from './delegated/reserved.ts';
 import { handoverDue, handoverIfDue } from './handover.ts';
 import { absorbAgents } from './machine/absorb.ts';
 import { absorbPrepared } from './machine/compactions.ts';
-import { usedTokens } from './machine/context.ts';
+import { contextAfterRun } from './machine/context.ts';
 import type { Performed } from './machine/events.ts';
 import { runLoop, type LoopEnd, type LoopPort } from './machine/loop.ts';
 import { showError, stopNotice } from './machine/ends.ts';
@@ -129,15 +130,14 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   session.knowModels(carry.snapshot.models);
   if (carry.parkedUntil === null) session.enter('running');
   let messages: readonly MessageId[] = carry.messages;
-  const clock = new RunClock(deadlineOf(carry), () => session.stop('timeout'));
+  const clock = new RunClock(deadlineOf(carry), () => session.stop('timeout'), session.pauses.ofRun);
   const limits = new RunLimits(carry.snapshot, clock);
   session.limitBy(limits);
-  const rulesNow = (): Rules => withoutReserved(limits.snapshot.rules, session.delegations.agents.reservedBeside);
+  const rulesNow = (): Rules => rulesBeside(limits.snapshot.rules, session.delegations.agents);
   const settled = (state: RunState): RunState => {
     const { summarySpend } = limits.snapshot.rules;
     const billed = { ...state, spend: addSpend(state.spend, session.beside.endSummaries(summarySpend)) };
-    const settledBeside = absorbPrepared(billed, session.beside.endPreparation());
-    return absorbAgents(settledBeside, session.delegations.agents.take());
+    return absorbAgents(absorbPrepared(billed, session.beside.endPreparation()), session.delegations.agents.take());
   };
   let iterationAt = carry.iterationAt ?? (carry.state.iteration > 1 ? Date.now() : startedAt);
   const seeIteration = (iteration: number, reason: TransitionReason | TerminalReason): void => {
@@ -160,6 +160,7 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   };
   const port: LoopPort = {
     perform: createPerform(bench),
+    has: patched,
     wentRound: (state, { transition }) => {
       session.reach(state);
       session.iterations += 1;
@@ -216,7 +217,7 @@ async function finish(
   const about = { ...seenIn(session, state.iteration), from: startedAt, to: at, turns: state.turn, spend };
   see({ ...about, kind: 'run_ended', reason: terminal.reason, bad: isBadEnd(terminal), model: model ?? null });
   session.alerts.ended(ended, config);
-  session.facts.endRun({ head, last, spent, context: { contextTokens: usedTokens(state, 0), staged: state.staged } });
+  session.facts.endRun({ head, last, spent, context: contextAfterRun(state, patched) });
   session.endRun();
 }
 

@@ -17,6 +17,7 @@ import type { AskedOnceSnapshot } from './updates/asked-once.ts';
 import type { AgentOrigin, DelegatedReport } from './contract/delegation.ts';
 import { billLate, type Billed, type RunTaken } from './delegated/grant.ts';
 import type { AgentsCarry, OpenDelegation } from './delegated/delegations.ts';
+import type { PausesCarry } from './delegated/pauses.ts';
 import { type Bringing, type InboxSnapshot, placeAfter, withOptions } from './inbox.ts';
 import type { Alert, AlertKind, Append, Call, Place } from './contract/activities.ts';
 import type { CallResult } from './machine/events.ts';
@@ -77,6 +78,8 @@ export type Carry = {
   readonly early?: readonly DelegatedReport[];
   /** Calls that were given up, of which an end may still come. */
   readonly givenUp?: readonly CallKey[];
+  /** Agents that only wait, and whether the parent knows that this session does (L51). */
+  readonly pauses?: PausesCarry;
   readonly run: RunCarry | null;
 };
 
@@ -117,7 +120,7 @@ export type Held = Pick<RunCarry, 'tools' | 'parkedUntil'>;
 
 export const heldByNothing: Held = { tools: null, parkedUntil: null };
 
-type Delegated = 'agents' | 'early' | 'givenUp';
+type Delegated = 'agents' | 'early' | 'givenUp' | 'pauses';
 
 /** Everything a session carries besides its inbox, its run, its agents, and what alerts, questions and steering leave. */
 export type CarriedFacts = Readonly<
@@ -230,8 +233,7 @@ export class Facts {
 
   /** The lost part may have staged short forms, and none of it is in context. */
   repair({ to, lost }: Repair): void {
-    const { contextTokens } = this.carried.context;
-    this.set({ head: to, lost, context: { contextTokens, staged: [] } });
+    this.set({ head: to, lost, context: { ...this.carried.context, staged: [] } });
   }
 
   /** For the transcript: what a repair has lost is told once. */

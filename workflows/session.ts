@@ -21,9 +21,11 @@ import { SteeredLog } from './updates/steered-log.ts';
 import { changesDeed } from './contract/steered.ts';
 import { Beside } from './beside.ts';
 import { Told } from './told/face.ts';
+import { partsOf } from './handover.ts';
 import { Delegations, type Granting } from './delegated/delegations.ts';
 import { type Billed, grantProblem } from './delegated/grant.ts';
 import { Asks } from './delegated/asks.ts';
+import { Pauses } from './delegated/pauses.ts';
 import { newsMessage } from './delegated/background.ts';
 import { createPorts } from './ports.ts';
 import { carriable, Inbox } from './inbox.ts';
@@ -42,6 +44,7 @@ export class Session {
   readonly approvals: Approvals;
   readonly delegations: Delegations;
   readonly asks = new Asks(this);
+  readonly pauses: Pauses;
   readonly elicitations: Elicitations;
   readonly ports: SessionActivities;
   readonly beside: Beside;
@@ -73,20 +76,8 @@ export class Session {
     this.ports = createPorts(input.profile, () => this.facts.now.host ?? null);
     this.beside = new Beside(this.ports, (spend) => this.billLate(false, [{ spend, earlier: true }]));
     this.inbox = new Inbox(carry.inbox);
-    const {
-      inbox: _inbox,
-      run: _run,
-      alerts = [],
-      answered = [],
-      steered,
-      canceller,
-      once,
-      elicited,
-      agents: _agents,
-      early: _early,
-      givenUp: _givenUp,
-      ...facts
-    } = carry;
+    const { alerts = [], answered = [], steered, canceller, once, elicited, pauses, facts } = partsOf(carry);
+    this.pauses = new Pauses(this, pauses);
     this.steered = new SteeredLog(steered, canceller, new AskedOnce(input.sealed !== undefined, once));
     this.elicitations = new Elicitations(elicited);
     void this.root.cancelRequested.catch(() => this.steered.cancelled());
@@ -174,6 +165,7 @@ export class Session {
     this.stopped = null;
     this.finishing = false;
     this.scope = this.root.consideredCancelled ? this.root : new CancellationScope();
+    this.pauses.ofRun(false);
   }
 
   /** The run has opened, or is taken up again: a model that nobody chose is known. */
@@ -211,6 +203,7 @@ export class Session {
     this.limits = null;
     this.stopped = null;
     this.billLate(true);
+    this.pauses.ofRun(false);
   }
 
   /** An agent may end long after the run that started it: then the session alone counts what it took, as with `beside`. `over`: no call is made any more. */

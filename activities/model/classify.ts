@@ -2,7 +2,7 @@
 import { toUSVString } from 'node:util';
 import { AnthropicError, APIConnectionError, APIError } from '@anthropic-ai/sdk';
 import type { Redact } from '../text.ts';
-import { GarbledStream } from './stream/accumulate.ts';
+import { GarbledStream, UnusableReply } from './stream/accumulate.ts';
 import type { Backoff } from '../configuration.ts';
 import { accountProblem } from './refused/account.ts';
 import { isOverflow, roomLeft } from './refused/overflow-words.ts';
@@ -21,10 +21,22 @@ export type Verdict =
   /** `window`: the server has said how many tokens it holds. */
   | { readonly kind: 'too_long'; readonly detail: string; readonly window?: number }
   | { readonly kind: 'media_too_large'; readonly detail: string }
-  /** `afterMs`: the provider said how long to wait. */
-  | { readonly kind: 'retry'; readonly detail: string; readonly status?: number; readonly afterMs?: number }
-  /** `maxOutput`: it was refused for its cap, and this is the most, in tokens. */
-  | { readonly kind: 'failed'; readonly detail: string; readonly status?: number; readonly maxOutput?: number }
+  /** `afterMs`: the provider said how long to wait. `defect`: of ours, as it seems. */
+  | {
+      readonly kind: 'retry';
+      readonly detail: string;
+      readonly status?: number;
+      readonly afterMs?: number;
+      readonly defect?: true;
+    }
+  /** `maxOutput`: it was refused for its cap, and this is the most, in tokens. `unusable`: it was answered, with nothing that we take. */
+  | {
+      readonly kind: 'failed';
+      readonly detail: string;
+      readonly status?: number;
+      readonly maxOutput?: number;
+      readonly unusable?: true;
+    }
   /** Kept thinking that was made after something else than what is before it now: the same request fails for ever. */
   | { readonly kind: 'unbound_thinking'; readonly detail: string; readonly status: number }
   /** The summary that the conversation begins with was signed elsewhere, or the server knows no such blocks: the same request fails for ever. */
@@ -61,6 +73,8 @@ export const VIA_HEADER = 'x-perdure-proxy';
 
 /** Null: not a failure of the model call, so a bug. `words`: of the configuration, for a request that is too long. */
 export function classify(error: unknown, now: number, redact: Redact, words: readonly string[] = []): Verdict | null {
+  if (error instanceof UnusableReply)
+    return { kind: 'failed', detail: shortenDetail(error.message, redact), unusable: true };
   if (error instanceof StalledStream || error instanceof GarbledStream) {
     return { kind: 'retry', detail: shortenDetail(error.message, redact) };
   }

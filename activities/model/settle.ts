@@ -159,5 +159,5 @@ function defect(
   const stack = error instanceof Error && error.stack !== undefined ? { stack: error.stack } : {};
   const { iteration } = input;
   deps.log('error', detail, { ...aboutRun(config), iteration, attempt: attempt.number, ...stack });
-  return { kind: 'retry', detail };
+  return { kind: 'retry', detail, defect: true };
 }

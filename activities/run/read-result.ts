@@ -8,8 +8,11 @@ import { isDamage } from '../transcript/store/store.ts';
 import { resultOf, structuredOutput, type RunResult } from '../transcript/view/result.ts';
 import { loadRun } from '../transcript/view/view.ts';
 
-/** Characters of a text, and of an output's JSON: a workflow's result is limited to 2 MiB, where a character may take three bytes. */
+/** Characters of a text, and of an output's JSON. */
 const MOST = 500_000;
+
+/** Bytes of JSON of both together: a server takes 2 MiB of a workflow's result, and a character of a text may be six of them. */
+const MOST_BYTES = 1_500_000;
 
 /** Throws StoreError. */
 export function readResult(deps: Pick<Deps, 'store' | 'config'>) {
@@ -19,9 +22,24 @@ export function readResult(deps: Pick<Deps, 'store' | 'config'>) {
     if (result === null) throw new Error(`run ${run} of session ${session} has no end in its transcript`);
     const { text, usage, costUsd } = result;
     const found = await outputOf(deps.config, entries, result);
-    const fits = found.output === undefined || JSON.stringify(found.output).length <= MOST;
-    return { text: text.slice(0, MOST), usage, costUsd, ...(fits ? found : {}) };
+    const json = JSON.stringify(found.output) as string | undefined;
+    const bytes = Buffer.byteLength(json ?? '');
+    const fits = json === undefined || (json.length <= MOST && bytes <= MOST_BYTES / 2);
+    const room = MOST_BYTES - (fits ? bytes : 0);
+    return { text: withinBytes(text.slice(0, MOST), room), usage, costUsd, ...(fits ? found : {}) };
   };
+}
+
+/** The beginning of it that is at most `most` bytes of JSON. */
+function withinBytes(text: string, most: number): string {
+  let left = most;
+  let end = 0;
+  for (const character of text) {
+    left -= Buffer.byteLength(JSON.stringify(character)) - 2;
+    if (left < 0) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
 }
 
 export type RunOutput = { readonly output?: unknown };

@@ -7,6 +7,7 @@ import type { RunningWorker } from '../../worker/start-worker.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { openServer, type Opened } from '../connect/open-server.ts';
 import { prepareWorker, sayWhoseWork, startOwnWorker } from '../connect/own-worker.ts';
+import { refuseBesideNewer } from '../connect/newer.ts';
 import { personAt } from './arguments.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
@@ -29,6 +30,8 @@ export type StayingWorker = {
   /** As given with --config. */
   readonly config: string | undefined;
   readonly flags: MonitorFlags & LogFlags & { readonly ui?: boolean };
+  /** It starts also where sessions wait that only a newer Perdure can go on with. */
+  readonly besideNewer?: boolean;
   /** Something else tells what sessions do: the log of a terminal then leaves it out, unless anything was said about the log. */
   readonly tells?: boolean;
 };
@@ -55,7 +58,7 @@ type Prepared = Omit<StayingWorker, 'config'> & {
 
 async function staying(
   cli: Cli,
-  { role, chosen, monitor, flags, tells = false }: Prepared,
+  { role, chosen, monitor, flags, tells = false, besideNewer = true }: Prepared,
   ready: (staying: Staying) => Promise<() => Promise<void>>,
 ): Promise<number> {
   const { config } = chosen;
@@ -76,6 +79,7 @@ async function staying(
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(say));
   try {
     await refuseToSpoil(cli.env, opened.sessions);
+    if (!besideNewer) await refuseBesideNewer({ temporal: opened.temporal.client, queues });
     await sayWhoseWork({ sessions: opened.sessions, queues, say });
     const worker = await startOwnWorker(opened, own);
     watchFleet(monitor, worker.health, { sessions: opened.sessions, say });

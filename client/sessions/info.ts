@@ -15,6 +15,7 @@ import {
   type SessionMemo,
   TASK_QUEUE,
 } from '../../workflows/contract/session.ts';
+import { CHANGES_ATTRIBUTE, unknownChanges } from '../../workflows/contract/visibility.ts';
 import { ClientProblem } from '../problem.ts';
 
 /** `open`, or how the workflow ended. Only `cancelled` is an end a session has by itself (L49). */
@@ -37,6 +38,8 @@ export type SessionInfo = Omit<SessionMemo, 'phase'> & {
   /** Only workers of this configuration work on it; null: any that stays. */
   readonly configuration: Configuration | null;
   readonly taskQueue: string;
+  /** A newer Perdure has worked on it: this one cannot go on with it. */
+  readonly needsNewer?: true;
   /** The name of its host, where a step of it waits for a worker there and none polls. */
   readonly waitsFor?: string;
 };
@@ -124,7 +127,12 @@ export function sessionInfo(execution: WorkflowExecutionInfo | WorkflowExecution
     ...(unread ? { unreadable: unread.why, title: `(${unread.why})` } : {}),
     configuration: (configuration.safeParse(memo?.[CONFIGURATION_KEY]).data ?? null) as Configuration | null,
     taskQueue: execution.taskQueue || TASK_QUEUE,
+    ...(state === 'open' && needsNewer(execution) ? { needsNewer: true } : {}),
   };
+}
+
+export function needsNewer({ searchAttributes }: Pick<WorkflowExecutionInfo, 'searchAttributes'>): boolean {
+  return unknownChanges(searchAttributes[CHANGES_ATTRIBUTE]).length > 0;
 }
 
 export function sessionDescription(described: WorkflowExecutionDescription): SessionDescription {
@@ -158,8 +166,10 @@ export function phaseText({
   phase,
   parkedUntil,
   waitsFor,
-}: Pick<SessionInfo, 'status' | 'phase' | 'parkedUntil' | 'waitsFor'>): string {
+  needsNewer: isNewer,
+}: Pick<SessionInfo, 'status' | 'phase' | 'parkedUntil' | 'waitsFor' | 'needsNewer'>): string {
   if (status !== 'open') return status === 'cancelled' ? 'closed' : status.replace('_', ' ');
+  if (isNewer) return 'needs a newer perdure';
   if (waitsFor !== undefined) return `waiting for host ${oneLine(waitsFor, 60)}`;
   if (phase === 'waiting_approval') return 'waiting for a decision';
   if (phase === 'waiting_worker') return 'waiting for a worker';

@@ -101,5 +101,5 @@ export function outputReader(store: Store): OutputReader {
 
 /** What is not spent and cannot be, for agents in the background may still spend it (L71). */
 function held(amount: number | undefined, format: (amount: number) => string): string {
-  return amount === undefined ? '' : ` and ${format(amount)} kept for agents in the background`;
+  return amount === undefined ? '' : ` and ${format(amount)} kept for agents that have not reported their end`;
 }

@@ -129,26 +129,11 @@ describe('a stream that is not one', () => {
     ['HTML', '<html><body>502 Bad Gateway</body></html>'],
     ['bytes that are no text', '\u0000\ufffd\u0007\n\n\n\ndata'],
     ['JSON that is no stream', JSON.stringify(message)],
-    ['events that are null', event('message_start', null) + end],
-    ['an event that is a number', start + event('content_block_start', 5)],
-    ['a start without a message', event('message_start', { type: 'message_start' }) + end],
     ['two starts', start + start + stop + end],
     ['a block before the start', textBlock + end],
-    ['a block without a type', start + block({}) + end],
-    ['no block where one begins', start + block(undefined) + end],
-    ['a call without a name', start + block({ type: 'tool_use', id: 'a', input: {} }) + end],
-    ['a call whose id is a number', start + block({ type: 'tool_use', id: 5, name: 'look', input: {} }) + end],
-    ['a delta without a delta', start + textBlock + delta(undefined) + stop + end],
     ['a delta of a block that is not there', start + delta({ type: 'text_delta', text: 'a' }) + stop + end],
-    ['a text that is a number', start + textBlock + delta({ type: 'text_delta', text: 5 }) + stop + end],
     ['an end within a block', start + textBlock + delta({ type: 'text_delta', text: 'Half a' }) + stop + end],
     ['an end within a call', start + block({ type: 'tool_use', id: 'a', name: 'look', input: {} }) + stop + end],
-    ['an event without a type', event('message_start', {}) + end],
-    ['a type that is a number', start + event('content_block_stop', { type: 7, index: 0 }) + end],
-    [
-      'the end of a block that has no number',
-      start + textBlock + event('content_block_stop', { type: 'content_block_stop', index: '__proto__' }) + end,
-    ],
     ['nothing after counts without a reason to stop', start + textBlock + closed + counted],
     ['a start that says why it stopped', started + textBlock + closed],
     ['a stop within a call, and no more', start + block({ type: 'tool_use', id: 'a', name: 'look', input: {} }) + stop],
@@ -157,6 +142,29 @@ describe('a stream that is not one', () => {
     const bench = await byteBench();
     expect(await thrown(bench.served(Buffer.from(bytes), 'end', 5))).toMatchObject({ type: MODEL_ATTEMPT_DIED });
     expect(bench.stored()).toBe(0);
+  });
+
+  test.each<[string, string]>([
+    ['events that are null', event('message_start', null) + end],
+    ['an event that is a number', start + event('content_block_start', 5)],
+    ['a start without a message', event('message_start', { type: 'message_start' }) + end],
+    ['a block without a type', start + block({}) + end],
+    ['no block where one begins', start + block(undefined) + end],
+    ['a call without a name', start + block({ type: 'tool_use', id: 'a', input: {} }) + end],
+    ['a call whose id is a number', start + block({ type: 'tool_use', id: 5, name: 'look', input: {} }) + end],
+    ['a delta without a delta', start + textBlock + delta(undefined) + stop + end],
+    ['a text that is a number', start + textBlock + delta({ type: 'text_delta', text: 5 }) + stop + end],
+    ['an event without a type', event('message_start', {}) + end],
+    ['a type that is a number', start + event('content_block_stop', { type: 7, index: 0 }) + end],
+    [
+      'the end of a block that has no number',
+      start + textBlock + event('content_block_stop', { type: 'content_block_stop', index: '__proto__' }) + end,
+    ],
+  ])('of %s would come so again: the call fails at once, and no reply is stored (L14)', async (_name, bytes) => {
+    const bench = await byteBench();
+    const result = await bench.served(Buffer.from(bytes), 'end', 5);
+    expect(result).toMatchObject({ kind: 'failed', detail: expect.stringContaining('the reply has ') });
+    expect(result).not.toHaveProperty('head');
   });
 
   test('events and deltas of kinds that nobody knows are passed over (L15 L58)', async () => {

@@ -1,4 +1,4 @@
-// Replies that cannot be taken or written: each attempt counts, with what it was billed, and there are only so many of them.
+// Replies that cannot be taken or written: what the next would meet as well is paid for once, and each attempt counts with what it was billed.
 import { ApplicationFailure } from '@temporalio/common';
 import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import { expect, test } from 'vitest';
@@ -20,6 +20,19 @@ const block = (content_block: object, delta?: object) => [
 ];
 const said = { type: 'text', text: 'x' };
 const end = [{ type: 'message_delta', delta: { stop_reason: 'end_turn' } }, { type: 'message_stop' }];
+const manyBlocks = Array.from({ length: 5_001 }, (_, index) => [
+  { type: 'content_block_start', index, content_block: said },
+  { type: 'content_block_stop', index },
+]).flat();
+const largeCall = [
+  { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 'a', name: 'look', input: {} } },
+  ...Array.from({ length: 8 }, () => ({
+    type: 'content_block_delta',
+    index: 0,
+    delta: { type: 'input_json_delta', partial_json: 'x'.repeat(1024 * 1024) },
+  })),
+  { type: 'content_block_stop', index: 0 },
+];
 /** What no JSON can hold stands for a defect that nobody knows of yet. */
 const unwritable = [start(), ...block({ type: 'novelty', value: 1n }), ...end];
 const untakable = {
@@ -80,26 +93,31 @@ test.each<[string, readonly object[], string]>([
     [start(), ...block(said), { type: 'message_delta', delta: { stop_reason: 'end_turn', model: 5 } }, ...end],
     'model',
   ],
-])('a reply with %s is asked for eleven times, and each is counted (L14 L51)', async (_name, events, why) => {
+  ['more blocks than we take', [start(), ...manyBlocks, ...end], 'more than 5000 blocks'],
+  ['an input of a call that is larger than we take', [start(), ...largeCall, ...end], 'larger than 4194304 characters'],
+])('a reply with %s is paid for once, and fails the call with the reason (L14 L51)', async (_name, events, why) => {
   const { result, requests, warnings } = await attempts(events);
-  expect(requests).toBe(1 + RETRIES);
+  expect(requests).toBe(1);
   expect(result).toMatchObject({ kind: 'failed', detail: expect.stringContaining(why) });
-  expect(result).toMatchObject({ spend: { usage: { input: 100 * (1 + RETRIES) } } });
+  expect(result).toMatchObject({ spend: { usage: { input: 100 } } });
   expect(warnings).toEqual([]);
 });
 
 test.each([
   ['taken', [start(), untakable], 'TypeError: unforeseen'],
   ['written', unwritable, 'BigInt'],
-])('so is one that a defect keeps from being %s, and the log says where (L14 L51)', async (_what, events, why) => {
-  const { result, requests, warnings } = await attempts(events);
-  expect(requests).toBe(1 + RETRIES);
-  expect(result).toMatchObject({ kind: 'failed', spend: { usage: { input: 100 * (1 + RETRIES) } } });
-  expect('detail' in result && result.detail).toContain(why);
-  expect('detail' in result && result.detail).toContain('a defect of Perdure');
-  expect(warnings).toHaveLength(1 + RETRIES);
-  expect(warnings[0]).toMatch(/a defect of Perdure.* \(session s-test, .*iteration 1, attempt 1\)\n[^]*at /);
-});
+])(
+  'one that a defect keeps from being %s is asked for three times, and the log says where (L14 L51)',
+  async (_what, events, why) => {
+    const { result, requests, warnings } = await attempts(events);
+    expect(requests).toBe(3);
+    expect(result).toMatchObject({ kind: 'failed', spend: { usage: { input: 300 } } });
+    expect('detail' in result && result.detail).toContain(why);
+    expect('detail' in result && result.detail).toContain('a defect of Perdure');
+    expect(warnings).toHaveLength(3);
+    expect(warnings[0]).toMatch(/a defect of Perdure.* \(session s-test, .*iteration 1, attempt 1\)\n[^]*at /);
+  },
+);
 
 test('an interrupted reply that cannot be written is not kept, and what it was billed counts (L16 L47 L51)', async () => {
   const attempt = fakeAttempt();

@@ -15,6 +15,23 @@ async function summariesAtWork({ client }: Harness, { id }: OpenSession): Promis
   return (pendingActivities ?? []).filter(({ activityType }) => activityType?.name === 'perdure.summarizeBatch').length;
 }
 
+test('what is left of a limit is for the next model call where it would not pay for a summary too (L42 L51)', async () => {
+  const estimate = summarySpend({ price: null }).usage;
+  const usage = { input_tokens: 1_000, output_tokens: 0 };
+  const replies = [reply([toolUse('read', { path: 'a.txt' })], { usage }), reply('Done.', { usage })];
+  let calls = 0;
+  const script = (request: ParsedRequest): Reply | undefined =>
+    isSummary(request) ? reply('Read a.txt') : replies[calls++];
+  const h = await harness({ script, worker: { config: { batchSummaries: true } } });
+  writeFileSync(join(h.cwd, 'a.txt'), 'hello');
+  const session = await h.open('Go.', { maxTokens: 1_000 + estimate.input + estimate.output });
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  const { events } = await session.handle.fetchHistory();
+  const asked = (events ?? []).map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name);
+  expect(asked).not.toContain('perdure.summarizeBatch');
+  expect(h.bodies().filter(isSummary)).toEqual([]);
+});
+
 test('a summary that the next batch overtakes counts as billed, one that the run leaves behind as an estimate (L42 L51)', async () => {
   const never = gate();
   const [second, third] = [gate(), gate()];

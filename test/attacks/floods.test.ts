@@ -68,13 +68,13 @@ describe('a stream without an end', () => {
     ['pings', () => event({ type: 'ping' }).repeat(1_000)],
   ])('of %s is a failed attempt, and is not read further than its limit (L14 L15)', async (_, next) => {
     const { run, sent } = await flooding(() => endless([START, block(0)], next));
-    expect(await run()).toMatchObject({ kind: 'retry', detail: expect.stringContaining('larger than 32 MiB') });
+    expect(await run()).toMatchObject({ kind: 'failed', detail: expect.stringContaining('larger than 32 MiB') });
     // What lies in buffers of the sockets was sent as well.
     expect(sent()).toBeLessThan(MOST_OF_ANSWER + 32 * MIB);
   });
 
   test.each([
-    ['a reply', 200, 'retry'],
+    ['a reply', 200, 'failed'],
     ['an error', 400, 'failed'],
   ])('that unpacks from a few bytes, as %s, is not unpacked further than its limit (L14)', async (_, status, kind) => {
     const zeros = ' '.repeat(MIB);
@@ -92,14 +92,14 @@ describe('a stream without an end', () => {
     const { run } = await flooding(() =>
       endless([START], (n) => block(n) + event({ type: 'content_block_stop', index: n })),
     );
-    expect(await run()).toMatchObject({ kind: 'retry', detail: expect.stringContaining(`${MOST_BLOCKS} blocks`) });
+    expect(await run()).toMatchObject({ kind: 'failed', detail: expect.stringContaining(`${MOST_BLOCKS} blocks`) });
   });
 
   test("of one call's input is a failed attempt (L15)", async () => {
     const call = block(0, { type: 'tool_use', id: 't', name: 'write', input: {} });
     const more = (): string => said({ type: 'input_json_delta', partial_json: 'x'.repeat(60_000) });
     const { run } = await flooding(() => endless([START, call], more));
-    expect(await run()).toMatchObject({ kind: 'retry', detail: expect.stringContaining(`${MOST_OF_INPUT}`) });
+    expect(await run()).toMatchObject({ kind: 'failed', detail: expect.stringContaining(`${MOST_OF_INPUT}`) });
   });
 });
 

@@ -44,6 +44,8 @@ export type HarnessOptions = {
   readonly workflowTask?: '5s' | '1 minute';
   /** Beside what its workers need. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Of a server of the test's own. */
+  readonly address?: string;
   /** Payloads are sealed with these, as on the embedded server of a data folder; plain without, so that histories can be kept. */
   readonly keys?: KeyRing;
 };
@@ -58,13 +60,12 @@ export type Harness = Awaited<ReturnType<typeof harnessOn>>;
 
 async function harnessOn(
   model: ScriptedModel,
-  { worker: settings, handover, keys, env: more, workflowTask }: HarnessOptions,
+  { worker: settings, handover, keys, env: more, workflowTask, address = inject('temporalAddress') }: HarnessOptions,
 ) {
   oneRuntime();
   const root = tempDir();
   const folders = { cwd: join(root, 'workspace'), storePlace: join(root, 'store'), liveDir: join(root, 'live') };
   mkdirSync(folders.cwd);
-  const address = inject('temporalAddress');
   const taskQueue = `test-${randomUUID()}`;
   const own = { PATH: process.env.PATH, ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url };
   const env = { ...own, ...more };

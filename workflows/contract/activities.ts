@@ -214,8 +214,8 @@ export type StopHooksRan = {
 /** It crashed or timed out. */
 export type FailedHook = { readonly hook: string; readonly detail: string };
 
-/** L42. `append` holds the batch's outcomes, which are not stored yet. */
-export type SummarizeBatch = AppendingStep & { readonly head: Hash };
+/** L42. `append` holds the batch's outcomes, which are not stored yet. `left`: as in `Compact`. */
+export type SummarizeBatch = AppendingStep & { readonly head: Hash; readonly left?: Left };
 
 /** `text` is null when no summary could be made. */
 export type BatchSummary = { readonly text: string | null; readonly spend: Spend };

@@ -196,6 +196,9 @@ export type AgentRun = {
   readonly head: Hash | null;
 };
 
+/** An agent tells its parent that its time stands still, or goes on again (L51). By DELEGATED_SIGNAL. */
+export type AgentPause = { readonly session: SessionId; readonly paused: boolean };
+
 /** An agent of a run that has ended, and what it took. */
 export type AgentSpent = {
   readonly session: SessionId;

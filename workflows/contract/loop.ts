@@ -26,7 +26,7 @@ export type Terminal =
   | { readonly reason: 'blocking_limit'; readonly detail: string }
   | { readonly reason: 'stop_hook_prevented'; readonly detail: string }
   | { readonly reason: 'hook_stopped'; readonly detail: string }
-  /** `reserved…`: of the limit, for agents in the background that have not ended (L71). */
+  /** `reserved…`: of the limit, for agents of which no end is known: in the background, lost, or given up (L69, L71). */
   | {
       readonly reason: 'budget_exceeded';
       readonly limitUsd: number;
@@ -159,7 +159,7 @@ export type Rules = {
   /** Tokens of all kinds over all calls of the run (L51). */
   readonly maxTokens: number | null;
   readonly timeoutMs: number | null;
-  /** By how much the limits above are lower than those that were set, for agents in the background (L71). */
+  /** By how much the limits above are lower than those that were set, for agents of which no end is known (L69, L71). */
   readonly reserved?: Left;
   /** Before a limit ends the run, one more call, of which nothing runs, sums up (L51). */
   readonly wrapUp: boolean;

@@ -193,7 +193,7 @@ export type RunSummary = {
 export type RunReport = RunSummary & {
   readonly session: SessionId;
   readonly reason: TerminalReason;
-  /** The final reply, its first 500,000 characters; the transcript has all. */
+  /** The final reply, its first 500,000 characters, of long characters fewer; the transcript has all. */
   readonly text: string;
   /** The value of the final answer, where the run had an output schema and completed (L53). Absent above 500,000 characters of JSON. */
   readonly output?: unknown;

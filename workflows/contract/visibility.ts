@@ -87,3 +87,35 @@ function errorValue(terminal: Terminal, sealed: boolean): string | null {
 export function isBadEnd({ reason }: Pick<Terminal, 'reason'>): boolean {
   return reason !== 'completed' && reason !== 'aborted_streaming' && reason !== 'aborted_tools';
 }
+
+// The changes that a session's history holds, as Temporal's SDK lists them by itself: one id for each that was made behind `patched`.
+
+/** Temporal's own search attribute: it costs a session nothing but where a change is met for the first time. */
+export const CHANGES_ATTRIBUTE = 'TemporalChangeVersion';
+
+/** Those that this release knows: a session that has another cannot be replayed by it. */
+export const CHANGES: readonly string[] = [
+  'perdure-agent-lost',
+  'perdure-agent-pauses',
+  'perdure-alerts',
+  'perdure-answer-recoveries',
+  'perdure-facts',
+  'perdure-firing-due',
+  'perdure-late-cancel',
+  'perdure-late-not-taken',
+  'perdure-long-prompt',
+  'perdure-lost-grants',
+  'perdure-not-gone',
+  'perdure-plain-interrupt',
+  'perdure-prepared-compaction',
+  'perdure-summary-budget',
+  'perdure-uncounted-context',
+  'perdure-whole-prompt',
+  'perdure-work-looks',
+];
+
+/** Of ids as they stand in the attribute, those of a release after this one. */
+export function unknownChanges(ids: unknown): readonly string[] {
+  if (!Array.isArray(ids)) return [];
+  return ids.map(String).filter((id) => id.startsWith('perdure-') && !CHANGES.includes(id));
+}

@@ -7,6 +7,7 @@ import {
   countProblem,
   type Granting,
   isNothing,
+  isSome,
   type LateSpent,
   leftFor,
   shareOf,
@@ -159,6 +160,11 @@ export class Agents {
     return sumOf(this.granted(({ state, background }) => state !== 'past' && background !== undefined));
   }
 
+  /** Granted by the run under way to those that a call waits for, or waited for: lost, or given up before they had ended. */
+  get reservedByCalls(): Left {
+    return sumOf(this.granted(({ state, background }) => state !== 'past' && background === undefined));
+  }
+
   private granted(counts: (each: Working) => boolean): readonly Left[] {
     return [...this.known.values()].filter(counts).map(({ granted }) => granted);
   }
@@ -236,5 +242,3 @@ export class Agents {
     return spent.length === 0 ? {} : { agents: spent };
   }
 }
-
-const isSome = ({ usd = 0, tokens = 0 }: Left): boolean => usd > 0 || tokens > 0;

@@ -6,7 +6,7 @@ import { agentName, type CallKey, type MessageId, type SessionId } from '../cont
 import { SIGNALS, type UserMessage } from '../contract/session.ts';
 import type { Agents } from './agents.ts';
 import type { Working } from './grant.ts';
-import { askToStop, FIRST_LOOK_MS, isGone, LAST_LOOK_MS, LOST, REPORT_MS, STOP_MS } from './reports.ts';
+import { askToStop, FIRST_LOOK_MS, isGone, isNotFound, LAST_LOOK_MS, LOST, REPORT_MS, STOP_MS } from './reports.ts';
 
 type Parent = { readonly delegations: { readonly agents: Agents } };
 
@@ -61,7 +61,8 @@ async function send(
     return { kind: 'told', text: `Sent to agent ${agent}: it reads it before its next turn, unless it ends first.` };
   } catch (error) {
     if (!(error instanceof TemporalFailure)) throw error;
-    return { kind: 'failed', detail: `Not sent: agent ${agent} has ended.` };
+    const why = isNotFound(error) ? 'has ended' : 'takes no messages now: try again later';
+    return { kind: 'failed', detail: `Not sent: agent ${agent} ${why}.` };
   }
 }
 

@@ -68,7 +68,7 @@ export function withinGrant(rules: Rules, rest: Grant): Rules {
   return { ...rules, ...Object.fromEntries(lowered) };
 }
 
-/** The rules of a run beside which agents work in the background: what they were granted is theirs until they have ended (L71). */
+/** The rules of a run beside its agents: what they were granted is theirs until they have ended (L71). */
 export function withoutReserved(rules: Rules, granted: Left): Rules {
   const lower = loweredBy(rules, granted);
   if (lower === rules) return rules;
@@ -168,6 +168,8 @@ export function shareOf({ usd, tokens }: Left, shares: number): Left {
 export function isNothing({ usd, tokens }: Left): boolean {
   return (usd !== undefined && usd <= 0) || (tokens !== undefined && tokens < 1);
 }
+
+export const isSome = ({ usd = 0, tokens = 0 }: Left): boolean => usd > 0 || tokens > 0;
 
 export function sumOf(granted: readonly Left[]): Required<Left> {
   const sum = (key: keyof Left): number => granted.reduce((total, one) => total + (one[key] ?? 0), 0);

@@ -1,10 +1,18 @@
 // How work of a call ends (L63): its workflow tells the session that waits for it, by a signal with the call's key. Anyone can signal.
-import { CancellationScope, getExternalWorkflowHandle, isCancellation, TemporalFailure } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  getExternalWorkflowHandle,
+  isCancellation,
+  patched,
+  sleep,
+  TemporalFailure,
+} from '@temporalio/workflow';
 import {
   DELEGATED_SIGNAL,
   LARGEST_RESULT,
   type AgentEnd,
   type AgentOrigin,
+  type AgentPause,
   type AgentRun,
   type DelegatedEnd,
   type DelegatedReport,
@@ -143,16 +151,37 @@ export async function reportToParent(
   await tell(parent, told);
 }
 
+/** Milliseconds after which a session that takes no signals now is told again, less and less often. */
+const TELL_AGAIN_MS = 5_000;
+
 /** Nobody is told when it is over. */
-export async function tell(session: SessionId, told: DelegatedReport | AgentAsks): Promise<void> {
+export async function tell(session: SessionId, told: DelegatedReport | AgentAsks | AgentPause): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
-    try {
-      await getExternalWorkflowHandle(session).signal(DELEGATED_SIGNAL, told);
-    } catch (error) {
-      // It was closed meanwhile: there is nobody to tell.
-      if (!(error instanceof TemporalFailure)) throw error;
+    for (let pause = TELL_AGAIN_MS; ; pause = Math.min(2 * pause, LAST_LOOK_MS)) {
+      try {
+        return await getExternalWorkflowHandle(session).signal(DELEGATED_SIGNAL, told);
+      } catch (error) {
+        if (meansGone(error)) return;
+      }
+      await sleep(pause);
     }
   });
+}
+
+/** The words of Temporal's core for a workflow that is closed, or was never there. */
+const NOT_FOUND = /not found/i;
+
+export function isNotFound(error: unknown): boolean {
+  return error instanceof TemporalFailure && NOT_FOUND.test(error.message);
+}
+
+/**
+ * A signal can fail although its workflow is there: a server lets one take only so many until it continues as new. Sessions of earlier
+ * releases took any failure for the end of it.
+ */
+function meansGone(error: unknown): boolean {
+  if (isCancellation(error) || !(error instanceof TemporalFailure)) throw error;
+  return isNotFound(error) || !patched('perdure-not-gone');
 }
 
 function runOf({ run, terminal, turns, head }: RunSummary): AgentEnd['run'] {
@@ -165,8 +194,7 @@ export async function isGone(child: string, agent: true | undefined): Promise<bo
     await getExternalWorkflowHandle(child).signal(agent ? DELEGATED_SIGNAL : SIGNALS.resume);
     return false;
   } catch (error) {
-    if (isCancellation(error) || !(error instanceof TemporalFailure)) throw error;
-    return true;
+    return meansGone(error);
   }
 }
 

@@ -3,19 +3,16 @@
 import {
   CancellationScope,
   executeChild,
-  getExternalWorkflowHandle,
   isCancellation,
   patched,
   proxyActivities,
   setDefaultSignalHandler,
   sleep,
-  TemporalFailure,
   workflowInfo,
   type ActivityOptions,
 } from '@temporalio/workflow';
 import { ApplicationFailure } from '@temporalio/common';
 import {
-  DELEGATED_SIGNAL,
   LARGEST_RESULT,
   type DelegatedEnd,
   type DelegatedInput,
@@ -24,7 +21,7 @@ import {
 } from '../contract/delegation.ts';
 import { BY_HAND, findUndecodable } from '../contract/failures.ts';
 import type { SessionId } from '../contract/ids.ts';
-import { DETAIL_LENGTH, isGone, LAST_LOOK_MS } from './reports.ts';
+import { DETAIL_LENGTH, isGone, LAST_LOOK_MS, tell } from './reports.ts';
 
 /** Its author gave no limit of time. */
 const LONGEST_ATTEMPT = '1 hour';
@@ -38,14 +35,7 @@ export async function delegatedWork({ work, report, root = report.to }: Delegate
   const watches = patched('perdure-work-looks');
   const end = await (watches ? performWatched(work, new Set([report.to, root])) : performWork(work));
   const told: DelegatedReport = { key: report.key, end };
-  await CancellationScope.nonCancellable(async () => {
-    try {
-      await getExternalWorkflowHandle(report.to).signal(DELEGATED_SIGNAL, told);
-    } catch (error) {
-      // The session was closed meanwhile: there is nobody to tell.
-      if (!(error instanceof TemporalFailure)) throw error;
-    }
-  });
+  await tell(report.to, told);
 }
 
 /** Nothing delegated outlives its session, nor the one that a person began (L64): whether both are there is asked less and less often. */

@@ -2,7 +2,7 @@
 import type { Append, AppendingStep, CallModel, Collapse, Compact, PrepareCompaction } from '../contract/activities.ts';
 import { estimateTokens } from '../contract/ids.ts';
 import { bodyCharacters } from '../contract/people.ts';
-import type { RunState } from './state.ts';
+import type { ContextFacts, RuleChange, RunState } from './state.ts';
 import type { Rules } from '../contract/loop.ts';
 import { leftOf, modelLimits } from './limits.ts';
 import type { Move } from './events.ts';
@@ -43,6 +43,14 @@ export function newestTokens(pending: readonly Append[]): number {
   return pendingTokens(pending.filter(({ kind }) => kind === 'user'));
 }
 
+/** What no reply has counted stays an estimate, which system prompt and tools come on top of. */
+export function contextAfterRun(state: RunState, has: (change: RuleChange) => boolean): ContextFacts {
+  const { contextTokens, staged } = state;
+  const used = usedTokens(state, 0);
+  const isCounted = contextTokens > 0 || used === 0 || !has('perdure-uncounted-context');
+  return isCounted ? { contextTokens: used, staged } : { contextTokens: 0, newerTokens: used, staged };
+}
+
 // The facts of the next model call that the state knows, beside those that every step is given.
 
 /** Absent fields are as a run begins with: the input of a plain call stays short. */
@@ -58,7 +66,7 @@ export function modelInput(state: RunState, rules: Rules): Omit<CallModel, keyof
     ...(toolContext === null ? {} : { context: toolContext }),
     ...(taskRemaining === null ? {} : { taskRemaining }),
     ...(wrapUp === null ? {} : { wrapUp: true }),
-    ...left(state, rules),
+    ...leftWith(state, rules),
   };
 }
 
@@ -72,7 +80,8 @@ export function capOf(state: RunState, rules: Rules): number {
   return Math.max(cap, Math.min(state.capOverride, raisedOutputCap, state.maxOutput ?? raisedOutputCap, room));
 }
 
-function left(state: RunState, rules: Rules): Pick<CallModel, 'left'> {
+/** For the input of a step that asks a model. */
+export function leftWith(state: RunState, rules: Rules): Pick<CallModel, 'left'> {
   const some = leftOf(state, rules);
   return some === null ? {} : { left: some };
 }
@@ -95,7 +104,7 @@ export function compactInput(state: RunState, rules: Rules, move: Extract<Move, 
     ...(state.window ? { window: state.window } : {}),
     ...(unlessFreed === undefined ? {} : { unlessFreed }),
     ...(state.failures === 0 ? {} : { failures: state.failures }),
-    ...left(state, rules),
+    ...leftWith(state, rules),
   };
 }
 
@@ -107,7 +116,7 @@ export function preparationInput(
     ...modelPosition(state),
     ...(state.window ? { window: state.window } : {}),
     ...(state.maxOutput === null ? {} : { maxOutput: state.maxOutput }),
-    ...left(state, rules),
+    ...leftWith(state, rules),
   };
 }
 
@@ -120,6 +129,6 @@ export function collapseInput(
     ...modelPosition(state),
     ...(state.window ? { window: state.window } : {}),
     unlessFreed,
-    ...left(state, rules),
+    ...leftWith(state, rules),
   };
 }

@@ -6,7 +6,7 @@ import { absorb } from './absorb.ts';
 import { takePrepared } from './compactions.ts';
 import { decide } from './decide.ts';
 import type { Event, Move, Performed } from './events.ts';
-import type { RunState } from './state.ts';
+import type { RuleChange, RunState } from './state.ts';
 import { apply, commitCollapses, keepCut } from './transitions.ts';
 import { withoutRequest, beginWrapUp } from './wrap-up.ts';
 
@@ -18,6 +18,8 @@ export type LoopPort = {
   perform(move: Performed, state: RunState): Event | Promise<Event>;
   /** Between two iterations, the state replaced: messages taken leave the queue here, and the run may be handed over (L4). */
   wentRound(state: RunState, move: Extract<Move, { do: 'go_round' }>): Promise<void> | null;
+  /** Absent: the run has all changes. */
+  readonly has?: (change: RuleChange) => boolean;
 };
 
 export type LoopEnd = { readonly state: RunState; readonly terminal: Terminal; readonly append: readonly Append[] };
@@ -42,7 +44,7 @@ export async function runLoop(
       case 'end':
         return { state: kept(state, move), terminal: move.terminal, append: move.append };
       case 'go_round': {
-        state = apply(state, move.transition);
+        state = apply(state, move.transition, port.has);
         const handover = port.wentRound(state, move);
         if (handover) await handover;
         event = { kind: 'ready' };

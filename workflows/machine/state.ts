@@ -5,6 +5,9 @@ import type { Hash } from '../contract/ids.ts';
 import type { CutReply } from './events.ts';
 import { noSpend, type RunLimit, type Spend, type TransitionReason } from '../contract/loop.ts';
 
+/** Changes of rules that sessions of earlier releases do not have; which of them a run has is for its workflow to say. */
+export type RuleChange = 'perdure-answer-recoveries' | 'perdure-uncounted-context';
+
 /** How many transitions the workflow keeps; the full list is in the transcript (L3). */
 export const KEPT_TRANSITIONS = 32;
 
@@ -107,7 +110,7 @@ export type Preparing = {
 export type PendingSummary = { readonly head: Hash; readonly append: readonly Append[]; readonly iteration: number };
 
 /** The context a session knows of when a run begins: the transcript outlives the run. */
-export type ContextFacts = Pick<RunState, 'contextTokens' | 'staged'>;
+export type ContextFacts = Pick<RunState, 'contextTokens' | 'staged'> & Partial<Pick<RunState, 'newerTokens'>>;
 
 export const noContext: ContextFacts = { contextTokens: 0, staged: [] };
 
@@ -124,7 +127,7 @@ const noCompaction: CompactionTracking = {
 export function initialState(
   head: Hash | null,
   pending: readonly Append[],
-  { contextTokens, staged }: ContextFacts = noContext,
+  { contextTokens, staged, newerTokens = 0 }: ContextFacts = noContext,
 ): RunState {
   return {
     head,
@@ -146,7 +149,7 @@ export function initialState(
     failures: 0,
     overloads: 0,
     contextTokens,
-    newerTokens: 0,
+    newerTokens,
     staged,
     compaction: noCompaction,
     taskRemaining: null,

@@ -3,12 +3,16 @@ import type { Append } from '../contract/activities.ts';
 import type { TransitionReason } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';
 import type { CutReply, Transition } from './events.ts';
-import { KEPT_TRANSITIONS, type RunState } from './state.ts';
+import { KEPT_TRANSITIONS, type RuleChange, type RunState } from './state.ts';
 
-export function apply(state: RunState, transition: Transition): RunState {
+export function apply(
+  state: RunState,
+  transition: Transition,
+  has: (change: RuleChange) => boolean = () => true,
+): RunState {
   const { reason } = transition;
   const iteration = state.iteration + 1;
-  const changed = change({ ...state, replaced: null }, transition);
+  const changed = change({ ...state, replaced: null }, transition, has);
   return {
     ...changed,
     iteration,
@@ -21,7 +25,7 @@ export function apply(state: RunState, transition: Transition): RunState {
 /** Recovery count, drain and reactive flags, cap override. */
 const cleared = { recoveries: 0, drained: false, compacted: false, capOverride: null } as const;
 
-function change(state: RunState, transition: Transition): RunState {
+function change(state: RunState, transition: Transition, has: (change: RuleChange) => boolean): RunState {
   switch (transition.reason) {
     case 'next_turn': {
       const { messages, snips, summarize } = transition;
@@ -45,7 +49,11 @@ function change(state: RunState, transition: Transition): RunState {
         ...refusedCap(transition.refused),
       };
     default:
-      return { ...state, ...otherResets(state, transition.reason), pending: [...state.pending, ...transition.append] };
+      return {
+        ...state,
+        ...otherResets(state, transition.reason, has),
+        pending: [...state.pending, ...transition.append],
+      };
   }
 }
 
@@ -56,6 +64,7 @@ function refusedCap(maxOutput: number | undefined): Partial<RunState> {
 function otherResets(
   state: RunState,
   reason: Exclude<TransitionReason, 'next_turn' | 'max_output_tokens_escalate' | 'max_output_tokens_recovery'>,
+  has: (change: RuleChange) => boolean,
 ): Partial<RunState> {
   switch (reason) {
     case 'collapse_drain_retry':
@@ -70,7 +79,11 @@ function otherResets(
     case 'model_fallback':
       return { modelPosition: state.modelPosition + 1, maxOutput: null, ...(state.window && { window: null }) };
     case 'structured_output_retry':
-      return { structuredRetries: state.structuredRetries + 1 };
+      return {
+        structuredRetries: state.structuredRetries + 1,
+        // It is another answer that may be cut.
+        ...(state.recoveries > 0 && has('perdure-answer-recoveries') ? { recoveries: 0 } : {}),
+      };
   }
 }
 

@@ -23,6 +23,7 @@ import {
   type SessionMemo,
   type UserMessage,
 } from '../contract/session.ts';
+import { isNotFound } from '../delegated/reports.ts';
 import { isMessage } from '../inbox.ts';
 import { createPorts } from '../ports.ts';
 
@@ -42,6 +43,8 @@ export async function scheduledPrompt(argument: ScheduledInput): Promise<Fired> 
     await getExternalWorkflowHandle(session).signal(SIGNALS.message, { ...message, ...(options && { options }) });
   } catch (error) {
     if (!(error instanceof TemporalFailure) || isCancellation(error)) throw error;
+    if (!isNotFound(error))
+      throw ApplicationFailure.nonRetryable(`session ${session} took no prompt: ${error.message}`, 'NotSent');
     const remedy = `delete schedule ${given.schedule}, or make it anew for another session`;
     throw ApplicationFailure.nonRetryable(
       `session ${session} is closed and takes no more prompts: ${remedy}`,

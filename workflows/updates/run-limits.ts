@@ -47,13 +47,16 @@ export class RunClock {
   private timer: CancellationScope | null = null;
   private pausedAt: number | null = null;
   private readonly expire: () => void;
+  private readonly changed: (paused: boolean) => void;
   /** Whoever resumes it may be cancelled long before the run ends: a failing call, say, among its siblings. */
   private readonly parent = CancellationScope.current();
   private limit: number | null;
 
-  constructor(deadline: number | null, expire: () => void) {
+  /** `changed`: it stands still, or goes on again. */
+  constructor(deadline: number | null, expire: () => void, changed: (paused: boolean) => void = () => {}) {
     this.limit = deadline;
     this.expire = expire;
+    this.changed = changed;
     this.start();
   }
 
@@ -69,8 +72,10 @@ export class RunClock {
   }
 
   pause(): void {
-    this.pausedAt ??= Date.now();
+    if (this.pausedAt !== null) return;
+    this.pausedAt = Date.now();
     this.stop();
+    this.changed(true);
   }
 
   resume(): void {
@@ -78,6 +83,7 @@ export class RunClock {
     this.limit = this.deadline;
     this.pausedAt = null;
     this.start();
+    this.changed(false);
   }
 
   /** Milliseconds more until the deadline. */

@@ -4,6 +4,7 @@ import { ELICIT_SIGNAL } from '../contract/people.ts';
 import { DELEGATED_SIGNAL } from '../contract/delegation.ts';
 import { SIGNALS, type SessionInput, type UserMessage } from '../contract/session.ts';
 import type { StopCause } from '../contract/loop.ts';
+import type { Pauses } from '../delegated/pauses.ts';
 import type { Delegations } from '../delegated/delegations.ts';
 import { type Inbox, isMessage, isSignalOnce, isSnip } from '../inbox.ts';
 import type { Facts } from '../session-state.ts';
@@ -16,6 +17,7 @@ export type Signalled = {
   readonly inbox: Pick<Inbox, 'isNew'>;
   readonly facts: Pick<Facts, 'addSnips'>;
   readonly steered: SteeredLog;
+  readonly pauses: Pick<Pauses, 'hear'>;
   readonly elicitations: Pick<Elicitations, 'hear'>;
   readonly delegations: Pick<Delegations, 'report' | 'agents'>;
   /** Both are false when they change nothing. */
@@ -50,6 +52,7 @@ export function receiveSignal(session: Signalled, name: string, value: unknown):
   } else if (name === DELEGATED_SIGNAL) {
     delegations.report(value);
     session.billLate();
+    session.pauses.hear(value);
     if (delegations.agents.asks.hear(value)) session.told.change();
   } else if (name === ELICIT_SIGNAL) session.elicitations.hear(value);
   else if (name === SIGNALS.message && isMessage(value)) session.take(value);

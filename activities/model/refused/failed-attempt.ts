@@ -11,6 +11,11 @@ import type { Attempt } from '../../attempt.ts';
 import type { Deps } from '../../deps.ts';
 import { keySegment } from '../../transcript/store/store.ts';
 
+/** Retries after a defect of ours: another reply may not meet it, and each is paid for. */
+const MOST_OF_DEFECT = 2;
+
+const isDefect = (verdict: Verdict): boolean => verdict.kind === 'retry' && verdict.defect === true;
+
 /** Answers of "overloaded" after which a model is given up for the next (L19). */
 const MAX_OVERLOADS = 3;
 
@@ -59,11 +64,12 @@ export function afterFailure(
 ): AfterFailure {
   const { spend, failures } = tries;
   const { detail } = verdict;
-  const next = givenUp(verdict, tries, backoff.maxRetries) ? fallBack(abandoned, detail, spend) : null;
+  const maxRetries = isDefect(verdict) ? Math.min(MOST_OF_DEFECT, backoff.maxRetries) : backoff.maxRetries;
+  const next = givenUp(verdict, tries, maxRetries) ? fallBack(abandoned, detail, spend) : null;
   if (next) return { kind: 'result', result: next };
-  if (verdict.kind !== 'retry') return { kind: 'result', result: { ...asResult(verdict), spend } };
+  if (verdict.kind !== 'retry') return { kind: 'result', result: asResult(verdict, spend) };
   const status = verdict.status === undefined ? {} : { status: verdict.status };
-  if (failures > backoff.maxRetries) {
+  if (failures > maxRetries) {
     const spent = `${detail} (${failures} attempts failed)`;
     return { kind: 'result', result: { kind: 'failed', detail: spent, ...status, spend } };
   }
@@ -74,7 +80,7 @@ export function afterFailure(
 }
 
 /** Refusals of a part of the request that the loop has no answer to. */
-function asResult(verdict: Exclude<Verdict, { kind: 'retry' }>) {
+function asResult(verdict: Exclude<Verdict, { kind: 'retry' }>, spend: Spend): GivenUp {
   switch (verdict.kind) {
     case 'unbound_thinking':
     case 'refused_summary':
@@ -83,9 +89,13 @@ function asResult(verdict: Exclude<Verdict, { kind: 'retry' }>) {
     case 'refused_definition':
     case 'unresolved_tool':
     case 'refused_field':
-      return { kind: 'failed' as const, detail: verdict.detail, status: verdict.status };
+      return { kind: 'failed', detail: verdict.detail, status: verdict.status, spend };
+    case 'failed': {
+      const { unusable: _, ...failed } = verdict;
+      return { ...failed, spend };
+    }
     default:
-      return verdict;
+      return { ...verdict, spend };
   }
 }
 
@@ -112,7 +122,7 @@ function givenUp(verdict: Verdict, { failures, overloads }: Tries, maxRetries: n
   const { status } = verdict;
   if (status === 404) return true;
   if (status === 429) return false;
-  if (verdict.kind === 'failed') return status !== undefined && status >= 500;
+  if (verdict.kind === 'failed') return verdict.unusable === true || (status !== undefined && status >= 500);
   return failures > maxRetries || (status === 529 && overloads >= MAX_OVERLOADS);
 }
 

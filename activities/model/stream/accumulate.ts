@@ -8,6 +8,11 @@ export class GarbledStream extends Error {
   override readonly name = 'GarbledStream';
 }
 
+/** All of it came, and it is nothing that we take: the same request would be answered so again, and be paid for again. */
+export class UnusableReply extends Error {
+  override readonly name = 'UnusableReply';
+}
+
 export type BlockState = {
   readonly block: ContentBlock;
   /** Its content_block_stop arrived. */
@@ -53,11 +58,11 @@ export function createAccumulator(): Accumulator {
     message: () => (head ? { ...head, content: open.map(({ block }) => block) } : null),
     push(event) {
       const problem = eventProblem(event);
-      if (problem !== undefined) throw new GarbledStream(`the stream has ${problem}`);
+      if (problem !== undefined) throw new UnusableReply(`the reply has ${problem}`);
       const done = take(event);
       // Looked at last: what the event says was billed counts, whatever else is in it.
       if (deeperThan(event, DEEPEST_JSON)) {
-        throw new GarbledStream(`the stream has a ${event.type} nested more than ${DEEPEST_JSON} levels deep`);
+        throw new UnusableReply(`the reply has a ${event.type} nested more than ${DEEPEST_JSON} levels deep`);
       }
       return done;
     },
@@ -104,7 +109,7 @@ export const MOST_BLOCKS = 5_000;
 export const MOST_OF_INPUT = 4 * 1024 * 1024;
 
 function begin(event: Extract<RawMessageStreamEvent, { type: 'content_block_start' }>, expected: number): Open {
-  if (expected >= MOST_BLOCKS) throw new GarbledStream(`the reply has more than ${MOST_BLOCKS} blocks`);
+  if (expected >= MOST_BLOCKS) throw new UnusableReply(`the reply has more than ${MOST_BLOCKS} blocks`);
   if (event.index !== expected) throw new GarbledStream(`block ${event.index} began where ${expected} was due`);
   const block = withInput({ ...event.content_block });
   // No input text, no input: a call that was cut before its first byte looks the same as one without arguments.
@@ -128,7 +133,7 @@ function grow(open: Open, delta: Extract<RawMessageStreamEvent, { type: 'content
   if (delta.type === 'input_json_delta') {
     open.json += delta.partial_json;
     if (open.json.length > MOST_OF_INPUT) {
-      throw new GarbledStream(`the input of a call is larger than ${MOST_OF_INPUT} characters`);
+      throw new UnusableReply(`the input of a call is larger than ${MOST_OF_INPUT} characters: ask for it in parts`);
     }
   }
   if (delta.type === 'text_delta' && block.type === 'text') block.text += delta.text;

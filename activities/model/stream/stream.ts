@@ -1,7 +1,7 @@
 // One streamed request, from first byte to its end. What keeps it alive is any byte, pings too, which the SDK keeps to itself.
 import Anthropic, { AnthropicError, type Middleware } from '@anthropic-ai/sdk';
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
-import { GarbledStream, type Accumulator, type BlockState } from './accumulate.ts';
+import { GarbledStream, UnusableReply, type Accumulator, type BlockState } from './accumulate.ts';
 import { StalledStream } from '../classify.ts';
 import type { ModelRequest, ModelPort } from '../../deps.ts';
 import { betasOf } from '../betas.ts';
@@ -155,7 +155,7 @@ async function opened<T>(promise: Promise<T>): Promise<T> {
   try {
     return await promise;
   } catch (error) {
-    if (error instanceof AnthropicError || !(error instanceof Error)) throw error;
+    if (error instanceof AnthropicError || error instanceof UnusableReply || !(error instanceof Error)) throw error;
     // The words of JSON.parse hold a piece of the text, perhaps of a key.
     const why = error instanceof SyntaxError ? 'an event is no JSON' : error.message;
     throw new GarbledStream(`the stream broke: ${why}`, { cause: error });

@@ -67,7 +67,7 @@ const transitions: readonly [Transition, Partial<RunState>][] = [
   ],
   [
     { reason: 'structured_output_retry', append: [] },
-    { recoveries: 2, turn: 3, structuredRetries: 4 },
+    { recoveries: 0, turn: 3, structuredRetries: 4 },
   ],
 ];
 

@@ -4,9 +4,37 @@ import { noSpend, type Rules } from '../../../workflows/contract/loop.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
 import { decide } from '../../../workflows/machine/decide.ts';
 import type { Event, Move } from '../../../workflows/machine/events.ts';
-import type { RunState } from '../../../workflows/machine/state.ts';
+import { contextAfterRun, usedTokens } from '../../../workflows/machine/context.ts';
+import { initialState, type RunState } from '../../../workflows/machine/state.ts';
 import { commitCollapses } from '../../../workflows/machine/transitions.ts';
 import { call, hash, model, modelEvent, replied, rules, state, toolsRan, userMessage } from '../../support/machine.ts';
+
+test('a context that no reply has counted stays an estimate for the next run, without system prompt and tools (L10 L12)', () => {
+  const aborted = state({ contextTokens: 0, newerTokens: 500 });
+  const following = initialState(
+    null,
+    [],
+    contextAfterRun(aborted, () => true),
+  );
+  expect(usedTokens(following, 20_000)).toBe(20_500);
+  const counted = initialState(
+    null,
+    [],
+    contextAfterRun(state({ contextTokens: 9_000, newerTokens: 500 }), () => true),
+  );
+  expect(usedTokens(counted, 20_000)).toBe(9_500);
+  // As in sessions of earlier releases.
+  expect(
+    usedTokens(
+      initialState(
+        null,
+        [],
+        contextAfterRun(aborted, () => false),
+      ),
+      20_000,
+    ),
+  ).toBe(500);
+});
 
 const ready: Event = { kind: 'ready' };
 const tooLong = modelEvent({ kind: 'too_long', detail: 'big', spend: noSpend });
