@@ -2,7 +2,7 @@
 // the command are made with no await between them, so nothing can arrive unseen; what arrives after is in the new run.
 import { allHandlersFinished, CancellationScope, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
 import { defaultHandover } from './contract/session.ts';
-import type { CarriedFacts, Carry, ResumedInput, RunCarry } from './session-state.ts';
+import type { Carry, ResumedInput, RunCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 
 /** While handlers of an earlier run still run (L56) it is put off, unless Temporal suggests it: then they are waited for. */
@@ -61,29 +61,4 @@ export function handoverDue(session: Session): boolean {
     session.signals >= limits.signals ||
     (limits.iterations !== undefined && session.iterations >= limits.iterations)
   );
-}
-
-// The other side: what was carried, in parts, for each part of the session that takes it up again.
-
-type Parts = Pick<Carry, 'alerts' | 'answered' | 'steered' | 'canceller' | 'once' | 'elicited' | 'pauses'>;
-
-/** `facts`: all that no part has to itself. */
-export function partsOf(carry: Carry): Parts & { readonly facts: CarriedFacts } {
-  const {
-    inbox: _inbox,
-    run: _run,
-    agents: _agents,
-    early: _early,
-    givenUp: _givenUp,
-    alerts,
-    answered,
-    steered,
-    canceller,
-    once,
-    elicited,
-    pauses,
-    ...facts
-  } = carry;
-  const parts = { alerts, answered, steered, canceller, once, elicited, pauses };
-  return { ...(parts as Parts), facts };
 }

@@ -16,6 +16,7 @@ import {
 } from './contract/session.ts';
 import { type Answered } from './contract/people.ts';
 import type { RunState } from './machine/state.ts';
+import type { CarriedFacts, Carry } from './session-state.ts';
 
 type LiveRun = {
   readonly state: RunState;
@@ -126,4 +127,29 @@ export function viewOf({ head, runs, last }: Facts, { session, phase, run, queue
     approvals: pending,
     last: last && { run: last.run, reason: last.terminal.reason },
   };
+}
+
+// A session as it was handed over, in parts: each for the part of it that takes it up again.
+
+type Parts = Pick<Carry, 'alerts' | 'answered' | 'steered' | 'canceller' | 'once' | 'elicited' | 'pauses'>;
+
+/** `facts`: all that no part has to itself. */
+export function partsOf(carry: Carry): Parts & { readonly facts: CarriedFacts } {
+  const {
+    inbox: _inbox,
+    run: _run,
+    agents: _agents,
+    early: _early,
+    givenUp: _givenUp,
+    alerts,
+    answered,
+    steered,
+    canceller,
+    once,
+    elicited,
+    pauses,
+    ...facts
+  } = carry;
+  const parts = { alerts, answered, steered, canceller, once, elicited, pauses };
+  return { ...(parts as Parts), facts };
 }

@@ -21,7 +21,6 @@ import { SteeredLog } from './updates/steered-log.ts';
 import { changesDeed } from './contract/steered.ts';
 import { Beside } from './beside.ts';
 import { Told } from './told/face.ts';
-import { partsOf } from './handover.ts';
 import { Delegations, type Granting } from './delegated/delegations.ts';
 import { type Billed, grantProblem } from './delegated/grant.ts';
 import { Asks } from './delegated/asks.ts';
@@ -31,7 +30,7 @@ import { createPorts } from './ports.ts';
 import { carriable, Inbox } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
 import { Alerts } from './told/alerts.ts';
-import { memoOf, nowOf, viewOf } from './session-facts.ts';
+import { memoOf, nowOf, partsOf, viewOf } from './session-facts.ts';
 import { Facts, type Carry, type ResumedInput, type ToolsCarry } from './session-state.ts';
 
 /** The run in progress. `tools`: calls that were open at a handover, until they are taken up. `models`: their names, once it has opened. */

@@ -131,8 +131,8 @@ export function sessionInfo(execution: WorkflowExecutionInfo | WorkflowExecution
   };
 }
 
-export function needsNewer({ searchAttributes }: Pick<WorkflowExecutionInfo, 'searchAttributes'>): boolean {
-  return unknownChanges(searchAttributes[CHANGES_ATTRIBUTE]).length > 0;
+export function needsNewer({ searchAttributes }: Partial<Pick<WorkflowExecutionInfo, 'searchAttributes'>>): boolean {
+  return unknownChanges(searchAttributes?.[CHANGES_ATTRIBUTE]).length > 0;
 }
 
 export function sessionDescription(described: WorkflowExecutionDescription): SessionDescription {
