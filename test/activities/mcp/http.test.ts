@@ -139,14 +139,14 @@ describe('a server that misbehaves (F11)', () => {
   });
 
   test.each([false, true])('an answer of 100 MiB costs no memory and an error outcome (json: %s)', async (json) => {
-    const { settings } = await oddAddress({ json }, { timeoutMs: 20_000 });
+    const { settings } = await oddAddress({ json }, { timeoutMs: 300_000 });
     const { call } = await opened({ odd: settings });
     await expect(call('mcp__odd__long')).rejects.toThrow(/is too large: a message is longer than 8388608 bytes/);
     expect((await call('mcp__odd__note')).content).toBe('noted note');
   });
 
   test('one that breaks off costs an error outcome, and the next call another connection (L75)', async () => {
-    const { settings } = await oddAddress({}, { timeoutMs: 5_000 });
+    const { settings } = await oddAddress({}, { timeoutMs: 60_000 });
     const { call } = await opened({ odd: settings });
     await expect(call('mcp__odd__die')).rejects.toThrow(/The MCP server odd/);
     await until(async () => (await call('mcp__odd__note').catch(() => ({ content: '' }))).content === 'noted note');
