@@ -31,7 +31,7 @@ const spills = reply([toolUse('bash', { command: 'seq 1 40000' })]);
 const works = [spills, reply('Done.')];
 
 /** As another process has it: nothing is remembered. */
-const another = ({ folder }: Town): Store => openStore(folder.storePlace, `${folder.root}/${randomUUID()}`).store;
+const another = ({ folder }: Town): Store => openStore({ ...folder, dataDir: `${folder.root}/${randomUUID()}` }).store;
 
 async function begin(town: Town, text: string): Promise<string> {
   const { session } = await town.sessions.start(text, { cwd: town.cwd });
@@ -175,7 +175,7 @@ test('a cleaning that dies between two requests has lost nothing, and the next o
   const { endpoint } = await faultyProxy(inject('s3Endpoint'), {
     fault: ({ method }) => (method === 'DELETE' ? 'denied' : null),
   });
-  const dying = s3Care(s3Objects({ bucket: BUCKET, prefix, endpoint }));
+  const dying = s3Care(s3Objects({ bucket: BUCKET, prefix, endpoint }), () => Promise.resolve(null));
   await expect(town.clean({ care: dying, now: inDays(2) })).rejects.toThrow(
     /access is denied: allow [^\n]*s3:DeleteObject/,
   );
