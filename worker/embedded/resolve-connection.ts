@@ -5,6 +5,7 @@ import { loadClientConnectConfig, type LoadClientProfileOptions } from '@tempora
 import type { ConnectionOptions } from '@temporalio/client';
 import type { KeyRing } from '../payloads/key-ring.ts';
 import { type Env, namedKeys, xdgFolder } from './data-folder.ts';
+import { whoElseWrites } from '../config/others-may-write.ts';
 import { SetupProblem } from '../setup-problem.ts';
 import { codeOf, reasonOf } from '../../activities/text.ts';
 
@@ -68,6 +69,9 @@ type ConfigFile = { readonly path: string; readonly text: string | null };
 function configFile(env: Record<string, string>): ConfigFile {
   const named = env['TEMPORAL_CONFIG_FILE'];
   const path = named ?? join(userConfig(env), 'temporalio', 'temporal.toml');
+  // It says which server has sessions begun, and decides calls.
+  const foreign = whoElseWrites(path);
+  if (foreign !== null) throw new SetupProblem(`the Temporal configuration ${path} is not used, for ${foreign}`);
   try {
     return { path, text: readFileSync(path, 'utf8') };
   } catch (error) {
