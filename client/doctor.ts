@@ -9,7 +9,7 @@ import { probeSandbox } from '../activities/tools/sandbox.ts';
 import { openLive } from '../activities/live/open-live.ts';
 import { shownAddress } from '../activities/live/redis-link.ts';
 import { openStore } from '../activities/transcript/store/open-store.ts';
-import type { Sealing } from '../activities/transcript/store/record-seal.ts';
+import type { Sealing } from '../activities/transcript/store/s3/record-seal.ts';
 import { StoreError } from '../activities/transcript/store/store.ts';
 import { bundlePath } from '../worker/bundle.ts';
 import { type DataFolder, dataFolder, type Env } from '../worker/embedded/data-folder.ts';

@@ -8,7 +8,7 @@ import { type Env, xdgFolder } from '../embedded/data-folder.ts';
 import { awaitInTime } from '../../activities/async.ts';
 import { reasonOf } from '../../activities/text.ts';
 import { readNamedFile } from './read-named-file.ts';
-import { whoElseWrites, whoElseWritesSkills } from './others-may-write.ts';
+import { whoElseWrites, whoElseWritesSkills } from '../embedded/others-may-write.ts';
 import { importTypeScript } from './typescript-loader.ts';
 
 /** `path`: absolute, null when there is none and everything is the default. */

@@ -5,7 +5,7 @@ import { loadClientConnectConfig, type LoadClientProfileOptions } from '@tempora
 import type { ConnectionOptions } from '@temporalio/client';
 import type { KeyRing } from '../payloads/key-ring.ts';
 import { type Env, namedKeys, xdgFolder } from './data-folder.ts';
-import { whoElseWrites } from '../config/others-may-write.ts';
+import { whoElseWrites } from './others-may-write.ts';
 import { SetupProblem } from '../setup-problem.ts';
 import { codeOf, reasonOf } from '../../activities/text.ts';
 

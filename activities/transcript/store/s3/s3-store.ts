@@ -2,16 +2,16 @@
 // A step waits for one request: its record carries its values, which are written beside it under their own names. Whoever finds the record of
 // a writer that died in between writes them. Large ones are sent once, before the record.
 import { randomUUID } from 'node:crypto';
-import { type Hash, isHash } from '../../../workflows/contract/ids.ts';
-import { RecentMap } from '../../recent-map.ts';
-import type { BlobCache } from './blob-cache.ts';
-import { decodeRecord, encodeRecord, type KeyRecord } from './key-record.ts';
+import { type Hash, isHash } from '../../../../workflows/contract/ids.ts';
+import { RecentMap } from '../../../recent-map.ts';
+import type { BlobCache } from '../blob-cache.ts';
+import { decodeRecord, encodeRecord, type KeyRecord } from '../key-record.ts';
 import { checkSeal, parseNonce, type SealKeys, type Sealing, sealedNonce } from './record-seal.ts';
 import type { Objects } from './s3-objects.ts';
 import { beganSealed, newStoreId, sealingOf, type StoreMemory } from './sealed-since.ts';
-import { parseIdentity, type StoreIdentity } from './store-folder.ts';
-import { corruptRecord, corruptValue, hashOf, keyProblem, missingValue, StoreError } from './store.ts';
-import type { Created, Store } from './store.ts';
+import { parseIdentity, type StoreIdentity } from '../store-folder.ts';
+import { corruptRecord, corruptValue, hashOf, keyProblem, missingValue, StoreError } from '../store.ts';
+import type { Created, Store } from '../store.ts';
 
 /** How records are sealed; without keys they are not. */
 export type Seals = { readonly keys?: SealKeys | undefined; readonly memory: StoreMemory; readonly now?: () => number };

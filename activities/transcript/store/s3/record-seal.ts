@@ -1,8 +1,8 @@
 // Records of a shared store are sealed: whoever can write there, and has no key, cannot change what a worker reads of them and acts on (W1).
 // Values need none: they are named by their hashes, and every hash comes from a sealed payload or from a record.
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import type { KeyRecord } from './key-record.ts';
-import { corruptRecord, StoreError } from './store.ts';
+import type { KeyRecord } from '../key-record.ts';
+import { corruptRecord, StoreError } from '../store.ts';
 
 export type SealKey = { readonly id: string; readonly key: Uint8Array };
 

@@ -1,11 +1,11 @@
 // Cleaning a store in a bucket. A value is copied aside on a condition, then removed: whoever writes it anew in between loses nothing, for
 // readers look at both places. It needs two rights more than sessions do.
-import { isHash, type Hash } from '../../../workflows/contract/ids.ts';
+import { isHash, type Hash } from '../../../../workflows/contract/ids.ts';
 import type { Sealing } from './record-seal.ts';
 import type { Objects } from './s3-objects.ts';
 import { asideName, blobName, getValue, readRecord, recordName } from './s3-store.ts';
-import type { StoreCare, StoredObject } from './store-care.ts';
-import { corruptValue, hashOf, keyProblem } from './store.ts';
+import type { StoreCare, StoredObject } from '../store-care.ts';
+import { corruptValue, hashOf, keyProblem } from '../store.ts';
 
 /** Kinds by the folders that they lie in. */
 const FOLDERS = { record: 'keys/', value: 'blobs/', aside: 'aside/' } as const;

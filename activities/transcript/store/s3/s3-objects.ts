@@ -2,9 +2,9 @@
 // The SDK is loaded with the first request: who keeps the store in a folder neither needs nor loads it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { codeOf } from '../../text.ts';
+import { codeOf } from '../../../text.ts';
 import { toProblem } from './s3-problems.ts';
-import { StoreError } from './store.ts';
+import { StoreError } from '../store.ts';
 
 /** Names are relative to the prefix. Every method throws StoreError `unavailable` with what to do. */
 export type Objects = {

@@ -7,8 +7,8 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { Objects } from './s3-objects.ts';
 import { type SealKeys, type Sealing, sealOf, sealProblem, unknownKey } from './record-seal.ts';
-import type { StoreIdentity } from './store-folder.ts';
-import { isErrno, parseStored, StoreError } from './store.ts';
+import type { StoreIdentity } from '../store-folder.ts';
+import { isErrno, parseStored, StoreError } from '../store.ts';
 
 /** What a machine knows of its shared stores: a file each, in the data folder. */
 export type StoreMemory = {
