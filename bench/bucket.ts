@@ -70,7 +70,7 @@ async function turns(bench: BenchServer, subject: Subject): Promise<readonly num
 
 async function requests(place: string): Promise<readonly number[]> {
   const cache = await mkdtemp(join(tmpdir(), 'perdure-bench-'));
-  const { store } = openStore(place, cache);
+  const { store } = openStore({ storePlace: place, dataDir: cache });
   const taken: number[] = [];
   for (let n = 0; n < TURNS; n += 1) {
     const began = performance.now();

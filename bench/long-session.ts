@@ -33,7 +33,7 @@ export async function startLongSession(
     session: LONG_SESSION,
     input: carryInput({ cwd, profile: 'machine', sealed, visibility: true }, header),
     workers: { taskQueue: TASK_QUEUE, configuration: null },
-    store: await openStore(folder.storePlace, folder.root).id(),
+    store: await openStore({ ...folder, dataDir: folder.root }).id(),
     now: Date.now(),
     memo: { head, runs: 1, last: null },
   });

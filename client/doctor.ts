@@ -1,5 +1,6 @@
 // Looks at everything a session needs on this machine.
 import { existsSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { rgPath } from '@vscode/ripgrep';
 import { tryServer } from '../activities/mcp/open-servers.ts';
@@ -9,6 +10,7 @@ import { probeSandbox } from '../activities/tools/sandbox.ts';
 import { openLive } from '../activities/live/open-live.ts';
 import { shownAddress } from '../activities/live/redis-link.ts';
 import { openStore } from '../activities/transcript/store/open-store.ts';
+import type { Sealing } from '../activities/transcript/store/s3/record-seal.ts';
 import { StoreError } from '../activities/transcript/store/store.ts';
 import { bundlePath } from '../worker/bundle.ts';
 import { type DataFolder, dataFolder, type Env } from '../worker/embedded/data-folder.ts';
@@ -71,14 +73,26 @@ function folderOf(env: Env): DataFolder | { readonly check: Check } {
   }
 }
 
-async function storeCheck({ storePlace, root }: DataFolder): Promise<Check> {
+async function storeCheck(folder: DataFolder): Promise<Check> {
+  const { storePlace } = folder;
   try {
-    const id = await openStore(storePlace, root).id();
-    return ok('store', `${storePlace} (${id})`);
+    const { id, sealing } = openStore({ ...folder, dataDir: folder.root });
+    const found = `${storePlace} (${await id()})`;
+    const sealed = await sealing();
+    if (sealed) return ok('store', `${found}, records sealed with key ${sealed.keys.active().id}${since(sealed)}`);
+    if (isAbsolute(storePlace)) return ok('store', found);
+    return note('store', `${found}; its records are not sealed: ${OPEN_RECORDS}`);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     return missing('store', error.message);
   }
+}
+
+const OPEN_RECORDS =
+  'who may write in the bucket is trusted as a worker is, unless PERDURE_CODEC_KEYS names one key file on each machine';
+
+function since({ until }: Sealing): string {
+  return until > Date.now() ? `, those without a seal taken until ${new Date(until).toISOString()}` : '';
 }
 
 /** In the data folder it is a folder, and there is nothing to say. */

@@ -32,6 +32,7 @@ import { readOutcome } from '../activities/tools/call/journal.ts';
 import type { ToolSource } from './config/config.ts';
 import { watchStore } from './monitor/watch-store.ts';
 import { redactor } from './redact.ts';
+import type { KeyRing } from './payloads/key-ring.ts';
 import { runDefaults } from './config/defaults.ts';
 import type { ModelAccess } from './model-access.ts';
 import { createModels } from './models/models.ts';
@@ -41,6 +42,8 @@ import type { ToolEnv } from '../workflows/contract/facts.ts';
 
 export type DepsSettings = {
   readonly storePlace: string;
+  /** What the records of a bucket are sealed with. */
+  readonly storeKeys?: KeyRing | undefined;
   readonly liveDir: string;
   /** Instead of the folder: a Redis. */
   readonly liveUrl?: string | undefined;
@@ -77,7 +80,7 @@ export async function createDeps(
   const { storePlace, dataDir, access, defaults, tools = [], env, observe = () => {} } = settings;
   const redact = redactor(env);
   const log: Log = (level, message, fields) => settings.log(level, redact(message), redacted(fields, redact));
-  const opened = openStore(storePlace, dataDir);
+  const opened = openStore(settings);
   const store = watchStore(opened.store, observe);
   const ofHost = opened.ofHost === opened.store ? store : opened.ofHost;
   const sandbox = await probeSandbox({ places: findPlaces(env) });

@@ -51,13 +51,14 @@ export async function openWorker(options: OpenWorker = {}): Promise<RunningWorke
   };
   const embedded = resolved.kind === 'embedded' ? await joinServer(join) : null;
   try {
-    const { storePlace, liveDir, liveUrl, root: dataDir } = folder;
+    const { storePlace, storeKeys, liveDir, liveUrl, root: dataDir } = folder;
     const target = resolved.kind === 'embedded' ? addressOf(embedded) : resolved;
     const worker = await startWorker({
       ...target,
       ...queues(taskQueue, ownQueue),
       profile: embedded ? 'machine' : 'fleet',
       storePlace,
+      storeKeys,
       liveDir,
       liveUrl,
       dataDir,

@@ -16,12 +16,15 @@ import { modelAccess } from './model-access.ts';
 import { noteNamespace } from './config/store-users.ts';
 import { openWatchers } from './monitor/watchers.ts';
 import { startReaper } from './reaper.ts';
+import type { KeyRing } from './payloads/key-ring.ts';
 import type { Stops } from '../activities/guards.ts';
 import type { Profile } from '../workflows/contract/failures.ts';
 import { TASK_QUEUE, type SessionHost } from '../workflows/contract/session.ts';
 
 export type StartWorker = Target & {
   readonly storePlace: string;
+  /** What the records of a bucket are sealed with. */
+  readonly storeKeys?: KeyRing | undefined;
   readonly liveDir: string;
   /** Instead of the folder: a Redis. */
   readonly liveUrl?: string | undefined;

@@ -1,6 +1,8 @@
 // The hooks of a worker, run: each kind's hooks together or in order, and what they answer made into one verdict. A hook that
 // fails is listed and changes nothing; one that is stopped counts as failed, and whoever stopped it knows why (L21, L30, L41).
+import { join } from 'node:path';
 import { atExit } from '../process/at-exit.ts';
+import { findPlaces } from '../process/places.ts';
 import { findPrograms } from '../process/programs.ts';
 import { pipePlace, type PipePlace } from '../process/spawn-tree.ts';
 import type { Hook, HookConfig, HookPayload, HookContext, HookName, HookRunner } from './hooks.ts';
@@ -94,12 +96,13 @@ function about<Name extends HookName>(config: HookConfig, name: Name, payload: u
 
 function runOne({ env, hold, pipes = pipePlace(findPrograms(env), undefined) }: HookRunnerOptions): RunOne {
   const exit = atExit(process);
+  const apart = join(findPlaces(env).named[0], 'hooks');
   return async (name, hook, context, payload) => {
     const { session, queryId, depth, iteration, cwd, folders, signal, watch } = context;
     const called = hookName(hook);
     watch?.({ type: 'start', hook: called });
     const input = { hook: name, session, queryId, depth, iteration, cwd, ...(folders && { folders }), ...payload };
-    const end = await runHook(hook, { input, signal, env, hold, pipes, atExit: exit });
+    const end = await runHook(hook, { input, signal, env, hold, pipes, apart, atExit: exit });
     watch?.({ type: 'end', hook: called, result: inWords(end) });
     return { hook: called, end };
   };

@@ -2,8 +2,8 @@
 // this process exits before that.
 import { reasonOf } from '../text.ts';
 import { existsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { delimiter } from 'node:path';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { childEnvironment, withGitSettings } from '../process/environment.ts';
 import { ownProcessId } from '../process/orphans.ts';
@@ -16,7 +16,10 @@ import type { AtExit } from '../process/at-exit.ts';
 
 type CommandRun = {
   readonly command: string | readonly string[];
+  /** Null: an empty folder of its own, in `apart`, which goes with it. */
   readonly cwd: string | null;
+  /** Where no other command writes. Made when it is not there. */
+  readonly apart: string;
   /** Other folders of the run, absolute real paths. */
   readonly folders?: readonly string[] | undefined;
   readonly input: string;
@@ -51,8 +54,23 @@ const DRAIN_MS = 200;
 const GRACE_MS = 500;
 
 export async function runCommand(run: CommandRun): Promise<CommandEnd> {
+  if (run.cwd !== null) return runIn(run.cwd, run);
+  let own: string;
+  try {
+    await mkdir(run.apart, { recursive: true, mode: 0o700 });
+    own = await mkdtemp(join(run.apart, 'hook-'));
+  } catch (error) {
+    return { kind: 'not_started', detail: `it has no folder to run in: ${reasonOf(error)}` };
+  }
+  try {
+    return await runIn(own, run);
+  } finally {
+    await rm(own, { recursive: true, force: true });
+  }
+}
+
+async function runIn(cwd: string, run: CommandRun): Promise<CommandEnd> {
   const { pipes } = run;
-  const cwd = run.cwd ?? tmpdir();
   const argv = typeof run.command === 'string' ? ['/bin/sh', '-c', run.command] : run.command;
   const held = run.hold?.wrap(argv, { cwd, folders: run.folders }) ?? argv;
   let child: PipedProcess;

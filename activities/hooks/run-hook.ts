@@ -18,6 +18,8 @@ type HookRun<Name extends HookName> = {
   readonly env: NodeJS.ProcessEnv;
   readonly atExit: AtExit;
   readonly pipes: PipePlace;
+  /** Where a command without a workspace gets a folder. */
+  readonly apart: string;
   /** Holds the commands that want it. */
   readonly hold?: Hold | undefined;
 };

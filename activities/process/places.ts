@@ -13,7 +13,7 @@ export type Places = {
   /** A person may want them edited. What has a dot in the home folder belongs to them as well. */
   readonly startup: readonly string[];
   /** The folders in both that Perdure looks into by name: an agent may not add one that is missing. */
-  readonly named: readonly string[];
+  readonly named: readonly [string, string];
   /** Caches of package managers, which hold programs that run as they are: commands have their own in the place of the user's. */
   readonly caches: readonly Cache[];
 };

@@ -23,8 +23,11 @@ export type Word = {
 
 /** The subject that the pattern of a permission rule is held against (L55). */
 export type RuleSubject =
-  /** `tree`: what lies below the path is meant too. Relative to the workspace, or absolute. */
-  | { readonly kind: 'path'; readonly path: string; readonly tree?: boolean }
+  /**
+   * `tree`: what lies below the path is meant too. Relative to the workspace, or absolute. `sieved`: of what lies below, the tool leaves out
+   * what the context's `mayShow` says.
+   */
+  | { readonly kind: 'path'; readonly path: string; readonly tree?: boolean; readonly sieved?: true }
   /** One of a list of names: a pattern is one of them, or has `*` for any characters. */
   | { readonly kind: 'name'; readonly name: string }
   | {

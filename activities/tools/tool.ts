@@ -61,6 +61,8 @@ export type ToolContext = {
   /** Whether this call may use what its path leads to now, by its real path, or its name leads to: a link may have changed since. `mayRead`: the tool `read`. */
   readonly mayUse?: (subject: string) => boolean;
   readonly mayRead?: (path: string) => boolean;
+  /** Whether a search may tell of a file that it found, by its real path. Absent: of any. */
+  readonly mayShow?: (path: string) => boolean;
   /** Asks the run's small model, where the tool's `asksModel` said so. What it costs counts in the run. */
   readonly askModel?: (question: ModelQuestion) => Promise<ModelAnswer>;
   /** Asks people while the call runs and holds its slot, where the tool's `asksPeople` said so. */

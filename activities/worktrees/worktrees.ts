@@ -11,6 +11,7 @@ import type { Worktrees } from '../deps.ts';
 import { isInside, realOf } from '../process/places.ts';
 import type { Sandbox } from '../tools/sandbox.ts';
 import { keySegment, parseStored, type Store } from '../transcript/store/store.ts';
+import { begunProblem, worktreesBeside } from './begun.ts';
 import { commitWorktree, fence, keptAt, readyIn, refOf, saidBy, type Begun } from './commit-worktree.ts';
 import { GitProblem, heldGit, type HeldGit, worktreeCommands } from './held-git.ts';
 import { findRepository, type Repository } from './repository.ts';
@@ -46,6 +47,8 @@ export function createWorktrees(options: Options): Worktrees {
         if (typeof begun === 'string') return { kind: 'problem', detail: begun };
         const path = join(begun.tree, begun.prefix);
         if (begun.host !== (host?.id ?? null)) return { kind: 'elsewhere', path, prefix: begun.prefix };
+        const astray = begunProblem(begun, attempt.session, dataDir);
+        if (astray !== null) return { kind: 'problem', detail: astray };
         await prepare(bench(attempt), begun);
         return { kind: 'opened', path, prefix: begun.prefix };
       } catch (error) {
@@ -56,6 +59,8 @@ export function createWorktrees(options: Options): Worktrees {
       const begun = await read<Begun>(store, attempt.session, 'begun');
       if (begun === null) return null;
       if (begun.host !== (host?.id ?? null)) return keptAt(begun, 'the host that has it is away');
+      const astray = begunProblem(begun, attempt.session, dataDir);
+      if (astray !== null) return keptAt(begun, astray);
       const known = await read<WorktreeEnd>(store, attempt.session, 'ended');
       const end = known ?? (await recordEnd(bench(attempt), await commitWorktree(bench(attempt), begun, about)));
       return end.kind === 'kept' ? end : await cleared(bench(attempt), begun, end);
@@ -86,7 +91,7 @@ async function begin(bench: Bench, workspace: string): Promise<Begun | string> {
   if (typeof repository === 'string') return repository;
   const { gitDir, common, prefix } = repository;
   const name = agentName(attempt.session);
-  const beside = `${realOf(dataDir) ?? dataDir}-worktrees`;
+  const beside = worktreesBeside(dataDir);
   if (holds(repository, realOf(beside) ?? beside))
     return `${beside}, where its work trees would lie, is in it: ${ELSEWHERE}`;
   const wanted = join(beside, keySegment(name));

@@ -45,8 +45,8 @@ export async function startOwnWorker({ target, folder, embedded }: Opened, own: 
   const { env, log, config, taskQueue, ownQueue, stops, logEvents = false } = own;
   await prepareWorker(own);
   const { startWorker } = await import('../../worker/start-worker.ts');
-  const { storePlace, liveDir, liveUrl, root } = folder;
-  const folders = { storePlace, liveDir, liveUrl, dataDir: root };
+  const { storePlace, storeKeys, liveDir, liveUrl, root } = folder;
+  const folders = { storePlace, storeKeys, liveDir, liveUrl, dataDir: root };
   return startWorker({
     ...target,
     ...folders,

@@ -38,10 +38,10 @@ export async function chooseConfig(file: string | undefined, env: Env): Promise<
 /** The workers for a session that is begun with the configuration. */
 export async function workersFor(
   { config, source }: ChosenConfig,
-  { storePlace, root }: DataFolder,
+  folder: DataFolder,
   session: string,
 ): Promise<ForWorkers> {
-  const id = await openStore(storePlace, root).id();
+  const id = await openStore({ ...folder, dataDir: folder.root }).id();
   return forWorkersOf(config, source, id) ?? forItsProgram(session);
 }
 

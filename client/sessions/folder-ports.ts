@@ -15,7 +15,7 @@ export function folderPorts(
   env: Env,
 ): Pick<ClientOptions, 'store' | 'storeId' | 'live' | 'visibility'> {
   const folder = dataFolder(env);
-  const { store, id } = openStore(folder.storePlace, folder.root);
+  const { store, id } = openStore({ ...folder, dataDir: folder.root });
   const live = openLive(folder);
   const { connection, options } = temporal;
   return {

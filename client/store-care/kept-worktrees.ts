@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import type { StoreCare } from '../../activities/transcript/store/store-care.ts';
 import { parseStored } from '../../activities/transcript/store/store.ts';
+import { isTreePlace } from '../../activities/worktrees/begun.ts';
 import type { Begun } from '../../activities/worktrees/commit-worktree.ts';
 
 export const WORKTREES = 'worktrees';
@@ -17,5 +18,7 @@ export async function keptWorktree(care: Pick<StoreCare, 'record'>, key: string)
   const record = await care.record(`${WORKTREES}/${session}/begun`);
   const { tree, common, holder } = ((record && parseStored(record.bytes)) ?? {}) as Partial<Begun>;
   if (tree === undefined || common === undefined || holder === undefined || !existsSync(tree)) return null;
+  // A person is told to remove it.
+  if (!isTreePlace({ holder, tree })) return null;
   return { tree, common, holder };
 }

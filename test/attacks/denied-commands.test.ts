@@ -105,7 +105,7 @@ test(
       .tuple(fc.constantFrom(...before), fc.constantFrom(...names), fc.constantFrom(...arguments_))
       .map(([prefix, name, rest]) => `${prefix}${name}${rest}${prefix.startsWith('if ') ? '; fi' : ''}`);
     const nested = fc
-      .tuple(one, fc.array(fc.constantFrom(...around), { maxLength: 1 }))
+      .tuple(one, fc.array(fc.constantFrom(...around), { maxLength: 3 }))
       .map(([command, wraps]) => wraps.reduce((inner, wrap) => wrap(inner), command));
     const judged = (command: string): string => {
       const permissions = { deny: ['bash(victim:*)'] };

@@ -47,7 +47,7 @@ test('a hook finds no repository in plain files of the workspace', async () => {
   const cwd = workspace(HIDDEN);
   const env = { PATH: process.env['PATH'] };
   const signal = new AbortController().signal;
-  const run = { command: 'git status', cwd: join(cwd, 'fake'), input: '', env, signal, timeoutMs: 20_000 };
+  const run = { command: 'git status', cwd: join(cwd, 'fake'), input: '', env, signal, timeoutMs: 20_000, apart: cwd };
   const end = await runCommand({ ...run, pipes: pipePlace(group.programs, undefined), atExit: atExit(process) });
   expect(JSON.stringify(end)).toContain('cannot use bare repository');
   expect(made(cwd)).toEqual([]);

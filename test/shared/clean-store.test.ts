@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { hashOf, type Store } from '../../activities/transcript/store/store.ts';
 import { openStore } from '../../activities/transcript/store/open-store.ts';
-import { s3Care } from '../../activities/transcript/store/s3-care.ts';
-import { s3Objects } from '../../activities/transcript/store/s3-objects.ts';
+import { s3Care } from '../../activities/transcript/store/s3/s3-care.ts';
+import { s3Objects } from '../../activities/transcript/store/s3/s3-objects.ts';
 import { GRACE_MS } from '../../client/store-care/clean-store.ts';
 import { readSession } from '../../client/sessions/read.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -31,7 +31,7 @@ const spills = reply([toolUse('bash', { command: 'seq 1 40000' })]);
 const works = [spills, reply('Done.')];
 
 /** As another process has it: nothing is remembered. */
-const another = ({ folder }: Town): Store => openStore(folder.storePlace, `${folder.root}/${randomUUID()}`).store;
+const another = ({ folder }: Town): Store => openStore({ ...folder, dataDir: `${folder.root}/${randomUUID()}` }).store;
 
 async function begin(town: Town, text: string): Promise<string> {
   const { session } = await town.sessions.start(text, { cwd: town.cwd });
@@ -175,7 +175,7 @@ test('a cleaning that dies between two requests has lost nothing, and the next o
   const { endpoint } = await faultyProxy(inject('s3Endpoint'), {
     fault: ({ method }) => (method === 'DELETE' ? 'denied' : null),
   });
-  const dying = s3Care(s3Objects({ bucket: BUCKET, prefix, endpoint }));
+  const dying = s3Care(s3Objects({ bucket: BUCKET, prefix, endpoint }), () => Promise.resolve(null));
   await expect(town.clean({ care: dying, now: inDays(2) })).rejects.toThrow(
     /access is denied: allow [^\n]*s3:DeleteObject/,
   );

@@ -30,7 +30,7 @@ const exported = (town: Town, session: string, path: string) =>
 
 function imported(town: Town, path: string, temporal = town.temporal.client): Promise<Imported> {
   const { storeId, cwd, target, taskQueue } = town;
-  const { store } = openStore(town.folder.storePlace, town.folder.root);
+  const { store } = openStore({ ...town.folder, dataDir: town.folder.root });
   const sealed = target.keys !== undefined;
   const here = { temporal, store, storeId, path, cwd, sealed, taskQueue, accept: () => Promise.resolve() };
   return importSession({ ...here, profile: 'fleet', visibility: true });

@@ -118,9 +118,9 @@ describe('the values kept on this machine (W2)', () => {
     process.env['AWS_ENDPOINT_URL_S3'] = endpoint;
     const [writer, reader] = [tempDir(), tempDir()];
     try {
-      const hash = await openStore(place, writer).store.put(bytesOf('hot'));
+      const hash = await openStore({ storePlace: place, dataDir: writer }).store.put(bytesOf('hot'));
       for (const dataDir of [reader, reader, writer]) {
-        expect(textOf(await openStore(place, dataDir).store.get(hash))).toBe('hot');
+        expect(textOf(await openStore({ storePlace: place, dataDir }).store.get(hash))).toBe('hot');
       }
       expect(passed.filter(({ method, path }) => method === 'GET' && path.includes('/blobs/'))).toHaveLength(1);
     } finally {

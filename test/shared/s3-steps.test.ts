@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { hashOf } from '../../activities/transcript/store/store.ts';
-import { s3Care } from '../../activities/transcript/store/s3-care.ts';
-import { s3Objects } from '../../activities/transcript/store/s3-objects.ts';
-import type { S3Store } from '../../activities/transcript/store/s3-store.ts';
+import { s3Care } from '../../activities/transcript/store/s3/s3-care.ts';
+import { s3Objects } from '../../activities/transcript/store/s3/s3-objects.ts';
+import type { S3Store } from '../../activities/transcript/store/s3/s3-store.ts';
 import { faultyProxy, type Fault, type Passing } from '../support/faulty-proxy.ts';
 import { BUCKET } from '../support/s3-gateway.ts';
 import { sharedStore, useS3Keys } from '../support/shared-store.ts';
@@ -54,7 +54,9 @@ describe('a writer that dies between the record of a step and its values (W2)', 
     const refused = { value: true };
     const { prefix } = await recordAlone(refused);
     const segment = await sharedStore({ prefix }).put(bytesOf('segment'));
-    const care = s3Care(s3Objects({ bucket: BUCKET, prefix, endpoint: inject('s3Endpoint') }));
+    const care = s3Care(s3Objects({ bucket: BUCKET, prefix, endpoint: inject('s3Endpoint') }), () =>
+      Promise.resolve(null),
+    );
     expect(await care.setAside(segment, Date.now() + 60_000)).toBe(true);
     expect(textOf(await sharedStore({ prefix }).read(KEY))).toBe('facts');
     await care.remove({ kind: 'aside', name: segment, bytes: 7, at: 0 }, Date.now() + 60_000);

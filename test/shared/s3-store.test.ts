@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { storePlaceProblem } from '../../activities/transcript/store/open-store.ts';
-import { s3Objects } from '../../activities/transcript/store/s3-objects.ts';
+import { s3Objects } from '../../activities/transcript/store/s3/s3-objects.ts';
 import { hashOf } from '../../activities/transcript/store/store.ts';
 import { storeContract } from '../support/store-contract.ts';
 import { FAULTS, faultyProxy, type Fault, type Passing } from '../support/faulty-proxy.ts';

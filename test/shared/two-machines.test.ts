@@ -1,16 +1,17 @@
 // Machines with disks of their own that share a Temporal server and a bucket: the commands as people run them on each (W1).
 import { randomUUID } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { gate, reply, toolUse, type ScriptedModel } from '../../worker/scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor, readyWorker } from '../support/cli.ts';
 import { type Fault, faultyProxy, type Passing } from '../support/faulty-proxy.ts';
 import { BUCKET, S3_KEYS } from '../support/s3-gateway.ts';
+import { newKeys } from '../support/new-keys.ts';
 import { ownNamespace } from '../support/own-namespace.ts';
 import { until } from '../support/until.ts';
 
-/** All machines of one cluster: `machine()` is one more, with an empty disk. */
+/** All machines of one cluster: `machine()` is one more, whose disk has nothing but the keys that they have in common. */
 async function cluster(model: ScriptedModel, endpoint = inject('s3Endpoint')) {
   const shared = {
     ...S3_KEYS,
@@ -18,10 +19,14 @@ async function cluster(model: ScriptedModel, endpoint = inject('s3Endpoint')) {
     AWS_ENDPOINT_URL_S3: endpoint,
     PERDURE_STORE: `s3://${BUCKET}/${randomUUID()}`,
   };
+  const keys = readFileSync(newKeys().path);
   return {
     machine: () => {
       const place = cliPlace(model);
-      Object.assign(place.env, shared);
+      const own = join(place.data, 'keys.json');
+      mkdirSync(place.data, { mode: 0o700 });
+      writeFileSync(own, keys, { mode: 0o600 });
+      Object.assign(place.env, shared, { PERDURE_CODEC_KEYS: own });
       return place;
     },
   };
@@ -155,7 +160,15 @@ test('a turn that reads takes 2 requests, one that writes 3, one that runs a com
 
 test('`doctor` says which store it found, and what is wrong with one that it cannot use (W1)', async () => {
   const place = (await cluster(await modelFor([]))).machine();
-  expect((await place.run('doctor')).out).toMatch(/store +s3:\/\/sessions\//);
+  expect((await place.run('doctor')).out).toMatch(
+    /store +s3:\/\/sessions\/\S+ \(\S+\), records sealed with key [0-9a-f]{8}\n/,
+  );
+  const keyless = { PERDURE_STORE: `s3://${BUCKET}/${randomUUID()}`, PERDURE_CODEC_KEYS: '' };
+  const open = place.start(['doctor'], { env: keyless });
+  await open.status;
+  expect(open.out()).toMatch(
+    /its records are not sealed: who may write in the bucket is trusted as a worker is, unless/,
+  );
   const wrong = place.start(['doctor'], { env: { PERDURE_STORE: 's3://nowhere-else/x' } });
   await wrong.status;
   expect(wrong.out()).toContain('there is no bucket "nowhere-else": create it, or name another in PERDURE_STORE');

@@ -3,8 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { inject } from 'vitest';
 import { blobCache } from '../../activities/transcript/store/blob-cache.ts';
-import { s3Objects } from '../../activities/transcript/store/s3-objects.ts';
-import { s3Store, type S3Store } from '../../activities/transcript/store/s3-store.ts';
+import { s3Objects } from '../../activities/transcript/store/s3/s3-objects.ts';
+import type { SealKeys } from '../../activities/transcript/store/s3/record-seal.ts';
+import { storeMemory } from '../../activities/transcript/store/s3/sealed-since.ts';
+import { s3Store, type S3Store } from '../../activities/transcript/store/s3/s3-store.ts';
 import { BUCKET, S3_KEYS } from './s3-gateway.ts';
 import { tempDir } from './temp-dir.ts';
 
@@ -18,12 +20,20 @@ export function sharedStore({
   endpoint = inject('s3Endpoint'),
   bucket = BUCKET,
   prefix = randomUUID(),
+  keys,
+  dataDir = tempDir(),
+  now,
   ...times
 }: {
   readonly endpoint?: string;
   readonly bucket?: string;
   readonly prefix?: string;
+  readonly keys?: SealKeys;
+  /** What its machine remembers. */
+  readonly dataDir?: string;
+  readonly now?: () => number;
   readonly requestMs?: number;
 } = {}): S3Store {
-  return s3Store(s3Objects({ bucket, prefix, endpoint, ...times }), blobCache(join(tempDir(), 'cache')));
+  const seals = { keys, memory: storeMemory(dataDir), ...(now && { now }) };
+  return s3Store(s3Objects({ bucket, prefix, endpoint, ...times }), blobCache(join(tempDir(), 'cache')), seals);
 }

@@ -40,22 +40,21 @@ export async function storeTown(kind: StoreKind, script: ScriptedModelOptions['s
     ...(await ownNamespace(inject('temporalAddress'))),
   };
   if (kind === 'a bucket') env['PERDURE_STORE'] = `s3://${BUCKET}/${randomUUID()}`;
-  else {
-    env['PERDURE_CODEC_KEYS'] = join(dataFolder(env).root, 'keys.json');
-    makeKeyFile(env['PERDURE_CODEC_KEYS']);
-  }
+  const keys = join(dataFolder(env).root, 'keys.json');
+  makeKeyFile(keys);
+  env['PERDURE_CODEC_KEYS'] = keys;
   const taskQueue = `town-${randomUUID()}`;
   const server = await openServer({ env, taskQueue });
   onTestFinished(() => server.close());
   const { folder, temporal, target } = server;
-  const { storePlace, liveDir, root: dataDir } = folder;
+  const { storePlace, storeKeys, liveDir, root: dataDir } = folder;
   if (script !== null) {
-    const places = { storePlace, liveDir, dataDir, env, taskQueue };
+    const places = { storePlace, storeKeys, liveDir, dataDir, env, taskQueue };
     const defaults = { backoff: fastBackoff, permissionMode: 'bypass' } as const;
     const worker = await startWorker({ ...target, ...places, log: () => undefined, defaults });
     onTestFinished(() => worker.stop());
   }
-  const { care, id } = openStore(storePlace, dataDir);
+  const { care, id } = openStore({ ...folder, dataDir });
   const store = await id();
   const clean = (more: Partial<CleanStore> = {}): Promise<Cleaned> =>
     cleanStore({ temporal: temporal.client, care, store, graceMs: GRACE_MS, dryRun: false, ...more });

@@ -8,6 +8,7 @@ import { type Env, xdgFolder } from '../embedded/data-folder.ts';
 import { awaitInTime } from '../../activities/async.ts';
 import { reasonOf } from '../../activities/text.ts';
 import { readNamedFile } from './read-named-file.ts';
+import { whoElseWrites, whoElseWritesSkills } from '../embedded/others-may-write.ts';
 import { importTypeScript } from './typescript-loader.ts';
 
 /** `path`: absolute, null when there is none and everything is the default. */
@@ -30,7 +31,10 @@ export async function loadConfig(path: string | undefined, env: Env): Promise<Lo
   const module = await importFile(file, source);
   if (!('default' in module) || module.default === undefined)
     throw new ConfigProblem(`${source} has no default export: write \`export default defineConfig({ … })\``);
-  return { path: file, config: checkConfig(module.default, source) };
+  const config = checkConfig(module.default, source);
+  for (const folder of config.skills ?? [])
+    refuseForeign(`a folder of skills of ${source}`, whoElseWritesSkills(folder));
+  return { path: file, config };
 }
 
 function configFile(path: string | undefined, env: Env): string | null {
@@ -48,6 +52,11 @@ function checkFile(file: string, source: string): void {
   } catch (error) {
     throw new ConfigProblem(`${source} cannot be read: ${reasonOf(error)}; correct the path or its permissions`);
   }
+  refuseForeign(source, whoElseWrites(file));
+}
+
+function refuseForeign(what: string, found: string | null): void {
+  if (found !== null) throw new ConfigProblem(`${what} is not used, for ${found}`);
 }
 
 /** Whatever the file throws while it is loaded is its own mistake. */

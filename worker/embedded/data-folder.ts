@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../json-file.ts';
+import { type KeyRing, openKeyRing } from '../payloads/key-ring.ts';
 import { SetupProblem } from '../setup-problem.ts';
 import { liveUrlProblem } from '../../activities/live/redis-link.ts';
 import { storePlaceProblem } from '../../activities/transcript/store/open-store.ts';
@@ -23,6 +24,8 @@ export type DataFolder = {
   readonly payloadKeys: string;
   /** The folder in it, or `s3://bucket/prefix` where PERDURE_STORE says so. */
   readonly storePlace: string;
+  /** What the records of a bucket are sealed with: those of PERDURE_CODEC_KEYS, which its machines have in common. */
+  readonly storeKeys?: KeyRing;
   readonly liveDir: string;
   /** PERDURE_LIVE, where the live channel is on a Redis instead; with what nobody else may know. */
   readonly liveUrl?: string;
@@ -61,8 +64,9 @@ export function dataFolder(env: Env): DataFolder {
   if (!existsSync(layoutFile(root))) for (const place of [join(root, 'store'), store ?? root]) makeFolder(place);
   checkLayout(root);
   if (store !== null) refuseLost(store);
+  const keys = store === null ? namedKeys(env) : undefined;
   for (const dir of [folder.liveDir, folder.membersDir, folder.lockDir]) makeFolder(dir);
-  return folder;
+  return { ...folder, ...(keys && { storeKeys: keys }) };
 }
 
 function storePlace(env: Env, root: string): string {
@@ -71,6 +75,15 @@ function storePlace(env: Env, root: string): string {
   const problem = storePlaceProblem(set);
   if (problem !== undefined) throw new SetupProblem(problem);
   return set;
+}
+
+/** The keys of PERDURE_CODEC_KEYS. Throws SetupProblem where the agent's commands could read them. */
+export function namedKeys(env: Env): KeyRing | undefined {
+  const named = env['PERDURE_CODEC_KEYS'];
+  if (!named) return undefined;
+  const path = resolve(named);
+  refuseReadable(env, path, 'PERDURE_CODEC_KEYS');
+  return openKeyRing(path, `there is no key file ${path}: copy it there, or correct PERDURE_CODEC_KEYS`);
 }
 
 function liveUrl(env: Env): Pick<DataFolder, 'liveUrl'> {

@@ -1,10 +1,11 @@
 // Which Temporal server to use: the one that the environment or a Temporal profile names, else ours.
 import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { loadClientConnectConfig, type LoadClientProfileOptions } from '@temporalio/envconfig';
 import type { ConnectionOptions } from '@temporalio/client';
-import { openKeyRing, type KeyRing } from '../payloads/key-ring.ts';
-import { type Env, refuseReadable, xdgFolder } from './data-folder.ts';
+import type { KeyRing } from '../payloads/key-ring.ts';
+import { type Env, namedKeys, xdgFolder } from './data-folder.ts';
+import { whoElseWrites } from './others-may-write.ts';
 import { SetupProblem } from '../setup-problem.ts';
 import { codeOf, reasonOf } from '../../activities/text.ts';
 
@@ -55,11 +56,8 @@ export function resolveConnection(env: Env): Resolved {
 
 /** On a server that is not ours payloads are sealed only when someone says with what. Commands of the agent do not see the data folder. */
 function keysOf(env: Env): Pick<External, 'keys'> {
-  const named = env['PERDURE_CODEC_KEYS'];
-  if (named === undefined) return {};
-  const path = resolve(named);
-  refuseReadable(env, path, 'PERDURE_CODEC_KEYS');
-  return { keys: openKeyRing(path, `there is no key file ${path}: copy it there, or correct PERDURE_CODEC_KEYS`) };
+  const keys = namedKeys(env);
+  return keys ? { keys } : {};
 }
 
 const texts = (metadata: object): Readonly<Record<string, string>> =>
@@ -71,6 +69,9 @@ type ConfigFile = { readonly path: string; readonly text: string | null };
 function configFile(env: Record<string, string>): ConfigFile {
   const named = env['TEMPORAL_CONFIG_FILE'];
   const path = named ?? join(userConfig(env), 'temporalio', 'temporal.toml');
+  // It says which server has sessions begun, and decides calls.
+  const foreign = whoElseWrites(path);
+  if (foreign !== null) throw new SetupProblem(`the Temporal configuration ${path} is not used, for ${foreign}`);
   try {
     return { path, text: readFileSync(path, 'utf8') };
   } catch (error) {

@@ -79,8 +79,8 @@ export class PerdurePlugin implements WorkerPlugin {
     const folder = dataFolder(env);
     const access = await modelAccess({ ...env });
     const defaults = configDefaults(this.#config);
-    const { storePlace, liveDir, liveUrl, root: dataDir } = folder;
-    const place = { storePlace, liveDir, liveUrl, dataDir };
+    const { storePlace, storeKeys, liveDir, liveUrl, root: dataDir } = folder;
+    const place = { storePlace, storeKeys, liveDir, liveUrl, dataDir };
     const watchers = openWatchers({ env, log });
     const { observe } = watchers;
     const deps = await createDeps({ ...this.#config, ...place, env: { ...env }, access, defaults, ...watchers });

@@ -12,6 +12,7 @@ import {
   ripgrep,
   searchNotes,
   searchPlace,
+  shownIn,
   withoutDot,
   type SearchPlace,
   topOf,
@@ -31,7 +32,7 @@ export function globTool(options: BuiltinOptions): Tool {
     }),
     risk: 'read',
     recovery: 'rerun',
-    subject: ({ path = '.' }, context) => ({ kind: 'path', path: fromRoot(path, context), tree: true }),
+    subject: ({ path = '.' }, context) => ({ kind: 'path', path: fromRoot(path, context), tree: true, sieved: true }),
     async call({ pattern, path }, context) {
       const workspace = workspaceOf(context, options.dataDir);
       const place = await searchPlace(workspace, path);
@@ -40,6 +41,7 @@ export function globTool(options: BuiltinOptions): Tool {
       refuseCostly(wanted);
       const matches = globMatcher(wanted);
       const found = topOf(MOST);
+      const shown = shownIn(context, place);
       const shownFrom = namesFrom(context, place);
       const args = ['--files', '--null', ...commonArguments(workspace, place, [wanted]), ...hiddenToo(wanted, place)];
       const end = await ripgrep(
@@ -49,11 +51,11 @@ export function globTool(options: BuiltinOptions): Tool {
         options,
         (record) => {
           const name = withoutDot(record.toString());
-          if (matches(place.name === '' ? name : name.slice(place.name.length + 1)))
+          if (matches(place.name === '' ? name : name.slice(place.name.length + 1)) && shown(name))
             found.add(shownName(shownFrom(name)));
         },
       );
-      return { content: [...found.first(), summary(found.count()), ...searchNotes(end)].join('\n') };
+      return { content: [...found.first(), summary(found.count()), ...searchNotes(end, context)].join('\n') };
     },
   });
 }

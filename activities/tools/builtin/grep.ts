@@ -11,7 +11,7 @@ import {
   type ReportPaths,
   fileFilter,
 } from './search/grep-report.ts';
-import { commonArguments, namesFrom, ripgrep, searchNotes, searchPlace } from './search/ripgrep.ts';
+import { commonArguments, namesFrom, ripgrep, searchNotes, searchPlace, shownIn } from './search/ripgrep.ts';
 
 const NUL = 0;
 const NEWLINE = 10;
@@ -40,13 +40,15 @@ export function grepTool(options: BuiltinOptions): Tool {
     inputSchema,
     risk: 'read',
     recovery: 'rerun',
-    subject: ({ path = '.' }, context) => ({ kind: 'path', path: fromRoot(path, context), tree: true }),
+    subject: ({ path = '.' }, context) => ({ kind: 'path', path: fromRoot(path, context), tree: true, sieved: true }),
     async call(input, context) {
       refuseNul(input.pattern + (input.glob ?? ''), 'The pattern or glob');
       const workspace = workspaceOf(context, options.dataDir);
       const place = await searchPlace(workspace, input.path);
       const files = fileFilter(input.glob, place);
-      const report = reportFor(input, { accepts: (path) => files.accepts(path), named: namesFrom(context, place) });
+      const shown = shownIn(context, place);
+      const accepts = (path: string): boolean => files.accepts(path) && shown(path);
+      const report = reportFor(input, { accepts, named: namesFrom(context, place) });
       const args = [
         ...modeArguments(input),
         // Before the exclusions: of two that match, the later counts.
@@ -60,7 +62,7 @@ export function grepTool(options: BuiltinOptions): Tool {
       ];
       const separator = input.output_mode === 'files' ? NUL : NEWLINE;
       const end = await ripgrep(args, { separator, place }, context, options, (record) => report.add(record));
-      return { content: [...report.lines(), ...searchNotes(end)].join('\n') };
+      return { content: [...report.lines(), ...searchNotes(end, context)].join('\n') };
     },
   });
 }

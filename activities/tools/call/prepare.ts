@@ -3,6 +3,7 @@
 import { isBrokenInput, deeperThan, MAX_DEPTH } from '../../json.ts';
 import { checkInput, type InputProblem } from '../../schema/input-schema.ts';
 import { decide, judgeContext, type PermissionSettings } from '../rules/permission.ts';
+import { sieve } from '../rules/match-rules.ts';
 import { isListed } from '../listed.ts';
 import type { ToolRegistry } from '../registry.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../tool.ts';
@@ -21,6 +22,8 @@ export type ReadyCall = Traits & {
   readonly permission: PermissionDecision;
   /** Whether it may also be about this path or name, which its own has come to lead to. */
   readonly mayUse: (subject: string) => boolean;
+  /** Of what it finds, where rules deny some of it. */
+  readonly mayShow?: (path: string) => boolean;
 };
 
 export type PreparedCall = ReadyCall | { readonly kind: 'invalid'; readonly text: string };
@@ -58,7 +61,8 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
     const judged = judge(tool, input, judgeContext(settings));
     const permission = decide(settings, judged.risk, tool, input);
     const ready = { kind: 'ready', tool, input, ...judged, permission } as const;
-    return { ...ready, mayUse: (subject) => mayUseSubject(settings, ready, subject) };
+    const mayShow = sieve(settings.permissions?.deny, { ...settings, tool });
+    return { ...ready, mayUse: (subject) => mayUseSubject(settings, ready, subject), ...(mayShow && { mayShow }) };
   } catch (error) {
     // Schemas and rules are the tool's own code: its defect is this call's outcome, not the end of the run (L33).
     return { kind: 'invalid', text: `Not run: ${tool.name} failed to judge its input: ${String(error)}` };
@@ -66,7 +70,7 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
 }
 
 /** Denies a path that a rule denies, or that would have to be asked about and was not; and a name that is not allowed by itself. */
-function mayUseSubject(settings: CallSettings, ready: Omit<ReadyCall, 'mayUse'>, other: string): boolean {
+function mayUseSubject(settings: CallSettings, ready: Omit<ReadyCall, 'mayUse' | 'mayShow'>, other: string): boolean {
   const { tool, input, risk, permission } = ready;
   const subject = tool.subject?.(input, judgeContext(settings));
   if (subject?.kind === 'name') {

@@ -27,7 +27,8 @@ export async function runReady(
     ...(ready.asksModel && askModel ? { askModel } : {}),
     ...(ready.tool.asksPeople && askPeople ? { askPeople } : {}),
   };
-  const ran = await runTool(ready.tool, ready.input, { ...rest, ...asks, mayUse: ready.mayUse });
+  const { mayUse, mayShow } = ready;
+  const ran = await runTool(ready.tool, ready.input, { ...rest, ...asks, mayUse, ...(mayShow && { mayShow }) });
   if (ran.kind === 'stopped' && !endsCall(ran.cause)) {
     const { cause, tool } = ran;
     return { kind: 'void', cause, ...(tool === undefined ? {} : { tool }) };

@@ -134,7 +134,7 @@ function* pastOptions(from: ReadonlySet<number>, words: readonly Word[]): Iterab
 function mayBeAnything(word: Word | undefined): boolean {
   if (word === undefined || word.text === '{}' || /^\w+=/.test(word.text)) return false;
   const { text, literal, glob } = word;
-  return (glob !== -1 && text !== '[' && text !== '[[') || (!literal && /[$~{}]/.test(text));
+  return (glob !== -1 && text !== '[' && text !== '[[') || (!literal && /[$~{}`]/.test(text));
 }
 
 /** Some runners take a command within an option: `env -S"rm x"`, `su -c"rm x"`. */

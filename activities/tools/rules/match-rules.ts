@@ -35,6 +35,36 @@ export function touchingRule(list: PermissionRules['deny'] = [], call: RuledCall
   });
 }
 
+/** As `touchingRule` for a list that denies: what a search leaves out anyway does not keep it from the rest. */
+export function denyingRule(list: PermissionRules['deny'], call: RuledCall): string | undefined {
+  const subject = (): RuleSubject | null | undefined => {
+    const found = call.subject();
+    return found?.kind === 'path' && found.sieved ? { kind: 'path', path: found.path } : found;
+  };
+  return touchingRule(list, { ...call, subject });
+}
+
+/** Whether none of these rules is about a file, by its real path, for a tool that finds files; undefined when they are about none. */
+export function sieve(
+  list: PermissionRules['deny'] = [],
+  { tool, ...reach }: Pick<RuledCall, 'tool' | 'cwd' | 'folders'>,
+): ((path: string) => boolean) | undefined {
+  const patterns = list
+    .map(parseRule)
+    .flatMap((rule) => (rule?.pattern && namesTool(rule, tool) ? [rule.pattern] : []));
+  if (patterns.length === 0) return undefined;
+  const globs = patterns.flatMap((pattern) =>
+    expandBraces(pattern).map((glob) => ({
+      roots: isAbsoluteGlob(pattern) ? [sep] : rootsOf(reach),
+      matches: globMatcher(withContents(cleaned(glob)), { dots: true }),
+    })),
+  );
+  return (path) =>
+    !globs.some(({ roots, matches }) =>
+      roots.some((root) => isInside(root, path) && matches(nameIn(root, path) ?? '')),
+    );
+}
+
 /** What a server has beside tools, as if it were one of its tools: who denies or asks about all of these means it, too. */
 function resourcesOf({ tool, subject: subjectOf }: RuledCall): Pick<Tool, 'name'> | null {
   const subject = tool.name === RESOURCES ? subjectOf() : null;

@@ -1,7 +1,7 @@
 // Whether a call may run (L55): deny > ask > allow, of the tool's own rule and the run's, and the mode for the rest. Mode `bypass`
 // asks nothing: in it only what denies holds.
 import type { PermissionMode, PermissionRules } from '../../../workflows/contract/session.ts';
-import { isAllowedByRules, touchingRule } from './match-rules.ts';
+import { isAllowedByRules, touchingRule, denyingRule } from './match-rules.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../tool.ts';
 
 type Asks = Extract<PermissionDecision, { kind: 'ask' }>;
@@ -28,7 +28,7 @@ export function decide(settings: PermissionSettings, risk: Risk, tool: Tool, inp
   const call = { tool, cwd, folders, subject: () => tool.subject?.(input, context) };
   const own = tool.canUse?.(input, { ...context, mode });
   if (own?.kind === 'deny') return own;
-  const denying = touchingRule(permissions.deny, call);
+  const denying = denyingRule(permissions.deny, call);
   if (denying !== undefined) return { kind: 'deny', why: `the rule ${JSON.stringify(denying)} denies it` };
   if (mode === 'bypass') return { kind: 'allow' };
   if (mode === 'plan' && risk !== 'read') return { kind: 'deny', why: 'in permission mode "plan" only reads run' };

@@ -22,9 +22,14 @@ const TEXT_RUNNERS = new Set([
   ...SHELLS,
   ...'compgen complete env eval flock mapfile npx parallel readarray runuser script sg su trap watch'.split(' '),
 ]);
+/** A text may begin within an option: `env -S"rm x"`, `su -c"rm x"`. */
+const TEXT_OPTION = /^(?:-[A-Za-z0-9]{0,8}?[Sc]|--[a-z-]{1,30}=)(?=.)/s;
 const OTHERS = new Set('. find function source ssh'.split(' '));
-/** Texts within texts. */
-const MOST_NESTED = 5;
+/** Texts within texts, their characters, and the commands in them: beyond any nobody can say what is run. */
+const MOST_NESTED = 6;
+const MOST_CHARACTERS = 1_000_000;
+const MOST_READINGS = 5_000;
+const UNKNOWN: Reading = { words: [{ text: '$_', literal: false, glob: -1 }], starts: new Set([0]) };
 
 /** Whether any word of it may be run. */
 export function isRunner(words: readonly Word[]): boolean {
@@ -32,23 +37,47 @@ export function isRunner(words: readonly Word[]): boolean {
   return [PREFIXES, PREFIXES_OF_TWO, TEXT_RUNNERS, OTHERS].some((known) => known.has(name));
 }
 
-/** The command itself, with those it runs, and those in texts it runs. */
-export function runIn(words: readonly Word[], nested = 0): readonly Reading[] {
-  const starts = startsFrom(words, firstOf(words));
-  const texts = nested < MOST_NESTED ? textsIn(words, starts) : [];
-  if (texts.length === 0) return [{ words, starts }];
-  const within = guessCommands(asText(texts)).flatMap((text) => runIn(text, nested + 1));
-  return [{ words, starts }, ...within];
+/** The command itself, with those it runs, and those in texts it runs, however deep; where that goes on for too long, one that may be anything. */
+export function runIn(words: readonly Word[]): readonly Reading[] {
+  const found: Reading[] = [];
+  const seen = new Set<string>();
+  let left = MOST_CHARACTERS;
+  let level: readonly (readonly Word[])[] = [words];
+  for (let nested = 0; level.length > 0; nested++) {
+    if (nested > MOST_NESTED || found.length + level.length > MOST_READINGS) return [...found, UNKNOWN];
+    const readings = level.map((each) => ({ words: each, starts: startsFrom(each, firstOf(each)) }));
+    found.push(...readings);
+    const texts: string[] = [];
+    for (const text of textsOf(readings)) {
+      if ((left -= text.length) < 0) return [...found, UNKNOWN];
+      if (!seen.has(text)) texts.push(text);
+      seen.add(text);
+    }
+    level = texts.flatMap((text) => guessCommands(text));
+  }
+  return found;
 }
 
-/** The words that the first that runs a text takes for it, or what stands after it. */
-function textsIn(words: readonly Word[], starts: ReadonlySet<number>): readonly Word[] {
-  const first = [...starts].sort((a, b) => a - b).find((at) => TEXT_RUNNERS.has(nameAt(words, at)));
-  if (first === undefined) return [];
-  const after = words.slice(first + 1);
-  const option = after.findIndex(({ text }) => /^-\w*[cC]$/.test(text));
-  // A shell runs a text when an option says so, else a file.
-  return option === -1 && SHELLS.has(nameAt(words, first)) ? [] : after.slice(option + 1);
+function* textsOf(readings: readonly Reading[]): Iterable<string> {
+  for (const reading of readings) yield* textsIn(reading);
+}
+
+/** What any of its commands that run a text may take for it. */
+function* textsIn({ words, starts }: Reading): Iterable<string> {
+  for (const at of starts) {
+    const name = nameAt(words, at);
+    if (!TEXT_RUNNERS.has(name)) continue;
+    const isShell = SHELLS.has(name);
+    // A shell runs a text when an option says so, else a file.
+    if (!isShell) yield asText(words.slice(at + 1));
+    for (let option = at + 1; option < words.length; option++) {
+      const word = words[option]!;
+      if (/^-\w*[cC]\w*$/.test(word.text)) yield asText(words.slice(option + 1));
+      const [within] = (!isShell && TEXT_OPTION.exec(word.text)) || [];
+      if (within !== undefined)
+        yield asText([{ ...word, text: word.text.slice(within.length) }, ...words.slice(option + 1)]);
+    }
+  }
 }
 
 /** Each word is looked at twice at most, however many runners stand in a row. */
@@ -90,21 +119,29 @@ function nameAt(words: readonly Word[], at: number): string {
 // substituted. Each step takes time in proportion to the text.
 
 /** Substitutions, innermost first: `$'…'`, a backquoted command, `${…}`; and then `$(…)`, which any of them may stand in. */
-const SUBSTITUTIONS = [/\$'(?:[^'\\]|\\.)*'|`([^`]*)`|\$\{[^{}]*\}/gs, /\$\(([^()]*)\)/g];
+const SUBSTITUTIONS = [/\$'(?:[^'\\]|\\.)*'|`((?:[^`\\]|\\.)*)`|\$\{[^{}]*\}/gs, /\$\(([^()]*)\)/g];
+/** Up to the parenthesis that ends a pattern of `case`: it closes none. */
+const CASE_PATTERN = /(?:\bcase\s[^\n;|&()]{0,200}?\sin\s|;;&?)(?!\s*esac\b)\s*\(?[^()\n;&]{0,200}\)/g;
 /** The beginning of a here-document with a quoted delimiter: nothing in it is substituted. */
 const QUOTED_HERE = /<<-?[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\(\w+))/g;
 const REDIRECTION = /&?(?<![<>])[<>]+[&|]?\s*(?:"[^"]*"|'[^']*'|[^\s;&|()<>"'])+/g;
 /** Stand for characters in quotes: no command that is judged holds them (a text that does is in doubt). */
-const QUOTED_OPERATOR = '\u0001';
 const QUOTED_DOLLAR = '\u0002';
+const OPERATORS = ';&|()<>\n';
+const FIRST_OPERATOR = 0x0e;
+const quotedOperator = (operator: string): string => String.fromCharCode(FIRST_OPERATOR + OPERATORS.indexOf(operator));
+/* oxlint-disable-next-line no-control-regex */
+const QUOTED_OPERATORS = / ?([\u000e-\u0015]) ?/g;
 /** Before a character which would be part of a pattern, or of braces, outside quotes. */
 const QUOTED_PATTERN = '\u0003';
 /** Deeper ones are cut apart, where their `$` is still seen. */
 const MOST_GUESSED = 10;
+/** Backquotes within backquotes, each escaped once more. */
+const MOST_ESCAPED = 4;
 
-export function guessCommands(text: string): readonly (readonly Word[])[] {
+export function guessCommands(text: string, escaped = 0): readonly (readonly Word[])[] {
   const inner: string[] = [];
-  let rest = withoutQuotedDocuments(text).replaceAll('\\\n', '');
+  let rest = withoutQuotedDocuments(text).replaceAll('\\\n', '').replaceAll(CASE_PATTERN, withoutParentheses);
   for (let depth = 0; depth < MOST_GUESSED; depth++) {
     for (const substitution of SUBSTITUTIONS) {
       rest = rest.replaceAll(substitution, (_, command: unknown) => {
@@ -113,9 +150,16 @@ export function guessCommands(text: string): readonly (readonly Word[])[] {
       });
     }
   }
+  // Within backquotes others are escaped, and those of a text that is run are none of the text's own.
+  const deeper = [text, ...inner].filter((each) => each.includes('\\`')).map(unescaped);
   const pieces = [rest, ...inner].map((part) => withoutQuotedOperators(part).replaceAll(REDIRECTION, ' '));
-  return pieces.flatMap((piece) => piece.split(/[;&|()\n]+/)).map(guessedWords);
+  const commands = pieces.flatMap((piece) => piece.split(/[;&|()\n]+/)).map(guessedWords);
+  if (deeper.length > 0 && escaped >= MOST_ESCAPED) return [...commands, UNKNOWN.words];
+  return [...commands, ...deeper.flatMap((each) => guessCommands(each, escaped + 1))];
 }
+
+const unescaped = (text: string): string => text.replaceAll(/\\([`$\\])/g, '$1');
+const withoutParentheses = (pattern: string): string => pattern.replaceAll(/[()]/g, ' ; ');
 
 function withoutQuotedDocuments(text: string): string {
   const open: string[] = [];
@@ -157,15 +201,19 @@ function withoutQuotedOperators(text: string): string {
 
 function withMarks(quoted: string): string {
   // What is left of a substitution that could not be taken apart: all of it may be commands.
-  if (quoted.startsWith('"') && /\$\(|`/.test(quoted)) return ` ; ${quoted.slice(1, -1)} ; `;
-  const marked = quoted.replaceAll(/[;&|()<>\n]/g, ` ${QUOTED_OPERATOR} `).replaceAll(/[*?[{]/g, `${QUOTED_PATTERN}$&`);
+  if (quoted.startsWith('"') && /\$\(|`|\$_.*\)/s.test(quoted)) return ` ; ${quoted.slice(1, -1)} ; `;
+  const marked = quoted
+    .replaceAll(/[;&|()<>\n]/g, (operator) => ` ${quotedOperator(operator)} `)
+    .replaceAll(/[*?[{]/g, `${QUOTED_PATTERN}$&`);
   return quoted.startsWith("'") ? marked.replaceAll('$', QUOTED_DOLLAR) : marked;
 }
 
 /** Reads words as a shell does that is given them as a text. */
 function asText(words: readonly Word[]): string {
   const text = words.map((word) => word.text).join(' ');
-  return text.replaceAll(QUOTED_OPERATOR, ';').replaceAll(QUOTED_DOLLAR, '$');
+  return text
+    .replaceAll(QUOTED_OPERATORS, (_, mark: string) => OPERATORS.charAt(mark.charCodeAt(0) - FIRST_OPERATOR))
+    .replaceAll(QUOTED_DOLLAR, '$');
 }
 
 function doubleEnd(text: string, from: number): number {
@@ -189,5 +237,5 @@ function guessedWords(command: string): readonly Word[] {
 
 function guessedWord(word: string): Word {
   const text = word.replaceAll('\\', '').replaceAll(QUOTED_PATTERN, '');
-  return { text, literal: !word.includes('$') && !BRACES.test(word), glob: word.search(PATTERN) };
+  return { text, literal: !/[$`]/.test(word) && !BRACES.test(word), glob: word.search(PATTERN) };
 }

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { blobCache } from './blob-cache.ts';
 import { fileCare } from './file-care.ts';
 import { fileStore } from './file-store.ts';
-import { s3Care } from './s3-care.ts';
-import { s3Objects, type Bucket } from './s3-objects.ts';
-import { s3Store } from './s3-store.ts';
+import type { SealKeys, Sealing } from './s3/record-seal.ts';
+import { s3Care } from './s3/s3-care.ts';
+import { s3Objects, type Bucket } from './s3/s3-objects.ts';
+import { s3Store } from './s3/s3-store.ts';
+import { storeMemory } from './s3/sealed-since.ts';
 import { storeIdentity } from './store-folder.ts';
 import type { StoreCare } from './store-care.ts';
 import type { Store } from './store.ts';
@@ -17,23 +19,32 @@ export type OpenedStore = {
   readonly care: StoreCare;
   /** Tells stores apart. Throws StoreError when it cannot be reached or used. */
   id(): Promise<string>;
+  /** How its records are sealed; null where they are not. Throws StoreError. */
+  sealing(): Promise<Sealing | null>;
 };
 
 const SCHEME = 's3://';
 
-/**
- * `place`: an absolute path, or `s3://bucket/prefix` as `placeProblem` accepts it. `dataDir`: of this machine; what is read from a bucket
- * is kept there. Reaches nothing yet.
- */
-export function openStore(place: string, dataDir: string): OpenedStore {
+/** `dataDir`: of this machine; what is read from a bucket is kept there. */
+export type OpenStore = {
+  /** An absolute path, or `s3://bucket/prefix` as `storePlaceProblem` accepts it. */
+  readonly storePlace: string;
+  readonly dataDir: string;
+  /** Records of a bucket are sealed with these. A folder is its owner's alone. */
+  readonly storeKeys?: SealKeys | undefined;
+};
+
+/** Reaches nothing yet. */
+export function openStore({ storePlace: place, dataDir, storeKeys: keys }: OpenStore): OpenedStore {
   if (!place.startsWith(SCHEME)) {
-    const store = fileStore({ dir: place });
-    return { store, ofHost: store, care: fileCare(place), id: async () => (await storeIdentity(place)).id };
+    const [store, id] = [fileStore({ dir: place }), async () => (await storeIdentity(place)).id];
+    return { store, ofHost: store, care: fileCare(place), id, sealing: () => Promise.resolve(null) };
   }
   const objects = s3Objects(bucketOf(place));
-  const store = s3Store(objects, blobCache(join(dataDir, 'store-cache')));
+  const store = s3Store(objects, blobCache(join(dataDir, 'store-cache')), { keys, memory: storeMemory(dataDir) });
   const ofHost = fileStore({ dir: join(dataDir, 'host-store') });
-  return { store, ofHost, care: s3Care(objects), id: async () => (await store.identity()).id };
+  const { identity, sealing } = store;
+  return { store, ofHost, care: s3Care(objects, sealing), id: async () => (await identity()).id, sealing };
 }
 
 const NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;

@@ -22,7 +22,7 @@ async function exportIt(cli: Cli, id: string, file: string | undefined): Promise
   const { openStore } = await import('../../../activities/transcript/store/open-store.ts');
   return withSession(cli, id, async ({ temporal, folder, sessions }, session) => {
     const path = resolve(cli.cwd(), file ?? `${session}.perdure`);
-    const { care } = openStore(folder.storePlace, folder.root);
+    const { care } = openStore({ ...folder, dataDir: folder.root });
     const { values, bytes } = await exportSession({ temporal: temporal.client, sessions, care, session, path });
     cli.print(`${path}\n`);
     cli.say(`${count(values, 'value')}, ${size(bytes)}; it is not encrypted. Files of its folder are not in it`);

@@ -35,7 +35,7 @@ async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = []
   const graceMs = olderThan === undefined ? GRACE_MS : duration('--older-than', olderThan);
   if (graceMs < GRACE_MS) throw new UsageError(`--older-than ${olderThan ?? ''} is too short: give 1d or more`);
   return withServer(cli, async ({ temporal, folder }) => {
-    const { care, id } = openStore(folder.storePlace, folder.root);
+    const { care, id } = openStore({ ...folder, dataDir: folder.root });
     const store = await id();
     const cleaning = { temporal: temporal.client, care, store, graceMs, dryRun, goneNamespaces: goneNamespace };
     const cleaned = await cleanStore(cleaning);

@@ -42,7 +42,7 @@ async function importIt(cli: Cli, path: string, { cwd, yes }: Required<Flags>): 
   const { openStore } = await import('../../../activities/transcript/store/open-store.ts');
   const { attributesUsable } = await import('../../sessions/find/attributes.ts');
   return withServer(cli, async ({ temporal: { client, connection }, folder, target, embedded }) => {
-    const { store, id } = openStore(folder.storePlace, folder.root);
+    const { store, id } = openStore({ ...folder, dataDir: folder.root });
     const { session, again } = await importSession({
       temporal: client,
       store,

@@ -1,5 +1,5 @@
 // Hooks that are commands: what they are told, what they may see, and every way in which they can go wrong.
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import { expect, test } from 'vitest';
@@ -166,3 +166,23 @@ test('what an alert prints or returns is not read: a pager has words of its own 
   );
   expect(failed).toEqual([{ hook: 'fails', detail: 'ended with status 22: no such pager' }]);
 });
+
+test.each([
+  ['without a workspace', null],
+  ['whose workspace is gone', '/gone/workspace'],
+])(
+  'an alert %s runs in an empty folder of its own, which is nobody else’s and goes with it (O17)',
+  async (_what, cwd) => {
+    const cache = tempDir();
+    const told = join(tempDir(), 'told');
+    const command = `{ stat -c %a . ..; ls -A; pwd; } > ${told}; touch left`;
+    const hooks = hookRunner({ waiting: [{ command }] }, { env: { PATH: process.env['PATH'], XDG_CACHE_HOME: cache } });
+    const alert = { has: () => false, add: () => undefined };
+    const { failed } = await hooks.alert('waiting', hookContext({ cwd }), { title: 'Go.', calls: [] }, alert);
+    expect(failed).toEqual([]);
+    const lines = readFileSync(told, 'utf8').trim().split('\n');
+    const apart = realpathSync(join(cache, 'perdure', 'hooks'));
+    expect(lines).toEqual(['700', '700', expect.stringMatching(new RegExp(`^${apart}/hook-\\w+$`))]);
+    expect(readdirSync(apart)).toEqual([]);
+  },
+);

@@ -5,7 +5,6 @@ import { sourcesNaming } from '../../support/sources.ts';
 
 /** Those that name them, and why nothing of theirs is trusted later. */
 const named: Readonly<Record<string, string>> = {
-  'activities/hooks/run-command.ts': 'a hook without a workspace begins there; what it finds there is its own affair',
   'activities/process/environment.ts': 'gives TMPDIR on to commands, for what is theirs',
   'activities/process/places.ts': 'says where commands write',
   'activities/process/programs.ts': 'says where no program is taken from',

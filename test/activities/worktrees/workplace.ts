@@ -23,7 +23,8 @@ export function place({ sandbox = best, store = memoryStore(), data = 'data' }: 
   const root = realpathSync(tempDir());
   const [workspace, dataDir] = [join(root, 'workspace'), join(root, data)];
   for (const folder of [workspace, dataDir]) mkdirSync(folder);
-  const worktrees = createWorktrees({ store, sandbox, dataDir, host: undefined });
+  const around = { store, sandbox, dataDir, host: undefined };
+  const worktrees = createWorktrees(around);
   const attempt = fakeAttempt();
   const open = async (at = workspace): Promise<string> => {
     const opened = await worktrees.open(attempt, at);
@@ -32,6 +33,7 @@ export function place({ sandbox = best, store = memoryStore(), data = 'data' }: 
   return {
     root,
     workspace,
+    around,
     worktrees,
     open,
     end: (reason: typeof about.reason | 'max_turns' = 'completed') => worktrees.end(attempt, { ...about, reason }),

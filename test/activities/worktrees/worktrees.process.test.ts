@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
 import { StoreError, type Store } from '../../../activities/transcript/store/store.ts';
+import { createWorktrees } from '../../../activities/worktrees/worktrees.ts';
 import { fakeAttempt } from '../../support/bench-deps.ts';
 import { git, initRepository, writeFiles } from '../../support/repository.ts';
 import { BRANCH, files, place, sandboxes } from './workplace.ts';
@@ -204,4 +205,40 @@ test('an agent in a work tree has agents in work trees of the same repository (L
     'perdure/agent-1-0',
     BRANCH,
   ]);
+});
+
+const elsewhere = (begun: Record<string, unknown>, root: string): readonly object[] => [
+  { ...begun, holder: join(root, 'precious') },
+  { ...begun, holder: root, tree: join(root, 'precious') },
+  { ...begun, tree: join(root, 'precious') },
+  { ...begun, prefix: '../../../precious' },
+  { ...begun, branch: 'main' },
+  { ...begun, base: '--upload-pack=x' },
+];
+
+test('a record that leads elsewhere has nothing made or removed there, and is said (L72 W1)', async () => {
+  const made = memoryStore();
+  const key = 'worktrees/s-test/begun';
+  const p = place({ store: made });
+  initRepository(p.workspace, files);
+  await p.open();
+  const begun = JSON.parse(Buffer.from((await made.read(key)) ?? []).toString()) as Record<string, unknown>;
+  const precious = join(p.root, 'precious');
+  writeFiles(p.root, { 'precious/kept.txt': 'kept\n' });
+  for (const forged of elsewhere(begun, p.root)) {
+    const bytes = Buffer.from(JSON.stringify(forged));
+    const store: Store = { ...made, read: (name) => (name === key ? Promise.resolve(bytes) : made.read(name)) };
+    const worktrees = createWorktrees({ ...p.around, store });
+    const sentence = /^the record of its work tree leads to .*, and it would be in .*-worktrees\/s-test$/;
+    expect(await worktrees.open(fakeAttempt(), p.workspace)).toMatchObject({
+      kind: 'problem',
+      detail: expect.stringMatching(sentence) as string,
+    });
+    expect(await worktrees.end(fakeAttempt(), { title: 't', reason: 'completed' })).toMatchObject({
+      kind: 'kept',
+      detail: expect.stringMatching(sentence) as string,
+    });
+    expect(readFileSync(join(precious, 'kept.txt'), 'utf8')).toBe('kept\n');
+    expect(git(p.workspace, 'branch', '--list', 'main')).toContain('main');
+  }
 });

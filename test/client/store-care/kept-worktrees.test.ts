@@ -16,7 +16,7 @@ const emptyServer = {
 
 async function withTree() {
   const root = tempDir();
-  const { store, care, id } = openStore(join(root, 'store'), join(root, 'data'));
+  const { store, care, id } = openStore({ storePlace: join(root, 'store'), dataDir: join(root, 'data') });
   const holder = join(root, 'data-worktrees', 'agent-1-0');
   const [tree, common] = [join(holder, 'agent-1-0'), join(root, 'workspace', '.git')];
   mkdirSync(tree, { recursive: true });
@@ -37,6 +37,15 @@ test('gc keeps what is stored of a work tree that is still there, and says where
   expect(await cleanStore({ ...cleaning, dryRun: false })).toMatchObject({ records: { objects: 1 }, worktrees: kept });
   rmSync(holder, { recursive: true });
   expect(await cleanStore({ ...cleaning, dryRun: false })).toMatchObject({ records: { objects: 2 }, worktrees: [] });
+});
+
+test('gc tells nobody to remove a folder that is in no place for work trees (L72 W4)', async () => {
+  const { root, tree, begun, write, care, store } = await withTree();
+  await write('worktrees/s-gone.agent-1-0/begun', { ...begun, holder: root });
+  await write('worktrees/s-gone.agent-2-0/begun', { ...begun, holder: join(tree, '..', '..'), tree });
+  const now = (): number => Date.now() + 2 * GRACE_MS;
+  const cleaning = { temporal: emptyServer, care, store, graceMs: GRACE_MS, now, dryRun: true };
+  expect(await cleanStore(cleaning)).toMatchObject({ worktrees: [] });
 });
 
 test('gc tells of no work tree of a session that began after it had looked which there are (L72 W4)', async () => {

@@ -27,6 +27,8 @@ export function contentReport(most: number, { accepts, named }: ReportPaths): Re
   let [matches, shownMatches, files, length] = [0, 0, 0, 0];
   let lastPath: string | undefined;
   let open = true;
+  // Between groups of which some are not shown there is one.
+  let isGroup = false;
   const show = (line: string): void => {
     open &&= shownMatches < most && length + line.length <= BUDGET;
     if (!open) return;
@@ -37,10 +39,12 @@ export function contentReport(most: number, { accepts, named }: ReportPaths): Re
     add(record) {
       const line = parseLine(record);
       if (line === undefined) {
-        if (record.toString() === SEPARATOR) show(SEPARATOR);
+        if (record.toString() === SEPARATOR) isGroup = shown.length > 0;
         return;
       }
       if (!accepts(line.path)) return;
+      if (isGroup) show(SEPARATOR);
+      isGroup = false;
       show(`${shownName(named(line.path))}${line.mark}${line.number}${line.mark}${line.text}`);
       if (line.mark !== ':') return;
       matches++;

@@ -125,9 +125,11 @@ function splitRecords(stream: NodeJS.ReadableStream, separator: number, onRecord
 }
 
 /** Notes for the end of an answer. */
-export function searchNotes({ timedOut, problems }: RipgrepEnd): string[] {
+export function searchNotes({ timedOut, problems }: RipgrepEnd, { mayShow }: Pick<ToolContext, 'mayShow'>): string[] {
   const said = timedOut ? [`(stopped after ${TIME_LIMIT_MS / 1_000} s: narrow the search to see the rest)`] : [];
   if (problems !== '') said.push(`(not everything could be searched: ${problems.split('\n')[0]?.slice(0, 300)})`);
+  // Whether or not there was any: that there is would say something of it.
+  if (mayShow) said.push('(without the files that permission rules deny)');
   return said;
 }
 
@@ -156,6 +158,16 @@ export async function searchPlace(workspace: Workspace, path = '.'): Promise<Sea
 /** From a name relative to the root of a search to one that the model can give back: in other folders than the workspace, absolute. */
 export function namesFrom(context: ToolContext, { root }: SearchPlace): (name: string) => string {
   return root === context.cwd ? toDir(context) : (name) => join(root, name);
+}
+
+/** Whether a name relative to the root of a search may be told of. Of one file many come after each other. */
+export function shownIn({ mayShow }: Pick<ToolContext, 'mayShow'>, { root }: SearchPlace): (name: string) => boolean {
+  if (!mayShow) return () => true;
+  let [last, shown]: [string | null, boolean] = [null, true];
+  return (name) => {
+    if (name !== last) [last, shown] = [name, mayShow(join(root, name))];
+    return shown;
+  };
 }
 
 /** Each line that ripgrep prints begins with the argument it was given. */

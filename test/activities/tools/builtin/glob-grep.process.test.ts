@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { globTool } from '../../../../activities/tools/builtin/glob.ts';
 import { grepTool } from '../../../../activities/tools/builtin/grep.ts';
+import { prepareCall } from '../../../../activities/tools/call/prepare.ts';
+import { createRegistry } from '../../../../activities/tools/registry.ts';
 import { runTool } from '../../../../activities/tools/call/call-tool.ts';
 import { probeSandbox, type Sandbox } from '../../../../activities/tools/sandbox.ts';
 import type { ToolContext } from '../../../../activities/tools/tool.ts';
@@ -183,3 +185,46 @@ test.runIf(bwrap)(
     expect(tries).toBe(2);
   },
 );
+
+/** As a session's call with these rules runs it. */
+async function ruled(kind: 'glob' | 'grep', cwd: string, deny: readonly string[], input: object): Promise<string> {
+  const registry = createRegistry([globTool({ sandbox }), grepTool({ sandbox })]);
+  const ready = prepareCall(registry, { mode: 'default', permissions: { deny }, cwd }, { name: kind, input });
+  if (ready.kind !== 'ready' || ready.permission.kind !== 'allow') return JSON.stringify(ready);
+  const { mayUse, mayShow } = ready;
+  return call(kind, cwd, input, { mayUse, ...(mayShow && { mayShow }) });
+}
+
+const secret = {
+  'a.txt': 'KEY=a\n',
+  '.env': 'KEY=hidden\n',
+  'deep/.env': 'KEY=hidden\n',
+  'deep/b.txt': 'x\nKEY=b\n',
+  'secrets/c.txt': 'KEY=hidden\n',
+  'z.txt': 'KEY=z\n',
+};
+const LEFT_OUT = '\n(without the files that permission rules deny)';
+
+test.each([
+  [{ pattern: 'KEY' }, 'a.txt:1:KEY=a\ndeep/b.txt:2:KEY=b\nz.txt:1:KEY=z\n(3 matches in 3 files)'],
+  [
+    { pattern: 'KEY', context: 1 },
+    'a.txt:1:KEY=a\n--\ndeep/b.txt-1-x\ndeep/b.txt:2:KEY=b\n--\nz.txt:1:KEY=z\n(3 matches in 3 files)',
+  ],
+  [{ pattern: 'hidden' }, '(no matches)'],
+  [{ pattern: 'KEY', output_mode: 'files' }, 'a.txt\ndeep/b.txt\nz.txt\n(3 files)'],
+  [{ pattern: 'KEY', output_mode: 'count' }, 'a.txt:1\ndeep/b.txt:1\nz.txt:1\n(3 matches in 3 files)'],
+  [{ pattern: 'KEY', path: 'deep' }, 'deep/b.txt:2:KEY=b\n(1 match in 1 file)'],
+])('grep %j above files that rules deny finds the rest, and tells nothing of these (L55)', async (input, found) => {
+  const deny = ['grep(.env)', 'grep(**/.env)', 'grep(secrets/**)', 'glob(z.txt)'];
+  expect(await ruled('grep', workspace(secret), deny, input)).toBe(`${found}${LEFT_OUT}`);
+});
+
+test('glob leaves out what rules deny, and says nothing of rules that are about no files of its own (L55)', async () => {
+  const cwd = workspace(secret);
+  const found = await ruled('glob', cwd, ['glob(secrets/**)', `glob(/${cwd}/z.txt)`], { pattern: '**/*.txt' });
+  expect(found).toBe(`a.txt\ndeep/b.txt\n(2 files)${LEFT_OUT}`);
+  const all = 'a.txt\ndeep/b.txt\nsecrets/c.txt\nz.txt\n(4 files)';
+  expect(await ruled('glob', cwd, ['read(.env)', 'bash(rm:*)'], { pattern: '**/*.txt' })).toBe(all);
+  expect(await ruled('grep', cwd, ['grep(.env)'], { pattern: 'KEY', path: '.env' })).toContain('"deny"');
+});

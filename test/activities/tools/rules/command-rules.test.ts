@@ -8,6 +8,10 @@ import type { PermissionMode, PermissionRules } from '../../../../workflows/cont
 
 const bash = bashTool({ sandbox: await probeSandbox({ kinds: ['group'] }) });
 
+/** Each in a text of the one around it. */
+const shells = (deep: number, command: string): string =>
+  deep === 0 ? command : `sh -c '${shells(deep - 1, command).replaceAll("'", `'\\''`)}'`;
+
 function judged(permissions: PermissionRules, command: string, mode: PermissionMode = 'default'): string {
   return decide({ mode, permissions, cwd: '/workspace' }, 'execute', bash, { command }).kind;
 }
@@ -65,6 +69,19 @@ test.each([
   ['rm:*', "bash -c '/bin/r? x'", true],
   ['rm:*', '(r{m,} x)', true],
   ['rm:*', '(timeout 5 /b[i]n/rm x)', true],
+  // Texts within texts.
+  ['rm:*', `sh -ec "trap 'stdbuf -o0 rm x' EXIT"`, true],
+  ['rm:*', `sh -ec "trap 'stdbuf -C . /bin/r? x' EXIT"`, true],
+  ['rm:*', `sh -ce "stdbuf -o0 /bin/r? x"`, true],
+  ['rm:*', `env -S"sh -c 'r? x'"`, true],
+  ['rm:*', `bash -c 'bash -c '\\''12>/dev/null /bin/[r]m x'\\'''`, true],
+  ['rm:*', 'echo `env -S"time -p r\\`\\`m x"`', true],
+  ['rm:*', 'echo "$(case x in x) echo x | xargs r``m;; esac)"', true],
+  ['rm:*', 'bash <<E\ntrap "time -p /bin/[r]m x" EXIT\nE', true],
+  ['rm:*', `sh -ec "trap 'ls *.ts; stdbuf ls a' EXIT"`, false],
+  ['rm:*', `${'eval '.repeat(20)}ls`, false],
+  ['rm:*', shells(7, 'ls *.ts'), false],
+  ['rm:*', shells(7, '/bin/r? x'), true],
   ['rm:*', '(ls *.ts; grep "a*b" {a,b})', false],
   ['rm:*', "for f in *.ts; do echo '{}' \\*; done", false],
   ['rm:*', 'find . -exec rm {} +', true],

@@ -2,18 +2,25 @@
 // A step waits for one request: its record carries its values, which are written beside it under their own names. Whoever finds the record of
 // a writer that died in between writes them. Large ones are sent once, before the record.
 import { randomUUID } from 'node:crypto';
-import { type Hash, isHash } from '../../../workflows/contract/ids.ts';
-import { RecentMap } from '../../recent-map.ts';
-import type { BlobCache } from './blob-cache.ts';
-import { decodeRecord, encodeRecord, type KeyRecord } from './key-record.ts';
+import { type Hash, isHash } from '../../../../workflows/contract/ids.ts';
+import { RecentMap } from '../../../recent-map.ts';
+import type { BlobCache } from '../blob-cache.ts';
+import { decodeRecord, encodeRecord, type KeyRecord } from '../key-record.ts';
+import { checkSeal, parseNonce, type SealKeys, type Sealing, sealedNonce } from './record-seal.ts';
 import type { Objects } from './s3-objects.ts';
-import { parseIdentity, type StoreIdentity } from './store-folder.ts';
-import { corruptRecord, corruptValue, hashOf, keyProblem, missingValue, StoreError } from './store.ts';
-import type { Created, Store } from './store.ts';
+import { beganSealed, newStoreId, sealingOf, type StoreMemory } from './sealed-since.ts';
+import { parseIdentity, type StoreIdentity } from '../store-folder.ts';
+import { corruptRecord, corruptValue, hashOf, keyProblem, missingValue, StoreError } from '../store.ts';
+import type { Created, Store } from '../store.ts';
+
+/** How records are sealed; without keys they are not. */
+export type Seals = { readonly keys?: SealKeys | undefined; readonly memory: StoreMemory; readonly now?: () => number };
 
 export type S3Store = Store & {
   /** Reads `store.json`, or creates it. Throws StoreError for a store that this version cannot use. */
   identity(): Promise<StoreIdentity>;
+  /** Null where records are not sealed. Throws StoreError. */
+  sealing(): Promise<Sealing | null>;
 };
 
 /** Blobs that this process has written: a value that many steps share is sent once. */
@@ -27,7 +34,8 @@ const MOST_OF_RECORD = 256 * 1024;
 const MOST_CARRIED = 64 * 1024;
 
 /** `cache`: of this machine, so that what was read once is not asked for again. */
-export function s3Store(objects: Objects, cache: BlobCache): S3Store {
+export function s3Store(objects: Objects, cache: BlobCache, seals: Seals): S3Store {
+  const { identity, sealing } = opened(objects, seals);
   const known = new RecentMap<Hash, Moment>(KNOWN);
   const records = new RecentMap<string, Uint8Array>(RECORDS);
   const remember = (key: string, bytes: Uint8Array): void => {
@@ -74,7 +82,7 @@ export function s3Store(objects: Objects, cache: BlobCache): S3Store {
     const writing = allOf(recordName(key), values.map(put));
     if (carried.length < values.length) await writing;
     const [created, written] = await Promise.allSettled([
-      createRecord(objects, key, { bytes, blobs: carried }),
+      createRecord({ objects, sealing: await sealing() }, key, { bytes, blobs: carried }),
       writing,
     ]);
     if (created.status === 'rejected') throw created.reason;
@@ -87,21 +95,13 @@ export function s3Store(objects: Objects, cache: BlobCache): S3Store {
   const read = async (key: string): Promise<Uint8Array | null> => {
     const there = records.get(key);
     if (there) return there.slice();
-    const record = await readRecord(objects, key);
+    const record = await readRecord({ objects, sealing: await sealing() }, key);
     if (!record) return null;
     await Promise.all(record.values.map(writeMissing));
     remember(key, record.bytes);
     return record.bytes;
   };
 
-  let found: Promise<StoreIdentity> | undefined;
-  const identity = (): Promise<StoreIdentity> => {
-    found ??= findIdentity(objects).catch((error: unknown) => {
-      found = undefined;
-      throw error;
-    });
-    return found;
-  };
   /** Nothing is read from or written to a store of another version. */
   const open =
     <Given extends readonly unknown[], Result>(work: (...given: Given) => Promise<Result>) =>
@@ -109,12 +109,39 @@ export function s3Store(objects: Objects, cache: BlobCache): S3Store {
 
   return {
     identity,
+    sealing,
     put: open(put),
     get: open(get),
     has: open(has),
     create: open(create),
     read: open(read),
     writeStep: open(({ key, bytes, blobs }) => create(key, bytes, blobs)),
+  };
+}
+
+/** Asked for once, a failure excepted. */
+function opened(objects: Objects, { keys, memory, now = Date.now }: Seals): Pick<S3Store, 'identity' | 'sealing'> {
+  const identity = once(() => findIdentity(objects, keys));
+  const sealing = once(async () => {
+    const found = await identity();
+    if (keys) return sealingOf({ objects, keys, memory, now }, found);
+    if (!beganSealed(found)) return null;
+    throw new StoreError(
+      'unavailable',
+      `the records of the store in ${objects.place('')} are sealed: name the file with its keys in PERDURE_CODEC_KEYS`,
+    );
+  });
+  return { identity, sealing };
+}
+
+function once<T>(run: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined;
+  return () => {
+    done ??= run().catch((error: unknown) => {
+      done = undefined;
+      throw error;
+    });
+    return done;
   };
 }
 
@@ -156,37 +183,47 @@ export function recordName(key: string): string {
 /** `values`: that it carries. */
 type FoundRecord = { readonly bytes: Uint8Array; readonly nonce: string; readonly values: readonly Uint8Array[] };
 
-export async function readRecord(objects: Objects, key: string): Promise<FoundRecord | null> {
+/** Null: records are read as they are. */
+export type Records = { readonly objects: Objects; readonly sealing: Sealing | null };
+
+/** Throws StoreError for one that is damaged, or that nobody with a key has written there. */
+export async function readRecord({ objects, sealing }: Records, key: string): Promise<FoundRecord | null> {
   const name = recordName(key);
-  const object = await objects.get(name);
+  const place = objects.place(name);
+  const object = await objects.getDated(name);
   if (!object) return null;
-  const record = decodeRecord(key, object);
-  if ('problem' in record) throw corruptRecord(key, objects.place(name), record.problem);
-  const [nonce = new Uint8Array(), ...values] = record.blobs;
-  return { bytes: record.bytes, nonce: Buffer.from(nonce).toString(), values };
+  const record = decodeRecord(key, object.bytes);
+  if ('problem' in record) throw corruptRecord(key, place, record.problem);
+  const { bytes, blobs } = record;
+  const [first = new Uint8Array(), ...values] = blobs;
+  const nonce = parseNonce(Buffer.from(first).toString());
+  if (sealing) checkSeal(sealing, nonce, { key, place, record: { bytes, blobs: values }, at: object.at });
+  return { bytes, nonce: nonce.nonce, values };
 }
 
 /**
  * Returns the record that is there instead, if one is. A create whose answer was lost is sent again by the SDK and then finds itself: the nonce
  * in the record says whose it is.
  */
-async function createRecord(objects: Objects, key: string, { bytes, blobs }: KeyRecord): Promise<FoundRecord | null> {
+async function createRecord(records: Records, key: string, record: KeyRecord): Promise<FoundRecord | null> {
+  const { objects, sealing } = records;
   const name = recordName(key);
   const nonce = randomUUID();
-  const record = encodeRecord(key, { bytes, blobs: [Buffer.from(nonce), ...blobs] });
-  if (await objects.putNew(name, record)) return null;
-  const existing = await readRecord(objects, key);
+  const first = Buffer.from(sealedNonce(sealing, key, nonce, record));
+  const whole = encodeRecord(key, { bytes: record.bytes, blobs: [first, ...record.blobs] });
+  if (await objects.putNew(name, whole)) return null;
+  const existing = await readRecord(records, key);
   if (!existing) throw corruptRecord(key, objects.place(name), 'vanished while it was read');
   return existing.nonce === nonce ? null : existing;
 }
 
 const IDENTITY = 'store.json';
 
-async function findIdentity(objects: Objects): Promise<StoreIdentity> {
+async function findIdentity(objects: Objects, keys: SealKeys | undefined): Promise<StoreIdentity> {
   const place = objects.place(IDENTITY);
   const there = await objects.get(IDENTITY);
   if (there) return parseIdentity(objects.place(''), place, there);
-  const own: StoreIdentity = { version: 1, id: randomUUID() };
+  const own: StoreIdentity = { version: 1, id: newStoreId(keys) };
   if (await objects.putNew(IDENTITY, Buffer.from(`${JSON.stringify(own)}\n`))) return own;
   const bytes = await objects.get(IDENTITY);
   if (!bytes) throw new StoreError('unavailable', `${place} vanished while it was read: try again`);

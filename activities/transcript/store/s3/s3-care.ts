@@ -1,15 +1,17 @@
 // Cleaning a store in a bucket. A value is copied aside on a condition, then removed: whoever writes it anew in between loses nothing, for
 // readers look at both places. It needs two rights more than sessions do.
-import { isHash, type Hash } from '../../../workflows/contract/ids.ts';
+import { isHash, type Hash } from '../../../../workflows/contract/ids.ts';
+import type { Sealing } from './record-seal.ts';
 import type { Objects } from './s3-objects.ts';
 import { asideName, blobName, getValue, readRecord, recordName } from './s3-store.ts';
-import type { StoreCare, StoredObject } from './store-care.ts';
-import { corruptValue, hashOf, keyProblem } from './store.ts';
+import type { StoreCare, StoredObject } from '../store-care.ts';
+import { corruptValue, hashOf, keyProblem } from '../store.ts';
 
 /** Kinds by the folders that they lie in. */
 const FOLDERS = { record: 'keys/', value: 'blobs/', aside: 'aside/' } as const;
 
-export function s3Care(objects: Objects): StoreCare {
+/** `sealing`: of its records. */
+export function s3Care(objects: Objects, sealing: () => Promise<Sealing | null>): StoreCare {
   return {
     list: (kind) => listFolder(objects, kind),
     value: async (hash) => {
@@ -18,7 +20,7 @@ export function s3Care(objects: Objects): StoreCare {
       return bytes;
     },
     record: async (key) => {
-      const record = await readRecord(objects, key);
+      const record = await readRecord({ objects, sealing: await sealing() }, key);
       return record && { bytes: record.bytes, values: record.values };
     },
     setAside: async (hash, olderThan) => {

@@ -2,9 +2,9 @@
 // The SDK is loaded with the first request: who keeps the store in a folder neither needs nor loads it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { codeOf } from '../../text.ts';
+import { codeOf } from '../../../text.ts';
 import { toProblem } from './s3-problems.ts';
-import { StoreError } from './store.ts';
+import { StoreError } from '../store.ts';
 
 /** Names are relative to the prefix. Every method throws StoreError `unavailable` with what to do. */
 export type Objects = {
@@ -13,6 +13,8 @@ export type Objects = {
   putNew(name: string, bytes: Uint8Array): Promise<boolean>;
   /** Null when there is none. */
   get(name: string): Promise<Uint8Array | null>;
+  /** With when it was written, by the clock of the service. */
+  getDated(name: string): Promise<Dated | null>;
   /** All below `folder`, which ends in a `/`, a page at a time. */
   list(folder: string): AsyncIterable<Listed>;
   /** Milliseconds since the epoch; null when there is none. */
@@ -23,6 +25,9 @@ export type Objects = {
   /** Where it is, for people. */
   place(name: string): string;
 };
+
+/** `at`: milliseconds since the epoch. */
+export type Dated = { readonly bytes: Uint8Array; readonly at: number };
 
 export type Listed = { readonly name: string; readonly bytes: number; readonly at: number };
 
@@ -66,6 +71,13 @@ export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS }: 
     }
   };
 
+  const getDated = (name: string): Promise<Dated | null> =>
+    request('read from the store', name, async ({ sdk, client }) => {
+      const command = new sdk.GetObjectCommand({ Bucket: bucket, Key: keyOf(name) });
+      // Its body is part of the request: a cut in the middle of it is tried again as the rest is.
+      return readWhole(() => unless(ABSENT, client.send(command)));
+    });
+
   return {
     place,
     put: (name, bytes) =>
@@ -77,12 +89,8 @@ export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS }: 
         const command = new sdk.PutObjectCommand({ Bucket: bucket, Key: keyOf(name), Body: bytes, IfNoneMatch: '*' });
         return putOnce(() => unless(TAKEN, client.send(command)));
       }),
-    get: (name) =>
-      request('read from the store', name, async ({ sdk, client }) => {
-        const command = new sdk.GetObjectCommand({ Bucket: bucket, Key: keyOf(name) });
-        // Its body is part of the request: a cut in the middle of it is tried again as the rest is.
-        return readWhole(() => unless(ABSENT, client.send(command)));
-      }),
+    get: async (name) => (await getDated(name))?.bytes ?? null,
+    getDated,
     list: async function* (folder) {
       for (let from: string | undefined; ;) {
         const token = from === undefined ? {} : { ContinuationToken: from };
@@ -148,16 +156,18 @@ async function putOnce(send: () => Promise<object | null>): Promise<boolean> {
 type Got = {
   readonly Body?: { transformToByteArray(): Promise<Uint8Array> } | undefined;
   readonly ContentLength?: number | undefined;
+  readonly LastModified?: Date | undefined;
 };
 
-async function readWhole(get: () => Promise<Got | null>): Promise<Uint8Array | null> {
+async function readWhole(get: () => Promise<Got | null>): Promise<Dated | null> {
   for (let tried = 1; ; tried += 1) {
     const got = await get();
     if (got === null) return null;
     try {
       const bytes = (await got.Body?.transformToByteArray()) ?? new Uint8Array();
       const { ContentLength: expected = bytes.length } = got;
-      if (bytes.length === expected) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+      const at = got.LastModified?.getTime() ?? Date.now();
+      if (bytes.length === expected) return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), at };
       throw new Error(`the connection was cut after ${bytes.length} of ${expected} bytes`);
     } catch (error) {
       if (tried >= TRIES) throw error;

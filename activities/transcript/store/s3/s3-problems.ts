@@ -1,6 +1,6 @@
 // What goes wrong with a bucket, as sentences that say what to do (W1).
-import { codeOf, reasonOf } from '../../text.ts';
-import { StoreError } from './store.ts';
+import { codeOf, reasonOf } from '../../../text.ts';
+import { StoreError } from '../store.ts';
 
 const unknownKey = (): string =>
   'its access key is not known there: see AWS_ACCESS_KEY_ID, AWS_PROFILE and AWS_ENDPOINT_URL';
