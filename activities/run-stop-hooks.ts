@@ -3,7 +3,7 @@ import type { Activities, RunStopHooks, StopHooksRan, AfterStop } from '../workf
 import { addSpend } from '../workflows/contract/loop.ts';
 import { type Attempt, describeGivenUp, isGivenUp } from './attempt.ts';
 import type { Deps, AfterStopHandler, EndedRun } from './deps.ts';
-import { hookContext } from './hooks/hooks.ts';
+import { hookContext } from './hooks/hook-context.ts';
 import { refuseWithoutHooks } from './guards.ts';
 import { tellIfDies } from './live/tell.ts';
 import { finalText } from './transcript/view/result.ts';

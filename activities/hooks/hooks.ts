@@ -1,11 +1,9 @@
 // The hooks of a worker as the activities see them: by name, each with what it is told and what it may answer. Hooks that crash
 // or time out are listed in `failed`, reported, and change nothing.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import type { AlertKind, StopHooksRan, Notice, WaitingCall } from '../../workflows/contract/activities.ts';
+import type { AlertKind, StopHooksRan, WaitingCall } from '../../workflows/contract/activities.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { TerminalReason } from '../../workflows/contract/loop.ts';
-import type { RunConfig } from '../configuration.ts';
-import type { LiveWriter } from '../live/events.ts';
 
 export type HookName =
   | 'sessionStart'
@@ -46,7 +44,7 @@ export type PreToolVerdict = {
   readonly decision:
     | { readonly kind: 'allow' }
     | { readonly kind: 'ask'; readonly why: string }
-    | { readonly kind: 'deny'; readonly why: string }
+    | { readonly kind: 'deny'; readonly why: string; readonly fatal?: true }
     | null;
   /** Replaces the input, which is then checked by the schema again. Undefined: unchanged. */
   readonly input: unknown;
@@ -176,6 +174,8 @@ export type HookAnswers = {
     /** `ask` counts for nothing in permission mode `bypass`, which asks nothing (L55). */
     readonly decision?: 'allow' | 'ask' | 'deny' | undefined;
     readonly reason?: string | undefined;
+    /** With `deny`: the denial ends the run (L34). */
+    readonly fatal?: boolean | undefined;
     /** Replaces the tool's input. */
     readonly input?: Readonly<Record<string, unknown>> | undefined;
     readonly stop?: string | undefined;
@@ -222,28 +222,3 @@ export type Hook<Name extends HookName> = HookFunction<Name> | FunctionHook<Name
 
 /** All hooks of a worker. Those of a kind run side by side; preTool hooks one after the other, each on the input the last left. */
 export type HookConfig = { readonly [Name in HookName]?: readonly Hook<Name>[] | undefined };
-
-// The facts that every hook of a run is told, and how its failures are told to people.
-
-/** With `live`, watchers see each hook start and end (L60). */
-export function hookContext(
-  { session, queryId, depth, cwd, folders }: Pick<RunConfig, 'session' | 'queryId' | 'depth' | 'cwd' | 'folders'>,
-  { iteration, signal }: Pick<HookContext, 'iteration' | 'signal'>,
-  live?: Pick<LiveWriter, 'write'>,
-): HookContext {
-  const told = { session, queryId, depth, iteration, cwd, ...(folders && { folders }), signal };
-  return live ? { ...told, watch: watchHooks(live, iteration) } : told;
-}
-
-export function hookFailed({ hook, detail }: HookFailure): { readonly kind: 'notice'; readonly notice: Notice } {
-  return { kind: 'notice', notice: { kind: 'hook_failed', hook, detail } };
-}
-
-// Shows watchers each hook as it starts and ends (L60).
-
-function watchHooks(live: Pick<LiveWriter, 'write'>, iteration: number): (event: HookEvent) => void {
-  return (event) => {
-    if (event.type === 'start') live.write({ type: 'hook_start', iteration, hook: event.hook });
-    else live.write({ type: 'hook_end', iteration, hook: event.hook, result: event.result });
-  };
-}

@@ -10,7 +10,8 @@ import { aboutRun } from '../log.ts';
 import { mediaNote } from '../transcript/log/bodies.ts';
 import type { Entry } from '../transcript/log/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';
-import { type PromptVerdict, type HookFailure, type HookText, hookContext, hookFailed } from '../hooks/hooks.ts';
+import { hookContext, hookFailed } from '../hooks/hook-context.ts';
+import type { PromptVerdict, HookFailure, HookText } from '../hooks/hooks.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';
 import { stepRecord } from '../step-record.ts';
 

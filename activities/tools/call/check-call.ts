@@ -5,9 +5,10 @@ import type { HookOpinion } from '../rules/permission.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
 import { abortCause, validateInput } from './call-tool.ts';
 import type { ToolContext, Tool, ContextModifier } from '../tool.ts';
-import { denyCall, refuseCall, reportStopped, stoppedByHook, type Verdict } from './verdict.ts';
+import { denyCall, fatalRefusal, refuseCall, reportStopped, stoppedByHook, type Verdict } from './verdict.ts';
 import type { CallRequest, EarlyRun, Void, Workbench } from './workbench.ts';
-import { hookContext, type PreToolVerdict } from '../../hooks/hooks.ts';
+import { hookContext } from '../../hooks/hook-context.ts';
+import type { PreToolVerdict } from '../../hooks/hooks.ts';
 import { clip } from '../../text.ts';
 import type { ToolContextState } from '../../../workflows/contract/activities.ts';
 import { isInside } from '../../process/places.ts';
@@ -43,9 +44,9 @@ export async function checkCall(
   // A hook that was stopped has said nothing, and nobody may be asked in its place.
   if (run.signal.aborted) return reportStopped(abortCause(run.signal));
   const { name } = first.ready.tool;
-  if (said.stop !== null) return stoppedByHook(name, said.stop);
-  const { decision } = said;
-  if (decision?.kind === 'deny') return denyCall(name, { kind: 'deny', why: `a hook denied it: ${decision.why}` });
+  const { decision, stop } = said;
+  if (stop !== null && !(decision?.kind === 'deny' && decision.fatal)) return stoppedByHook(name, stop);
+  if (decision?.kind === 'deny') return denyCall(name, { ...decision, why: `a hook denied it: ${decision.why}` });
   return await withOpinion(bench, checking, first.ready, { decision, input: said.input });
 }
 
@@ -82,7 +83,8 @@ function plain(input: unknown): unknown {
 /** Schema and the tool's own check. */
 async function fitting(bench: Workbench, { call, input, context }: Checking, validate = true): Promise<Fitting> {
   const prepared = prepareCall(bench.registry, bench, { name: call.name, input });
-  if (prepared.kind === 'invalid') return ofInput(refuseCall(prepared.text));
+  if (prepared.kind === 'invalid')
+    return prepared.fatal ? fatalRefusal(prepared.text) : ofInput(refuseCall(prepared.text));
   const problem = validate ? await validateInput(prepared.tool, prepared.input, context) : undefined;
   if (problem === 'hung') return reportStopped(abortCause(context.signal));
   return problem === undefined ? { kind: 'fits', ready: prepared } : ofInput(refuseCall(problem.problem));

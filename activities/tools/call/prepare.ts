@@ -23,7 +23,8 @@ export type ReadyCall = Traits & {
   readonly mayUse: (subject: string) => boolean;
 };
 
-export type PreparedCall = ReadyCall | { readonly kind: 'invalid'; readonly text: string };
+/** `fatal`: it lacks what the run is not to go on without (L34). */
+export type PreparedCall = ReadyCall | { readonly kind: 'invalid'; readonly text: string; readonly fatal?: true };
 
 export type CallSettings = PermissionSettings & {
   /** The tools that the run was opened with, by name (L57). Absent: all. */
@@ -37,7 +38,8 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
   const { tools, allowedTools } = settings;
   if (tool === undefined || !isListed(tools, call.name)) {
     const missing = isListed(tools, call.name) ? registry.whyMissing?.(call.name) : undefined;
-    return { kind: 'invalid', text: missing ?? unknownTool(registry, call.name, tools) };
+    if (missing === undefined) return { kind: 'invalid', text: unknownTool(registry, call.name, tools) };
+    return { kind: 'invalid', text: missing, ...(registry.endsRun?.(call.name) && { fatal: true as const }) };
   }
   if (allowedTools !== undefined && !isListed(allowedTools, call.name)) {
     return { kind: 'invalid', text: notAllowed(call.name, allowedTools) };

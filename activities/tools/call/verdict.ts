@@ -42,6 +42,11 @@ export function refuseCall(text: string, facts: OutcomeFacts = {}): Verdict {
   return { ...refused(text, facts), decision: 'not_run' };
 }
 
+/** It could not run, and the run is not to go on without it (L34). */
+export function fatalRefusal(text: string): Verdict {
+  return refuseCall(text, fatalDenial({ fatal: true }, text));
+}
+
 /** A rule, a mode, a hook or the tool itself denied the call. */
 export function denyCall(tool: string, by: Extract<PermissionDecision, { kind: 'deny' }>): Verdict {
   const content = describeDenial(tool, clip(by.why));

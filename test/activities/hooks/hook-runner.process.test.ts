@@ -29,6 +29,20 @@ test('of the answers of pre-tool hooks deny outweighs ask and ask outweighs allo
   expect(await decide(allow)).toEqual({ kind: 'allow' });
 });
 
+test('a denial can be fatal, another decision cannot (L34)', async () => {
+  const fatal = (decision: 'deny' | 'ask') => () => ({ decision, reason: 'no', fatal: true });
+  expect((await runner({ preTool: [fatal('deny')] }).preTool(hookContext(), call)).decision).toEqual({
+    kind: 'deny',
+    why: 'no',
+    fatal: true,
+  });
+  const { decision, failed } = await runner({ preTool: [fatal('ask')] }).preTool(hookContext(), call);
+  expect(decision).toBeNull();
+  expect(failed[0]?.detail).toBe(
+    'its answer is not one of a preTool hook: fatal: only a decision to deny can be fatal',
+  );
+});
+
 test('what a hook does to its input changes nothing but its own copy', async () => {
   const spoil = ({ input }: { readonly input: unknown }): void => {
     (input as { command: string }).command = 'rm -rf /';

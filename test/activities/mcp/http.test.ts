@@ -1,4 +1,4 @@
-// MCP servers at an address: streamable HTTP and SSE, credentials, and what such a server does wrong (F11).
+// MCP servers at an address: streamable HTTP and SSE, and what such a server does wrong (F11).
 import { describe, expect, test } from 'vitest';
 import { boundedFetch } from '../../../activities/mcp/bounded-fetch.ts';
 import type { McpServers } from '../../../activities/mcp/servers.ts';
@@ -21,42 +21,6 @@ describe.each(['http', 'sse'] as const)('server-everything over %s (L74)', (type
     const slow = { duration: 0.6, steps: 2 };
     await call('mcp__every__trigger-long-running-operation', slow, { progress: (text) => void shown.push(text) });
     expect(shown[0]).toMatch(/1 of 2/);
-  });
-});
-
-describe('credentials (L74)', () => {
-  test('headers go with every request', async () => {
-    const { settings, seen } = await oddAddress({}, { headers: { authorization: 'Bearer 1' } });
-    const { call } = await opened({ odd: settings });
-    await call('mcp__odd__note');
-    expect(new Set(seen)).toEqual(new Set(['Bearer 1']));
-  });
-
-  test('a function for headers is asked once a connection, and again when the server answers 401', async () => {
-    let [valid, asked] = ['Bearer 1', 0];
-    const { settings, seen } = await oddAddress(
-      { token: () => valid },
-      { headers: () => Promise.resolve({ authorization: `Bearer ${(asked += 1)}` }) },
-    );
-    const { call } = await opened({ odd: settings });
-    await call('mcp__odd__note');
-    expect(asked).toBe(1);
-    valid = 'Bearer 2';
-    expect((await call('mcp__odd__note')).content).toBe('noted note');
-    expect([asked, seen.at(-1)]).toEqual([2, 'Bearer 2']);
-  });
-
-  test('a function that fails leaves the server away, and says why', async () => {
-    const headers = (): Promise<never> => Promise.reject(new Error('the token service is down'));
-    const { settings } = await oddAddress({}, { headers });
-    const { registry } = await opened({ odd: settings }, { backoffMs: 60_000, mostBackoffMs: 60_000 });
-    expect(registry.whyMissing?.('mcp__odd__note')).toContain('the token service is down');
-  });
-
-  test('a server that refuses them is away', async () => {
-    const { settings } = await oddAddress({ token: () => 'Bearer x' });
-    const { registry } = await opened({ odd: settings }, { backoffMs: 60_000, mostBackoffMs: 60_000 });
-    expect(registry.whyMissing?.('mcp__odd__note')).toMatch(/is away: .*401/);
   });
 });
 

@@ -87,6 +87,19 @@ test('rules beside the tool’s own: either denies, either asks, either allows (
   expect(beside({ kind: 'allow' }, { permissions: { deny: ['a*'] } })).toMatchObject({ kind: 'deny' });
 });
 
+test('of all that denies, a rule that ends the run goes first, in every mode (L34 L55)', () => {
+  const canUse = (): PermissionDecision => ({ kind: 'deny', why: 'never' });
+  const why = 'the rule "a*!" denies it';
+  for (const mode of modes) {
+    const settings = { mode, permissions: { deny: ['act', 'a*!'] }, cwd: '/' };
+    expect(decide(settings, 'read', simpleTool({ name: 'act', canUse }), {})).toEqual({
+      kind: 'deny',
+      why,
+      fatal: true,
+    });
+  }
+});
+
 test('a refusal names its rule or its mode (L55)', () => {
   const whyIn = (mode: PermissionMode, permissions: PermissionRules): unknown =>
     decide({ mode, permissions, cwd: '/' }, 'write', simpleTool({ name: 'act' }), {});

@@ -25,6 +25,8 @@ export type BuiltinOptions = {
 export type WebSettings = {
   /** Hosts whose addresses may be those of this machine or a private network: names or addresses, where `*` stands for any characters. */
   readonly privateHosts?: readonly string[];
+  /** When a page answers that it wants credentials (401): the model is told, or the run ends (L34). Absent: `tell`. */
+  readonly missingCredentials?: 'tell' | 'end';
 };
 
 // Small words of answers that several tools share.
