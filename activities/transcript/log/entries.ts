@@ -194,6 +194,7 @@ const noticeKinds: Readonly<Record<Notice['kind'], true>> = {
   call_cut: true,
   max_turns_reached: true,
   wrap_up: true,
+  budget_spent: true,
   error: true,
   model_switched: true,
   stop_hook: true,
