@@ -119,6 +119,9 @@ export type PermissionDecision =
   | { readonly kind: 'ask'; readonly rule?: string; readonly hook?: string; readonly why?: string }
   | { readonly kind: 'deny'; readonly why: string; readonly fatal?: boolean; readonly interrupt?: boolean };
 
+/** JSON that the tool's schema takes. */
+export type Validated = { readonly input: unknown };
+
 /** An input is untrusted: `validate` and `call` get it only after the schema accepted it. */
 export type ToolSpec<Schema extends InputSchema> = {
   readonly name: string;
@@ -135,16 +138,19 @@ export type ToolSpec<Schema extends InputSchema> = {
   /** Whether the call may ask the small model (`askModel`), or people, who hold it up (`askPeople`). Absent: it may not. */
   readonly asksModel?: (input: InputOf<Schema>) => boolean;
   readonly asksPeople?: true;
-  /** The tool's own check; a sentence for the model when the input will not do. */
-  readonly validate?: (input: InputOf<Schema>, context: ToolContext) => Promise<string | undefined>;
+  /**
+   * The tool's own check; a sentence for the model when the input will not do. One that it returns is taken in the place of the call's own: held
+   * to the schema and judged like that, it is what people are asked about, what runs and what is recorded.
+   */
+  readonly validate?: (input: InputOf<Schema>, context: ToolContext) => Promise<string | Validated | undefined>;
   /**
    * The tool's own permission rule, above the mode's: deny > ask > allow. Absent or undefined: the mode decides. In mode `bypass`,
-   * which asks nothing, only its `deny` holds.
+   * which asks nothing, only its `deny` holds. A call whose rule answers later (a promise) is not started while the reply streams.
    */
   readonly canUse?: (
     input: InputOf<Schema>,
     context: JudgeContext & { readonly mode: PermissionMode },
-  ) => PermissionDecision | undefined;
+  ) => PermissionDecision | undefined | Promise<PermissionDecision | undefined>;
   /** Null: no pattern is about this input. Absent: none can be judged, so a deny or ask rule with a pattern holds for every call. */
   readonly subject?: (input: InputOf<Schema>, context: JudgeContext) => RuleSubject | null;
   readonly call: (input: InputOf<Schema>, context: ToolContext) => Promise<ToolOutput>;

@@ -19,6 +19,8 @@ export type ReadyCall = Traits & {
   /** As the schema returned it. */
   readonly input: unknown;
   readonly permission: PermissionDecision;
+  /** The tool's own rule has not answered yet: until then it counts as one that asks. Rejects with what the rule throws. */
+  readonly undecided?: Promise<ReadyCall>;
   /** Whether it may also be about this path or name, which its own has come to lead to. */
   readonly mayUse: (subject: string) => boolean;
 };
@@ -58,26 +60,42 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
     if (!checked.ok) return { kind: 'invalid', text: schemaProblem(tool.name, checked.problems) };
     const { value: input } = checked;
     const judged = judge(tool, input, judgeContext(settings));
-    const permission = decide(settings, judged.risk, tool, input);
-    const ready = { kind: 'ready', tool, input, ...judged, permission } as const;
-    return { ...ready, mayUse: (subject) => mayUseSubject(settings, ready, subject) };
+    const called = { kind: 'ready', tool, input, ...judged } as const;
+    const own = tool.canUse?.(input, { ...judgeContext(settings), mode: settings.mode });
+    if (own === undefined || !('then' in own)) return decidedCall(settings, called, own);
+    const undecided = Promise.resolve(own).then((said) => decidedCall(settings, called, said));
+    // Whoever only asks whether it may start early does not wait.
+    undecided.catch(() => undefined);
+    return { ...decidedCall(settings, called, { kind: 'ask' }), permission: { kind: 'ask' }, undecided };
   } catch (error) {
     // Schemas and rules are the tool's own code: its defect is this call's outcome, not the end of the run (L33).
     return { kind: 'invalid', text: `Not run: ${tool.name} failed to judge its input: ${String(error)}` };
   }
 }
 
+type JudgedCall = Omit<ReadyCall, 'permission' | 'mayUse'>;
+
+function decidedCall(settings: CallSettings, call: JudgedCall, own: PermissionDecision | undefined): ReadyCall {
+  const ready = { ...call, own, permission: decide(settings, call.risk, call.tool, call.input, own) };
+  return { ...call, permission: ready.permission, mayUse: (subject) => mayUseSubject(settings, ready, subject) };
+}
+
 /** Denies a path that a rule denies, or that would have to be asked about and was not; and a name that is not allowed by itself. */
-function mayUseSubject(settings: CallSettings, ready: Omit<ReadyCall, 'mayUse'>, other: string): boolean {
-  const { tool, input, risk, permission } = ready;
+function mayUseSubject(
+  settings: CallSettings,
+  ready: Omit<ReadyCall, 'mayUse'> & { readonly own: PermissionDecision | undefined },
+  other: string,
+): boolean {
+  const { tool, input, risk, permission, own } = ready;
   const subject = tool.subject?.(input, judgeContext(settings));
   if (subject?.kind === 'name') {
     // A hook, or a person, has spoken about the one it saw.
     const { hook: _, ...rules } = settings;
-    return decide(rules, risk, { ...tool, subject: () => ({ kind: 'name', name: other }) }, input).kind === 'allow';
+    const named = { ...tool, subject: () => ({ kind: 'name', name: other }) as const };
+    return decide(rules, risk, named, input, own).kind === 'allow';
   }
   if (subject?.kind !== 'path') return true;
-  const now = decide(settings, risk, { ...tool, subject: () => ({ ...subject, path: other }) }, input);
+  const now = decide(settings, risk, { ...tool, subject: () => ({ ...subject, path: other }) }, input, own);
   return now.kind === 'allow' || (now.kind === 'ask' && permission.kind === 'ask');
 }
 

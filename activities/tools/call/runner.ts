@@ -16,7 +16,7 @@ import { askPeople, withdrawAsked } from '../../people/ask-people.ts';
 import type { Store } from '../../transcript/store/store.ts';
 import { deeperThan, MAX_DEPTH } from '../../json.ts';
 import { executeCall, executeEarly, type Done } from './execute.ts';
-import { copyForObservers } from './check-call.ts';
+import { copyForObservers } from '../observed-input.ts';
 import { planCall, prepareCall, type CallSettings } from './prepare.ts';
 import { hasPlainEnd } from '../plain-end.ts';
 import type { ToolRegistry } from '../registry.ts';

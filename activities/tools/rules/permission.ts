@@ -22,14 +22,19 @@ export type PermissionSettings = {
 
 export type HookOpinion = { readonly kind: 'allow' } | { readonly kind: 'ask'; readonly why: string };
 
-/** `input` has passed the tool's schema. */
-export function decide(settings: PermissionSettings, risk: Risk, tool: Tool, input: unknown): PermissionDecision {
+/** `own`: the answer of the tool's own rule; absent: none. `input` has passed the tool's schema. */
+export function decide(
+  settings: PermissionSettings,
+  risk: Risk,
+  tool: Pick<Tool, 'name' | 'subject'>,
+  input: unknown,
+  own?: PermissionDecision,
+): PermissionDecision {
   const { mode, permissions = {}, cwd, folders, hook } = settings;
   const context = judgeContext(settings);
   const call = { tool, cwd, folders, subject: () => tool.subject?.(input, context) };
   const ending = touchingRule(permissions.deny?.filter(endsRun), call);
   if (ending !== undefined) return { ...deniedBy(ending), fatal: true };
-  const own = tool.canUse?.(input, { ...context, mode });
   if (own?.kind === 'deny') return own;
   const denying = touchingRule(permissions.deny, call);
   if (denying !== undefined) return deniedBy(denying);
