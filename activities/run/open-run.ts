@@ -138,6 +138,7 @@ function snapshot(
     backoff: defaults.backoff,
     firstByteMs: defaults.firstByteMs,
     stallMs: defaults.stallMs,
+    ...(defaults.requestMs !== undefined && { requestMs: defaults.requestMs }),
     ...(defaults.overflowWords && { overflowWords: defaults.overflowWords }),
     maxEmptyReplies: MAX_EMPTY_REPLIES,
     rules: {
