@@ -104,6 +104,28 @@ export async function sessionStart(
   return { context: result, failed: said.failed };
 }
 
+/** Tools are told of the end of a run, after it is stored: those of one that could not be opened held nothing. Throws StoreError. */
+export async function runEnd(
+  { config, tools, log }: Pick<Deps, 'config' | 'tools' | 'log'>,
+  { session, signal, number }: Attempt,
+  { view, added }: Extended,
+): Promise<void> {
+  const ended = added.find((entry) => entry.kind === 'run_ended')?.ended;
+  const started = ended && startOf(view.entries, added, ended.run);
+  if (!started) return;
+  const of = await config(started.config);
+  const { cwd, queryId, depth } = of;
+  const about = { session, run: ended.run, reason: ended.terminal.reason, cwd, queryId, depth };
+  const fields = { ...aboutRun(of), attempt: number };
+  for (const { tool, detail } of await tools.closed(of, { ...about, signal }))
+    log('warn', `tool ${tool} failed to close at the end of the run: ${detail}`, fields);
+}
+
+function startOf(entries: readonly Entry[], added: readonly Entry[], run: number) {
+  const found = [...entries, ...added].findLast((entry) => entry.kind === 'run_started');
+  return found?.run === run ? found : undefined;
+}
+
 // Hooks at the end of a session, told after its end is stored. A second attempt may tell them again.
 
 /** Failures are logged: there is no conversation left to put them into. Throws StoreError. */

@@ -98,6 +98,7 @@ const parts = {
   delegate: run.optional(),
   conclude: run.optional(),
   verify: run.optional(),
+  close: run.optional(),
   backfillObservableInput: run.optional(),
 } satisfies Readonly<Record<keyof Tool, unknown>>;
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { boundedFetch } from '../../../activities/mcp/bounded-fetch.ts';
 import type { McpServers } from '../../../activities/mcp/servers.ts';
-import { everythingAt, noSandbox, oddAddress, oddEvents } from '../../support/mcp/addresses.ts';
+import { everythingAt, holdingAt, noSandbox, oddAddress, oddEvents } from '../../support/mcp/addresses.ts';
 import { openTestServers } from '../../support/mcp/servers.ts';
 import { until } from '../../support/until.ts';
 
@@ -42,6 +42,33 @@ test('a list is asked for again of a server at an address, which may have no way
     return names().includes('mcp__odd__grown_1');
   });
 });
+
+test.each(['http', 'sse'] as const)(
+  'a server of the official SDK is told over %s of a call that is stopped or late, and serves the next (L77)',
+  async (type) => {
+    const told: string[] = [];
+    let open = 0;
+    const settings = await holdingAt(type, async ({ signal }) => {
+      open += 1;
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      told.push(String(signal.reason));
+      return { content: [] };
+    });
+    const { call, names } = await opened({ sdk: settings, hasty: { ...settings, timeoutMs: 2_000 } });
+    await until(() => names().includes('mcp__sdk__hold') && names().includes('mcp__hasty__hold'));
+    for (const _ of [1, 2]) {
+      const [stop, before, heard] = [new AbortController(), open, told.length];
+      const holding = call('mcp__sdk__hold', {}, { signal: stop.signal });
+      holding.catch(() => undefined);
+      await until(() => open > before);
+      stop.abort('interrupt');
+      await expect(holding).rejects.toBe('interrupt');
+      await until(() => told.length > heard);
+    }
+    await expect(call('mcp__hasty__hold')).rejects.toThrow('did not answer within 2000 ms, and was told to stop');
+    await until(() => told.length === 3);
+  },
+);
 
 describe('a server over SSE, whose answers come over one stream', () => {
   test('is connected anew when that has broken off, and its calls end at once (L75)', async () => {
