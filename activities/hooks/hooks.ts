@@ -101,7 +101,12 @@ export type HookRunner = {
       readonly summary: string;
     },
   ): Promise<{ readonly failed: readonly HookFailure[] }>;
-  stop(context: HookContext, reply: { readonly text: string; readonly active: boolean }): Promise<StopHooksRan>;
+  /** `transcript`: what was said in the run, as a text, for hooks that ask for it; absent: none may. Rejects as that does. */
+  stop(
+    context: HookContext,
+    reply: { readonly text: string; readonly active: boolean },
+    transcript?: () => Promise<string>,
+  ): Promise<StopHooksRan>;
   sessionEnd(context: HookContext): Promise<{ readonly failed: readonly HookFailure[] }>;
   /** `told`: says which hooks have been told already, and is told of each that now is: a later attempt does not tell them again. */
   alert<Name extends AlertKind>(
@@ -144,8 +149,11 @@ type Payloads = {
     readonly after: number;
     readonly summary: string;
   };
-  /** `text`: of the last reply, whole where it was cut and continued. `active`: a stop hook has blocked in this run before. */
-  readonly stop: { readonly text: string; readonly active: boolean };
+  /**
+   * `text`: of the last reply, whole where it was cut and continued. `active`: a stop hook has blocked in this run before. `transcript`: a file
+   * with what was said in the run, while the hook runs; for a hook that asks for it.
+   */
+  readonly stop: { readonly text: string; readonly active: boolean; readonly transcript?: string };
   readonly sessionEnd: object;
   /** Times in milliseconds since the epoch. By the time it is told a call may be decided. */
   readonly waiting: { readonly title: string; readonly calls: readonly WaitingCall[] };
@@ -197,6 +205,8 @@ type Common = {
   readonly timeoutMs?: number | undefined;
   /** Only for calls of these tools (preTool, postTool); `*` stands for any text. Absent: all. */
   readonly tools?: readonly string[] | undefined;
+  /** Only for `stop`: it is told a file with what was said in the run. Not with `sandbox`, which keeps such files out of reach. */
+  readonly transcript?: boolean | undefined;
 };
 
 type Answer<Name extends HookName> = HookAnswers[Name] | null | undefined | void;
