@@ -4,7 +4,7 @@ import type { Commit, Committed } from '../workflows/contract/activities.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { recordEnds } from './tools/call/record-ends.ts';
-import { sessionEnd } from './run/around-runs.ts';
+import { runEnd, sessionEnd } from './run/around-runs.ts';
 import { announce, tellIfDies } from './live/tell.ts';
 
 export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise<Committed> {
@@ -23,6 +23,7 @@ export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise
         if (entry.kind === 'run_ended') live.write({ type: 'run_end', ended: entry.ended, head: stored });
       }
       await live.end({ type: 'fate', fate: 'stored', head: stored });
+      await runEnd(deps, attempt, base);
       await sessionEnd(deps, attempt, base);
       return { head: stored };
     });

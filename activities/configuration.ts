@@ -62,6 +62,8 @@ export type RunConfig = {
   readonly firstByteMs?: number;
   /** Milliseconds between two bytes of a reply, pings too, before an attempt is given up. */
   readonly stallMs: number;
+  /** Milliseconds of a whole request, before an attempt is given up; absent: as long as it takes. */
+  readonly requestMs?: number;
   /** What the server says of a request that is too long, beside what is known (L24). */
   readonly overflowWords?: readonly string[];
   /** Empty replies in a row before `model_error` (L15). */
@@ -228,7 +230,9 @@ export const defaultBackoff: Backoff = { maxRetries: 10, firstMs: 500, maxMs: 32
 /** Milliseconds: a cold start, or a long prompt on a machine of one's own. */
 export const FIRST_BYTE_MS = 600_000;
 
-/** How long a run waits for a model that says nothing. */
-export function patience({ firstByteMs = FIRST_BYTE_MS, stallMs }: Pick<RunConfig, 'firstByteMs' | 'stallMs'>) {
-  return { firstByteMs, stallMs };
+type Patience = Pick<RunConfig, 'firstByteMs' | 'stallMs' | 'requestMs'>;
+
+/** How long a run waits for a model that says nothing, or does not come to an end. */
+export function patience({ firstByteMs = FIRST_BYTE_MS, stallMs, requestMs }: Patience) {
+  return { firstByteMs, stallMs, ...(requestMs !== undefined && { requestMs }) };
 }

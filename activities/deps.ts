@@ -154,6 +154,7 @@ export type RunDefaults = {
   readonly backoff: Backoff;
   readonly firstByteMs: number;
   readonly stallMs: number;
+  readonly requestMs?: number;
   readonly overflowWords?: readonly string[];
 };
 

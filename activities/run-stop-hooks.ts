@@ -1,11 +1,14 @@
 // Asks the stop hooks whether the run may end with its last reply (L30). Safe to attempt twice: hooks only answer.
 import type { Activities, RunStopHooks, StopHooksRan, AfterStop } from '../workflows/contract/activities.ts';
+import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import { addSpend } from '../workflows/contract/loop.ts';
 import { type Attempt, describeGivenUp, isGivenUp } from './attempt.ts';
 import type { Deps, AfterStopHandler, EndedRun } from './deps.ts';
-import { hookContext } from './hooks/hooks.ts';
+import { hookContext } from './hooks/hook-context.ts';
 import { refuseWithoutHooks } from './guards.ts';
 import { tellIfDies } from './live/tell.ts';
+import { bodyReader } from './transcript/log/bodies.ts';
+import { renderEntries } from './transcript/view/render-entries.ts';
 import { finalText } from './transcript/view/result.ts';
 import { aboutRun } from './log.ts';
 import { TimedOut, within } from './async.ts';
@@ -20,13 +23,24 @@ export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks
     const live = deps.live.open({ session, step, attempt: number, activity: 'runStopHooks' });
     return tellIfDies(live, async () => {
       const text = finalText(await deps.transcripts.view(session, head));
-      const ran = await deps.hooks.stop(hookContext(config, { iteration, signal }, live), { text, active });
+      const transcript = (): Promise<string> => runText(deps, session, head);
+      const ran = await deps.hooks.stop(hookContext(config, { iteration, signal }, live), { text, active }, transcript);
       // Another attempt finds out what the hooks would have said.
       if (isGivenUp(attempt)) throw describeGivenUp(attempt);
       await live.end({ type: 'fate', fate: 'done' });
       return attempt.abortedBy() === 'stop' ? { verdict: { kind: 'passed' }, failed: [] } : ran;
     });
   };
+}
+
+async function runText({ transcripts, store }: Deps, session: SessionId, head: Hash): Promise<string> {
+  const { entries } = await transcripts.whole(session, head);
+  const from = Math.max(
+    0,
+    entries.findLastIndex(({ kind }) => kind === 'run_started'),
+  );
+  const ofRun = entries.slice(from);
+  return renderEntries(ofRun, from, await bodyReader(store)(ofRun)) ?? '';
 }
 
 // Tells the after-stop handlers that a run came to its natural end (L56): memory extraction, reports. Each gets its time and no

@@ -92,6 +92,7 @@ export const notice = z.discriminatedUnion('kind', [
   texts('call_cut', []),
   z.strictObject({ kind: z.literal('max_turns_reached'), limit: count, turnNotTaken: count }),
   z.strictObject({ kind: z.literal('wrap_up'), limit: z.enum(['cost', 'tokens', 'time', 'turns']) }),
+  z.strictObject({ kind: z.literal('budget_spent'), limit: z.enum(['cost', 'tokens']) }),
   texts('error', ['text']),
   z.strictObject({
     kind: z.literal('model_switched'),

@@ -1,4 +1,5 @@
 // From what a worker is configured with to what its activities need.
+import { join } from 'node:path';
 import type { Log, LogFields } from '../activities/log.ts';
 import type { Observe } from '../activities/live/observe.ts';
 import type { Redact } from '../activities/text.ts';
@@ -93,6 +94,7 @@ export async function createDeps(
   const hooks = hookRunner(settings.hooks ?? {}, {
     env,
     pipes: pipePlace(sandbox.programs, dataDir),
+    folder: join(dataDir, 'told'),
     hold: { spares: sandbox.kind !== 'group', wrap: (argv, reach) => sandbox.wrap(argv, { ...reach, dataDir }) },
   });
   const transcripts = createTranscripts(

@@ -21,6 +21,7 @@ import { snipAppend, userAppend } from './machine/transitions.ts';
 import { createPerform } from './perform.ts';
 import type { RunBench } from './run-bench.ts';
 import { RunClock, RunLimits } from './updates/run-limits.ts';
+import { budgetSpent } from './told/budget-spent.ts';
 import { see, seenIn } from './told/see.ts';
 import { isBadEnd } from './contract/visibility.ts';
 import { idsOf, listed, placeAfter } from './inbox.ts';
@@ -45,7 +46,7 @@ export async function openAndRun(session: Session): Promise<void> {
   if ('alerts' in opened) facts.knowAlerts(opened.alerts);
   const { snips } = facts.now;
   facts.dropSnips(snips);
-  const loss = facts.takeLoss();
+  const loss = [...facts.takeLoss(), ...budgetSpent(facts.now.last)];
   const users = [...session.steered.take(), ...snipAppend(snips), ...messages.map(userAppend)];
   if (opened.kind !== 'opened') {
     facts.failToOpen(opened.kind === 'refused' ? 'refused' : 'failed', before);

@@ -8,7 +8,7 @@ import { clip, quoteLines } from '../text.ts';
 import { confine } from '../tools/builtin/files/confine.ts';
 import { openFile } from '../tools/builtin/files/open-inside.ts';
 import { mayReadByRules } from '../tools/rules/match-rules.ts';
-import { ToolFailure } from '../tools/tool.ts';
+import { ToolFailure } from '../tools/failures.ts';
 import type { SeenFiles } from '../transcript/view/seen-files.ts';
 import type { Attachment } from './prefetch.ts';
 

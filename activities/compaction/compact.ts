@@ -4,7 +4,8 @@ import type { Compact, Compacted } from '../../workflows/contract/activities.ts'
 import type { Attempt } from '../attempt.ts';
 import { recordEnds } from '../tools/call/record-ends.ts';
 import { aboutStep, type ObservedAbout } from '../live/observe.ts';
-import { hookContext, hookFailed, type HookContext } from '../hooks/hooks.ts';
+import { hookContext, hookFailed } from '../hooks/hook-context.ts';
+import type { HookContext } from '../hooks/hooks.ts';
 import { announce, finish, tellBoundary, tellIfDies } from '../live/tell.ts';
 import type { LiveWriter } from '../live/events.ts';
 import { type ChosenModel, chosenModel, keepsPast, withFacts } from '../model/request.ts';

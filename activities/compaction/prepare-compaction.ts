@@ -3,7 +3,7 @@
 import type { PrepareCompaction, PreparedCompaction } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import { refuseScripted } from '../guards.ts';
-import { hookContext } from '../hooks/hooks.ts';
+import { hookContext } from '../hooks/hook-context.ts';
 import { aboutStep } from '../live/observe.ts';
 import { aboutRun } from '../log.ts';
 import { chosenModel, withFacts } from '../model/request.ts';

@@ -1,6 +1,10 @@
 // The hooks of a worker, run: each kind's hooks together or in order, and what they answer made into one verdict. A hook that
 // fails is listed and changes nothing; one that is stopped counts as failed, and whoever stopped it knows why (L21, L30, L41).
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { StopHooksRan } from '../../workflows/contract/activities.ts';
 import { atExit } from '../process/at-exit.ts';
 import { findPlaces } from '../process/places.ts';
 import { findPrograms } from '../process/programs.ts';
@@ -16,6 +20,7 @@ import {
   stopVerdict,
 } from './verdicts.ts';
 import type { Hold } from './run-command.ts';
+import { reasonOf } from '../text.ts';
 import { hookName, runHook, type HookEnd } from './run-hook.ts';
 
 type HookRunnerOptions = {
@@ -23,12 +28,16 @@ type HookRunnerOptions = {
   readonly env: NodeJS.ProcessEnv;
   /** Absent: in the temporary folder, with the programs of the environment. */
   readonly pipes?: PipePlace;
+  /** Where files for hooks are written, out of the agent's reach. Absent: in the temporary folder. */
+  readonly folder?: string;
   /** For commands that are to be held as those of the agent are. */
   readonly hold?: Hold;
 };
 
 export function hookRunner(config: HookConfig, options: HookRunnerOptions): HookRunner {
   const one = runOne(options);
+  // A name that nobody can have taken.
+  const { folder = join(tmpdir(), `perdure-hooks-${randomUUID()}`) } = options;
   const observers = unawaited();
   const all = <Name extends HookName>(name: Name, context: HookContext, payload: HookPayload<Name>) =>
     Promise.all(about(config, name, payload).map((hook) => one(name, hook, context, payload)));
@@ -65,7 +74,8 @@ export function hookRunner(config: HookConfig, options: HookRunnerOptions): Hook
     async postCompact(context, compaction) {
       return { failed: collectFailures(await all('postCompact', context, compaction)) };
     },
-    stop: async (context, reply) => stopVerdict(await all('stop', context, reply)),
+    stop: (context, reply, transcript = noTranscript) =>
+      stopHooks(config.stop ?? [], { one, context, reply, transcript, folder }),
     sessionEnd: async (context) => ({ failed: collectFailures(await all('sessionEnd', context, {})) }),
     async alert(name, context, payload, told) {
       const hooks = about(config, name, payload).map((hook, at) => ({ hook, place: `${at} ${hookName(hook)}` }));
@@ -81,6 +91,37 @@ export function hookRunner(config: HookConfig, options: HookRunnerOptions): Hook
     close: () => observers.end(),
   };
 }
+
+type Stopping = {
+  readonly one: RunOne;
+  readonly context: HookContext;
+  readonly reply: HookPayload<'stop'>;
+  readonly transcript: () => Promise<string>;
+  readonly folder: string;
+};
+
+/** One that cannot be told what it asks for has failed. */
+async function stopHooks(hooks: readonly Hook<'stop'>[], stopping: Stopping): Promise<StopHooksRan> {
+  const { one, context, reply, transcript, folder } = stopping;
+  const run = (path?: string) => (hook: Hook<'stop'>) =>
+    one('stop', hook, context, wantsTranscript(hook) && path !== undefined ? { ...reply, transcript: path } : reply);
+  if (!hooks.some(wantsTranscript)) return stopVerdict(await Promise.all(hooks.map(run())));
+  const text = await transcript();
+  try {
+    const told = async (path: string) => await Promise.all(hooks.map(run(path)));
+    return stopVerdict(await withTranscript(folder, text, told));
+  } catch (error) {
+    const detail = `its transcript could not be written: ${reasonOf(error)}`;
+    const ran = hooks.map(async (hook) =>
+      wantsTranscript(hook) ? { hook: hookName(hook), end: { kind: 'failed' as const, detail } } : await run()(hook),
+    );
+    return stopVerdict(await Promise.all(ran));
+  }
+}
+
+const noTranscript = (): Promise<never> => Promise.reject(new Error('there is no transcript here'));
+
+const wantsTranscript = (hook: Hook<'stop'>): boolean => typeof hook !== 'function' && hook.transcript === true;
 
 function named<Name extends HookName>(kind: Name, hooks: readonly Hook<Name>[] = []): readonly string[] {
   return hooks.map((hook) => `${kind} ${hookName(hook)}`);
@@ -157,4 +198,36 @@ function matchesTool(names: readonly string[] | undefined, tool: string): boolea
 function pattern(name: string): RegExp {
   const parts = name.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('.*')}$`, 's');
+}
+
+// The messages of a run as a file that stop hooks read, for those that ask for it. It lies among Perdure's data, where no command of the agent
+// reaches it: a guard may judge by it.
+
+/** What a killed worker left, once no hook can still read it. Milliseconds. */
+const LEFT_OVER_MS = 2 * 24 * 3_600_000;
+
+/** Gives `work` the path of a file with the text, which is gone when it has ended. Rejects when it cannot be written. */
+async function withTranscript<Value>(
+  folder: string,
+  text: string,
+  work: (path: string) => Promise<Value>,
+): Promise<Value> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await removeLeftOver(folder, Date.now() - LEFT_OVER_MS);
+  const path = join(folder, `${randomUUID()}.txt`);
+  try {
+    await writeFile(path, text, { mode: 0o600, flag: 'wx' });
+    return await work(path);
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+async function removeLeftOver(folder: string, before: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    // Another worker may have removed it meanwhile.
+    const found = await stat(path).catch(() => null);
+    if (found !== null && found.mtimeMs < before) await rm(path, { force: true });
+  }
 }

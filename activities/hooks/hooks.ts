@@ -1,11 +1,9 @@
 // The hooks of a worker as the activities see them: by name, each with what it is told and what it may answer. Hooks that crash
 // or time out are listed in `failed`, reported, and change nothing.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import type { AlertKind, StopHooksRan, Notice, WaitingCall } from '../../workflows/contract/activities.ts';
+import type { AlertKind, StopHooksRan, WaitingCall } from '../../workflows/contract/activities.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { TerminalReason } from '../../workflows/contract/loop.ts';
-import type { RunConfig } from '../configuration.ts';
-import type { LiveWriter } from '../live/events.ts';
 
 export type HookName =
   | 'sessionStart'
@@ -46,7 +44,7 @@ export type PreToolVerdict = {
   readonly decision:
     | { readonly kind: 'allow' }
     | { readonly kind: 'ask'; readonly why: string }
-    | { readonly kind: 'deny'; readonly why: string }
+    | { readonly kind: 'deny'; readonly why: string; readonly fatal?: true }
     | null;
   /** Replaces the input, which is then checked by the schema again. Undefined: unchanged. */
   readonly input: unknown;
@@ -103,7 +101,12 @@ export type HookRunner = {
       readonly summary: string;
     },
   ): Promise<{ readonly failed: readonly HookFailure[] }>;
-  stop(context: HookContext, reply: { readonly text: string; readonly active: boolean }): Promise<StopHooksRan>;
+  /** `transcript`: what was said in the run, as a text, for hooks that ask for it; absent: none may. Rejects as that does. */
+  stop(
+    context: HookContext,
+    reply: { readonly text: string; readonly active: boolean },
+    transcript?: () => Promise<string>,
+  ): Promise<StopHooksRan>;
   sessionEnd(context: HookContext): Promise<{ readonly failed: readonly HookFailure[] }>;
   /** `told`: says which hooks have been told already, and is told of each that now is: a later attempt does not tell them again. */
   alert<Name extends AlertKind>(
@@ -146,8 +149,11 @@ type Payloads = {
     readonly after: number;
     readonly summary: string;
   };
-  /** `text`: of the last reply, whole where it was cut and continued. `active`: a stop hook has blocked in this run before. */
-  readonly stop: { readonly text: string; readonly active: boolean };
+  /**
+   * `text`: of the last reply, whole where it was cut and continued. `active`: a stop hook has blocked in this run before. `transcript`: a file
+   * with what was said in the run, while the hook runs; for a hook that asks for it.
+   */
+  readonly stop: { readonly text: string; readonly active: boolean; readonly transcript?: string };
   readonly sessionEnd: object;
   /** Times in milliseconds since the epoch. By the time it is told a call may be decided. */
   readonly waiting: { readonly title: string; readonly calls: readonly WaitingCall[] };
@@ -176,6 +182,8 @@ export type HookAnswers = {
     /** `ask` counts for nothing in permission mode `bypass`, which asks nothing (L55). */
     readonly decision?: 'allow' | 'ask' | 'deny' | undefined;
     readonly reason?: string | undefined;
+    /** With `deny`: the denial ends the run (L34). */
+    readonly fatal?: boolean | undefined;
     /** Replaces the tool's input. */
     readonly input?: Readonly<Record<string, unknown>> | undefined;
     readonly stop?: string | undefined;
@@ -197,6 +205,8 @@ type Common = {
   readonly timeoutMs?: number | undefined;
   /** Only for calls of these tools (preTool, postTool); `*` stands for any text. Absent: all. */
   readonly tools?: readonly string[] | undefined;
+  /** Only for `stop`: it is told a file with what was said in the run. Not with `sandbox`, which keeps such files out of reach. */
+  readonly transcript?: boolean | undefined;
 };
 
 type Answer<Name extends HookName> = HookAnswers[Name] | null | undefined | void;
@@ -222,28 +232,3 @@ export type Hook<Name extends HookName> = HookFunction<Name> | FunctionHook<Name
 
 /** All hooks of a worker. Those of a kind run side by side; preTool hooks one after the other, each on the input the last left. */
 export type HookConfig = { readonly [Name in HookName]?: readonly Hook<Name>[] | undefined };
-
-// The facts that every hook of a run is told, and how its failures are told to people.
-
-/** With `live`, watchers see each hook start and end (L60). */
-export function hookContext(
-  { session, queryId, depth, cwd, folders }: Pick<RunConfig, 'session' | 'queryId' | 'depth' | 'cwd' | 'folders'>,
-  { iteration, signal }: Pick<HookContext, 'iteration' | 'signal'>,
-  live?: Pick<LiveWriter, 'write'>,
-): HookContext {
-  const told = { session, queryId, depth, iteration, cwd, ...(folders && { folders }), signal };
-  return live ? { ...told, watch: watchHooks(live, iteration) } : told;
-}
-
-export function hookFailed({ hook, detail }: HookFailure): { readonly kind: 'notice'; readonly notice: Notice } {
-  return { kind: 'notice', notice: { kind: 'hook_failed', hook, detail } };
-}
-
-// Shows watchers each hook as it starts and ends (L60).
-
-function watchHooks(live: Pick<LiveWriter, 'write'>, iteration: number): (event: HookEvent) => void {
-  return (event) => {
-    if (event.type === 'start') live.write({ type: 'hook_start', iteration, hook: event.hook });
-    else live.write({ type: 'hook_end', iteration, hook: event.hook, result: event.result });
-  };
-}

@@ -120,12 +120,18 @@ const reason = z.string().min(1);
 const schemas: { readonly [Name in HookName]: z.ZodType<HookAnswers[Name]> } = {
   sessionStart: z.strictObject({ context: text.optional() }),
   promptSubmitted: z.strictObject({ context: text.optional(), stop: reason.optional() }),
-  preTool: z.strictObject({
-    decision: z.enum(['allow', 'ask', 'deny']).optional(),
-    reason: text.optional(),
-    input: z.record(z.string(), z.unknown()).optional(),
-    stop: reason.optional(),
-  }),
+  preTool: z
+    .strictObject({
+      decision: z.enum(['allow', 'ask', 'deny']).optional(),
+      reason: text.optional(),
+      fatal: z.boolean().optional(),
+      input: z.record(z.string(), z.unknown()).optional(),
+      stop: reason.optional(),
+    })
+    .refine(({ fatal, decision }) => fatal !== true || decision === 'deny', {
+      path: ['fatal'],
+      message: 'only a decision to deny can be fatal',
+    }),
   postTool: z.strictObject({ context: text.optional(), stop: reason.optional() }),
   postSampling: z.strictObject({}),
   preCompact: z.strictObject({ instructions: text.optional() }),

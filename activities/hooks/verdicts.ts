@@ -32,7 +32,9 @@ function decisionOf({ hook, end }: HookRan<'preTool'>): Decision {
   if (end.kind === 'refused') return { kind: 'deny', why: hookReason(hook, end.text) };
   if (end.kind === 'failed' || end.answer.decision === undefined) return null;
   if (end.answer.decision === 'allow') return { kind: 'allow' };
-  return { kind: end.answer.decision, why: hookReason(hook, end.answer.reason) };
+  const why = hookReason(hook, end.answer.reason);
+  if (end.answer.decision === 'ask') return { kind: 'ask', why };
+  return { kind: 'deny', why, ...(end.answer.fatal && { fatal: true as const }) };
 }
 
 const strictness = { allow: 1, ask: 2, deny: 3 };

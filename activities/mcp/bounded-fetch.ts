@@ -1,5 +1,7 @@
 // What an MCP server at an address is asked with: the configuration's headers, and no answer, nor one event of a stream, beyond a bound.
 import type { FetchLike } from '@modelcontextprotocol/client';
+import { reasonOf } from '../text.ts';
+import { NoHeaders } from './failures.ts';
 import { answeredId, endsOf, type LongText, TOO_LARGE } from './long-lines.ts';
 import type { HttpServer, McpHeaders } from './servers.ts';
 
@@ -15,7 +17,11 @@ type Bounded = Pick<HttpServer, 'headers'> & {
 export function boundedFetch({ headers: source, limit, fetch: base = fetch, told }: Bounded): FetchLike {
   let current: Promise<McpHeaders> | null = null;
   const ask = (): Promise<McpHeaders> => {
-    const asked = Promise.resolve().then(() => (typeof source === 'function' ? source() : (source ?? {})));
+    const asked = Promise.resolve()
+      .then(() => (typeof source === 'function' ? source() : (source ?? {})))
+      .catch((error: unknown) => {
+        throw new NoHeaders(reasonOf(error), { cause: error });
+      });
     current = asked;
     // Whoever needs them hears why there are none; the next request asks anew.
     asked.then(told, () => {

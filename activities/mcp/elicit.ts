@@ -4,7 +4,7 @@ import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 import { reasonOf, clip, onOneLine } from '../text.ts';
 import type { AskPeople, PeopleQuestion } from '../people/ask-people.ts';
 import { compileSchema, type JsonSchema } from '../schema/json-schema.ts';
-import { McpError } from './link.ts';
+import { McpError } from './failures.ts';
 
 /** Characters of the server's words, of one of a field, and of an address. */
 const [LONGEST_MESSAGE, LONGEST_FIELD, LONGEST_URL] = [2_000, 300, 2_000];

@@ -3,14 +3,10 @@
 import type { Log } from '../log.ts';
 import { awaitInTime, TimedOut, within } from '../async.ts';
 import { reasonOf } from '../text.ts';
+import { Away, endsRun } from './failures.ts';
 import type { Link, OpenLink } from './link.ts';
 import { type ListedTool, listTools } from './list-tools.ts';
 import { CONNECT_MS, type McpBounds, type McpServer, MOST } from './servers.ts';
-
-/** The server cannot be reached now. The message is a sentence. */
-export class Away extends Error {
-  override readonly name = 'Away';
-}
 
 export type Keeping = {
   readonly open: OpenLink;
@@ -34,6 +30,7 @@ export class KeptServer {
   readonly name: string;
   readonly settings: McpServer;
   readonly #keeping: Keeping;
+  readonly #connectMs: number;
   readonly #now: () => number;
   readonly #closing = new AbortController();
   readonly #warned = new Set<string>();
@@ -53,6 +50,7 @@ export class KeptServer {
   #failures = 0;
   #nextAt = 0;
   #why = '';
+  #isFatal = false;
   #last = { instructions: '', hasResources: false };
 
   /** It connects at once. */
@@ -60,6 +58,7 @@ export class KeptServer {
     this.name = name;
     this.settings = settings;
     this.#keeping = keeping;
+    this.#connectMs = settings.connectTimeoutMs ?? CONNECT_MS;
     this.#now = keeping.now ?? (() => performance.now());
     void this.#begin();
   }
@@ -77,9 +76,9 @@ export class KeptServer {
     return this.#last.hasResources;
   }
 
-  /** A sentence; null while it works, or is being connected. */
-  get whyAway(): string | null {
-    return this.#current === null && this.#opening === null ? this.#sentence() : null;
+  /** Null while it works, or is being connected. */
+  get away(): Away | null {
+    return this.#current === null && this.#opening === null ? this.#away() : null;
   }
 
   /** Waits for what is new of its list, in bounds. Never throws. */
@@ -106,8 +105,8 @@ export class KeptServer {
   /** Connects if need be. Throws Away, and what the signal is aborted with. */
   async link(signal: AbortSignal): Promise<Link> {
     if (this.#current !== null) return this.#current.link;
-    if (this.#opening === null && this.#now() < this.#nextAt) throw new Away(this.#sentence());
-    if (this.#closing.signal.aborted) throw new Away(`The MCP server ${this.name} is away: the worker ends.`);
+    if (this.#opening === null && this.#now() < this.#nextAt) throw this.#away();
+    if (this.#closing.signal.aborted) throw new Away(`The MCP server ${this.name} is away: the worker ends.`, false);
     const opening = this.#opening ?? this.#begin();
     return await within(this.#connectMs, signal, () => opening);
   }
@@ -125,9 +124,9 @@ export class KeptServer {
     }
   }
 
-  /** The next call gets another. `reason`: it is of no use. Null: what its server asks may be about a call that was given up (L77). */
-  retire(link: Link, reason: string | null): void {
-    if (reason !== null) this.#lose(link, reason);
+  /** The next call gets another. `error`: it is of no use. Null: what its server asks may be about a call that was given up (L77). */
+  retire(link: Link, error: Error | null): void {
+    if (error !== null) this.#lose(link, error.message, error);
     else if (this.#current?.link === link) void this.#begin();
     if (!this.#uses.has(link)) void link.close();
   }
@@ -137,10 +136,6 @@ export class KeptServer {
     const link = this.#current?.link;
     this.#current = null;
     await Promise.all([link?.close(), awaitInTime(this.#attempt, undefined, LONGEST_END_MS)]);
-  }
-
-  get #connectMs(): number {
-    return this.settings.connectTimeoutMs ?? CONNECT_MS;
   }
 
   #begin(): Promise<Link> {
@@ -170,8 +165,11 @@ export class KeptServer {
       void link.closed.then((reason) => this.#lose(link, reason));
       return link;
     } catch (error) {
-      this.#fail(error instanceof TimedOut ? `it did not connect within ${this.#connectMs} ms` : reasonOf(error));
-      throw new Away(this.#sentence(), { cause: error });
+      this.#fail(
+        error instanceof TimedOut ? `it did not connect within ${this.#connectMs} ms` : reasonOf(error),
+        error,
+      );
+      throw this.#away(error);
     } finally {
       this.#opening = null;
     }
@@ -217,27 +215,29 @@ export class KeptServer {
     }
   }
 
-  #lose(link: Link, reason: string): void {
+  #lose(link: Link, reason: string, cause?: unknown): void {
     if (this.#current?.link !== link) return;
     if (this.#now() - this.#current.since >= LIVED_MS) this.#failures = 0;
     this.#current = null;
     const said = link.said();
-    this.#fail(reason, said === '' ? reason : `${reason}; it said last: ${said}`);
+    this.#fail(reason, cause, said === '' ? reason : `${reason}; it said last: ${said}`);
   }
 
-  #fail(reason: string, logged = reason): void {
+  #fail(reason: string, cause: unknown, logged = reason): void {
     if (this.#closing.signal.aborted) return;
     const { backoffMs, mostBackoffMs } = this.#keeping.bounds;
     this.#nextAt = this.#now() + Math.min(backoffMs * 2 ** this.#failures, mostBackoffMs);
     this.#failures += 1;
     this.#why = reason;
+    this.#isFatal = endsRun(this.settings, cause);
     this.#warn(logged);
   }
 
-  #sentence(): string {
+  #away(cause?: unknown): Away {
     const seconds = Math.ceil((this.#nextAt - this.#now()) / 1_000);
     const again = seconds > 0 ? `in ${seconds} s` : 'with the next call';
-    return `The MCP server ${this.name} is away: ${this.#why}. It is connected again ${again}.`;
+    const text = `The MCP server ${this.name} is away: ${this.#why}. It is connected again ${again}.`;
+    return new Away(text, this.#isFatal, cause);
   }
 
   /** Each only once. */

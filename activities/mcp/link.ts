@@ -5,6 +5,7 @@ import { awaitInTime } from '../async.ts';
 import { clip, hideTexts, reasonOf, type Redact } from '../text.ts';
 import { type Asker, Askers } from './askers.ts';
 import { boundedFetch } from './bounded-fetch.ts';
+import { McpError } from './failures.ts';
 import { TOO_LARGE } from './long-lines.ts';
 import { mayAsk, type McpBounds, type McpHeaders, type McpServer } from './servers.ts';
 import { type EndingTransport, type ServerProcesses, stdioTransport } from './stdio.ts';
@@ -36,16 +37,6 @@ export type Asking = {
   /** Who is asked what the server asks meanwhile (L77). Absent: for no session, which is asked nothing. */
   readonly asker?: Asker;
 };
-
-/** `refused`: the server answered that it will not. `lost`: the connection is of no use any longer. The message is the end of a sentence. */
-export class McpError extends Error {
-  override readonly name = 'McpError';
-  readonly kind: 'refused' | 'late' | 'lost' | 'unreadable';
-  constructor(kind: McpError['kind'], message: string, cause: unknown) {
-    super(message, { cause });
-    this.kind = kind;
-  }
-}
 
 export type OpenLink = (signal: AbortSignal, toolsChanged: () => void) => Promise<Link>;
 

@@ -125,8 +125,9 @@ function registryWith(base: ToolRegistry, kept: readonly KeptServer[], refresh: 
         return 'Not run: no MCP server with resources is connected yet: make the call again later.';
       const server = ofName(name);
       if (server === undefined || server.tools !== null) return undefined;
-      return `Not run: ${server.whyAway ?? `the MCP server ${server.name} is not connected yet: make the call again later.`}`;
+      return `Not run: ${server.away?.message ?? `the MCP server ${server.name} is not connected yet: make the call again later.`}`;
     },
+    endsRun: (name) => ofName(name)?.away?.fatal ?? false,
   };
 }
 

@@ -1,13 +1,22 @@
 // The tools of an MCP server as tools of a run (L74, L76): a call goes over the server's connection, in its time, and whatever comes of it is
 // an outcome.
 import type { ElicitRequest, Progress } from '@modelcontextprotocol/client';
-import { type Recovery, type Risk, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../tools/tool.ts';
+import {
+  FatalToolFailure,
+  type Recovery,
+  type Risk,
+  type Tool,
+  type ToolContext,
+  ToolFailure,
+  type ToolOutput,
+} from '../tools/tool.ts';
 import { throttled, within } from '../async.ts';
 import { clip } from '../text.ts';
 import type { OnAsked } from './askers.ts';
-import { Away, type KeptServer } from './keep-server.ts';
+import { Away, endsRun, McpError } from './failures.ts';
+import type { KeptServer } from './keep-server.ts';
 import { answerServer, CallClock } from './elicit.ts';
-import { FOR_EVER, type Link, McpError } from './link.ts';
+import { FOR_EVER, type Link } from './link.ts';
 import type { ListedTool } from './list-tools.ts';
 import { callResult, outputOf } from './results.ts';
 import { CALL_MS, mayAsk, type ServerQuestion, toolName } from './servers.ts';
@@ -78,7 +87,7 @@ function questionOf(serverName: string, asked: ElicitRequest['params']): ServerQ
   return { serverName, message, mode: 'url', url: asked.url, elicitationId: asked.elicitationId };
 }
 
-/** `ask` gets the milliseconds that are left. Throws ToolFailure. */
+/** `ask` gets the milliseconds that are left. Throws ToolFailure, and FatalToolFailure where the run is not to go on without credentials. */
 export async function askServer<Answer>(
   server: KeptServer,
   { signal, fence }: Pick<ToolContext, 'signal' | 'fence'>,
@@ -87,7 +96,10 @@ export async function askServer<Answer>(
   const { timeoutMs = CALL_MS } = server.settings;
   const began = performance.now();
   const link = await within(timeoutMs, signal, (ends) => server.link(ends)).catch((error: unknown) => {
-    if (error instanceof Away) throw new ToolFailure(`Not run: ${error.message}`, { cause: error });
+    if (error instanceof Away) {
+      const Failure = error.fatal ? FatalToolFailure : ToolFailure;
+      throw new Failure(`Not run: ${error.message}`, { cause: error });
+    }
     throw new ToolFailure(`Not run: the MCP server ${server.name} did not connect in time.`, { cause: error });
   });
   // From here on: another call that is given up takes no link away that this one is about to use.
@@ -99,8 +111,9 @@ export async function askServer<Answer>(
       const isGivenUp = !(error instanceof McpError) || error.kind === 'late';
       if (isGivenUp && mayAsk(server.settings)) server.retire(link, null);
       if (!(error instanceof McpError)) throw error;
-      if (error.kind === 'lost') server.retire(link, error.message);
-      throw new ToolFailure(inWords(server.name, error, timeoutMs), { cause: error });
+      if (error.kind === 'lost') server.retire(link, error);
+      const Failure = endsRun(server.settings, error) ? FatalToolFailure : ToolFailure;
+      throw new Failure(inWords(server.name, error, timeoutMs), { cause: error });
     });
   });
 }

@@ -63,6 +63,8 @@ export type HttpServer = AnyServer & {
   readonly url: string;
   /** A function is asked once for each connection, and again when the server answers 401. */
   readonly headers?: McpHeaders | (() => McpHeaders | Promise<McpHeaders>);
+  /** When a call meets an answer of 401, or headers that cannot be had: the model is told, or the run ends (L34). Absent: `tell`. */
+  readonly missingCredentials?: 'tell' | 'end';
 };
 
 export type McpHeaders = Readonly<Record<string, string>>;

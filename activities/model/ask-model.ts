@@ -27,7 +27,7 @@ export type Question = { readonly system: string; readonly text: string; readonl
 
 export type AskPort = {
   readonly model: ModelPort;
-  readonly config: Pick<RunConfig, 'smallModel' | 'firstByteMs' | 'stallMs' | 'overflowWords'>;
+  readonly config: Pick<RunConfig, 'smallModel' | 'firstByteMs' | 'stallMs' | 'requestMs' | 'overflowWords'>;
   readonly signal: AbortSignal;
   readonly now: () => number;
   readonly redact: Redact;

@@ -22,7 +22,7 @@ import { StoreError } from '../transcript/store/store.ts';
 import type { View } from '../transcript/view/view.ts';
 import { clip } from '../text.ts';
 import { inDoubt } from './run-open-calls.ts';
-import { hookContext } from '../hooks/hooks.ts';
+import { hookContext } from '../hooks/hook-context.ts';
 import { contextOf, pricesOf, spendOf } from './bill.ts';
 import type { ModelStep } from './step.ts';
 

@@ -10,7 +10,8 @@ import { aboutRun } from '../log.ts';
 import { mediaNote } from '../transcript/log/bodies.ts';
 import type { Entry } from '../transcript/log/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';
-import { type PromptVerdict, type HookFailure, type HookText, hookContext, hookFailed } from '../hooks/hooks.ts';
+import { hookContext, hookFailed } from '../hooks/hook-context.ts';
+import type { PromptVerdict, HookFailure, HookText } from '../hooks/hooks.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';
 import { stepRecord } from '../step-record.ts';
 
@@ -101,6 +102,28 @@ export async function sessionStart(
   if (signal.aborted) throw describeGivenUp(attempt);
   const { result } = await record.record(said.context, new TextEncoder().encode(JSON.stringify(said.context)));
   return { context: result, failed: said.failed };
+}
+
+/** Tools are told of the end of a run, after it is stored: those of one that could not be opened held nothing. Throws StoreError. */
+export async function runEnd(
+  { config, tools, log }: Pick<Deps, 'config' | 'tools' | 'log'>,
+  { session, signal, number }: Attempt,
+  { view, added }: Extended,
+): Promise<void> {
+  const ended = added.find((entry) => entry.kind === 'run_ended')?.ended;
+  const started = ended && startOf(view.entries, added, ended.run);
+  if (!started) return;
+  const of = await config(started.config);
+  const { cwd, queryId, depth } = of;
+  const about = { session, run: ended.run, reason: ended.terminal.reason, cwd, queryId, depth };
+  const fields = { ...aboutRun(of), attempt: number };
+  for (const { tool, detail } of await tools.closed(of, { ...about, signal }))
+    log('warn', `tool ${tool} failed to close at the end of the run: ${detail}`, fields);
+}
+
+function startOf(entries: readonly Entry[], added: readonly Entry[], run: number) {
+  const found = [...entries, ...added].findLast((entry) => entry.kind === 'run_started');
+  return found?.run === run ? found : undefined;
 }
 
 // Hooks at the end of a session, told after its end is stored. A second attempt may tell them again.

@@ -9,7 +9,7 @@ import { forAnotherWorker, type Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import { announce } from '../live/tell.ts';
 import { schemaProblem } from '../schema/json-schema.ts';
-import { hookFailed } from '../hooks/hooks.ts';
+import { hookFailed } from '../hooks/hook-context.ts';
 import { sessionStart, type SessionStarted } from './around-runs.ts';
 import { aboutRun } from '../log.ts';
 import { type RunConfig, systemPrompt } from '../configuration.ts';
@@ -138,6 +138,7 @@ function snapshot(
     backoff: defaults.backoff,
     firstByteMs: defaults.firstByteMs,
     stallMs: defaults.stallMs,
+    ...(defaults.requestMs !== undefined && { requestMs: defaults.requestMs }),
     ...(defaults.overflowWords && { overflowWords: defaults.overflowWords }),
     maxEmptyReplies: MAX_EMPTY_REPLIES,
     rules: {

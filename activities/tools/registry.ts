@@ -21,6 +21,8 @@ export type ToolRegistry = {
   arrive?(name: string, signal: AbortSignal): Promise<void>;
   /** A sentence for the model, where a tool is not there because its server is not. */
   whyMissing?(name: string): string | undefined;
+  /** No run is to go on without such a tool (L34). */
+  endsRun?(name: string): boolean;
 };
 
 /** The names of tools that the Messages API accepts. */

@@ -1,6 +1,7 @@
 // The type of a tool. `defineTool` types a tool by its input schema; the registry and the executor see the untyped `Tool`.
 import '../process/supported.ts';
 import type { SeenFile } from '../../workflows/contract/activities.ts';
+import type { TerminalReason } from '../../workflows/contract/loop.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
 import type {
   ActivityChoices,
@@ -12,11 +13,13 @@ import type { AskPeople } from '../people/ask-people.ts';
 import type { ChildRecord } from '../process/identity.ts';
 import type { InputOf, InputSchema } from '../schema/input-schema.ts';
 import type { JsonSchema } from '../schema/json-schema.ts';
+import { ToolFailure } from './failures.ts';
 import { checkWorkOptions, type DelegatedTo, workOf } from './delegated-work.ts';
 import type { RuleSubject } from './shell-command.ts';
 
 export type { InputOf, InputSchema, StandardSchema } from '../schema/input-schema.ts';
 export type { JsonSchema } from '../schema/json-schema.ts';
+export { FatalToolFailure, Superseded, ToolFailure } from './failures.ts';
 export type { RuleSubject } from './shell-command.ts';
 
 /** The effect that a call can have on the world, judged per call. `external` leaves the machine. */
@@ -121,6 +124,16 @@ export type PermissionDecision =
   | { readonly kind: 'ask'; readonly rule?: string; readonly hook?: string; readonly why?: string }
   | { readonly kind: 'deny'; readonly why: string; readonly fatal?: boolean; readonly interrupt?: boolean };
 
+export type ClosedRun = Pick<ToolContext, 'cwd' | 'queryId' | 'depth' | 'signal'> & {
+  readonly session: string;
+  /** 1 for the session's first run. */
+  readonly run: number;
+  readonly reason: TerminalReason;
+};
+
+/** JSON that the tool's schema takes. */
+export type Validated = { readonly input: unknown };
+
 /** An input is untrusted: `validate` and `call` get it only after the schema accepted it. */
 export type ToolSpec<Schema extends InputSchema> = {
   readonly name: string;
@@ -137,16 +150,19 @@ export type ToolSpec<Schema extends InputSchema> = {
   /** Whether the call may ask the small model (`askModel`), or people, who hold it up (`askPeople`). Absent: it may not. */
   readonly asksModel?: (input: InputOf<Schema>) => boolean;
   readonly asksPeople?: true;
-  /** The tool's own check; a sentence for the model when the input will not do. */
-  readonly validate?: (input: InputOf<Schema>, context: ToolContext) => Promise<string | undefined>;
+  /**
+   * The tool's own check; a sentence for the model when the input will not do. One that it returns is taken in the place of the call's own: held
+   * to the schema and judged like that, it is what people are asked about, what runs and what is recorded.
+   */
+  readonly validate?: (input: InputOf<Schema>, context: ToolContext) => Promise<string | Validated | undefined>;
   /**
    * The tool's own permission rule, above the mode's: deny > ask > allow. Absent or undefined: the mode decides. In mode `bypass`,
-   * which asks nothing, only its `deny` holds.
+   * which asks nothing, only its `deny` holds. A call whose rule answers later (a promise) is not started while the reply streams.
    */
   readonly canUse?: (
     input: InputOf<Schema>,
     context: JudgeContext & { readonly mode: PermissionMode },
-  ) => PermissionDecision | undefined;
+  ) => PermissionDecision | undefined | Promise<PermissionDecision | undefined>;
   /** Null: no pattern is about this input. Absent: none can be judged, so a deny or ask rule with a pattern holds for every call. */
   readonly subject?: (input: InputOf<Schema>, context: JudgeContext) => RuleSubject | null;
   readonly call: (input: InputOf<Schema>, context: ToolContext) => Promise<ToolOutput>;
@@ -163,26 +179,16 @@ export type ToolSpec<Schema extends InputSchema> = {
    * on this host has been ended before. An attempt that froze on another host may still go on.
    */
   readonly verify?: (input: InputOf<Schema>, context: ToolContext, started: StartedCall) => Promise<Verified>;
+  /**
+   * Told when a run that was offered the tool has ended, however it did, so that it lets go of what it holds for it: at least once, after the
+   * processes of its calls have ended, by the worker that records the end. Has 5 s; what it throws is a line in the worker's log.
+   */
+  readonly close?: (run: ClosedRun) => Promise<void> | void;
   /** Returns the input as watchers, hooks and other observers see it (L18). Gets a copy; the one that is sent and run stays as it is. */
   readonly backfillObservableInput?: (input: InputOf<Schema>) => unknown;
 };
 
 export type Tool = ToolSpec<InputSchema>;
-
-/** Throw for a failure the model can read and react to; anything else thrown by a tool is reported the same way, as a defect of the tool. */
-export class ToolFailure extends Error {
-  override readonly name = 'ToolFailure';
-}
-
-/** Throw when the run cannot go on (L34). */
-export class FatalToolFailure extends Error {
-  override readonly name = 'FatalToolFailure';
-}
-
-/** This attempt of the call was given up: nothing it does counts any more. */
-export class Superseded extends Error {
-  override readonly name = 'Superseded';
-}
 
 type Delegated<Schema extends InputSchema> = Omit<ToolSpec<Schema>, 'call' | 'recovery' | 'verify' | 'delegate'> &
   (

@@ -55,6 +55,8 @@ const nearLimits: Readonly<Record<RunLimit, string>> = {
   turns: 'no turns are left',
 };
 
+const spentBefore = { cost: 'its budget spent', tokens: 'its tokens used up' };
+
 export function noticeText(notice: Notice): string {
   switch (notice.kind) {
     case 'interrupted':
@@ -65,6 +67,8 @@ export function noticeText(notice: Notice): string {
       return 'its last tool call was cut and did not run';
     case 'wrap_up':
       return `about to end, ${nearLimits[notice.limit]}: asked to sum up`;
+    case 'budget_spent':
+      return `the model is told that the run before ended, ${spentBefore[notice.limit]}`;
     case 'max_turns_reached':
       return `the limit of ${count(notice.limit, 'turn')} is reached`;
     case 'error':

@@ -158,6 +158,18 @@ describe('a failed attempt', () => {
     expect((await thrown(bench.call())).message).toMatch(/no byte from the model for 0.15 s .*\(`stallMs`/);
   });
 
+  test('a request that takes longer than its time is made again, and watchers are told why (L14 L60)', async () => {
+    const slow = fault({ pingsAfterEvent: 3, pingMs: 20 });
+    const bench = await benchDeps({ script: [slow, reply('Done.')], defaults: { requestMs: 150 } });
+    expect((await thrown(bench.call())).message).toMatch(
+      /not whole within 0.15 s \(`requestMs` of the configuration\)/,
+    );
+    expect(bench.lines.find(({ type }) => type === 'retry')).toMatchObject({
+      error: expect.stringContaining('`requestMs`') as string,
+    });
+    expect(await bench.call()).toMatchObject({ kind: 'message' });
+  });
+
   test('stores nothing, voids early outcomes, and tells watchers (L16)', async () => {
     const bench = await benchDeps({ script: [fault({ cutAfterEvent: 8 }, [toolUse('look', {}), text('and')])] });
     await thrown(bench.call());

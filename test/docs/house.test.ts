@@ -27,7 +27,10 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['live', 'activities/live/'],
   ['people', 'activities/people/'],
   ['attempt', 'activities/{attempt,configuration,step-record}.ts'],
-  ['tool', 'activities/tools/{agent-types,delegated-work,listed,plain-end,shell-command,tool,registry,sandbox}.ts'],
+  [
+    'tool',
+    'activities/tools/{agent-types,close-tools,delegated-work,failures,listed,observed-input,plain-end,shell-command,tool,registry,sandbox}.ts',
+  ],
   ['mcp servers', 'activities/mcp/'],
   ['files', 'activities/tools/builtin/files/'],
   ['shell and search', 'activities/tools/builtin/shell/', 'activities/tools/builtin/search/'],

@@ -102,3 +102,22 @@ test('a handler of an earlier run puts a handover off, and holds up neither the 
   stream.release();
   await keepHistory('a handover after a handler (L56)', h.client.workflow.getHandle(session.id, runId));
 });
+
+test('the model of the next prompt is told once that the run before ended for its budget (L51)', async () => {
+  const dear = { usage: { input_tokens: 50_000, output_tokens: 10 } };
+  const h = await harness({ script: [{ ...look, ...dear }, reply('Back.'), reply('Still here.')] });
+  const session = await h.open('Go.', { maxTokens: 20_000 });
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'budget_exceeded' } });
+  // One that cannot open does not take the news away.
+  await session.send('Elsewhere.', { options: { cwd: '/no/such/folder' } });
+  await session.ended(2);
+  await session.send('And now?', { options: { cwd: h.cwd, maxTokens: null } });
+  expect(await session.ended(3)).toMatchObject({ terminal: { reason: 'completed' } });
+  await session.send('And then?');
+  expect(await session.ended(4)).toMatchObject({ terminal: { reason: 'completed' } });
+  const notices = (await session.entries()).filter((entry) => entry.kind === 'notice');
+  const told = notices.filter(({ notice }) => notice.kind === 'budget_spent');
+  expect(told).toEqual([{ kind: 'notice', notice: { kind: 'budget_spent', limit: 'tokens' } }]);
+  const [, second] = h.bodies().map((body) => JSON.stringify(body.messages));
+  expect(second).toMatch(/its tokens were used up.*Elsewhere\..*And now\?/);
+});

@@ -14,7 +14,12 @@ test('programs and addresses, with all they may have (L74)', () => {
       connectTimeoutMs: 1,
     },
     shop: { type: 'http', url: 'https://shop.example/mcp', headers: () => ({}) },
-    'old_one-2': { type: 'sse', url: 'http://localhost:1/sse', headers: { authorization: 'x' } },
+    'old_one-2': {
+      type: 'sse',
+      url: 'http://localhost:1/sse',
+      headers: { authorization: 'x' },
+      missingCredentials: 'end',
+    },
   };
   expect(checkConfig({ mcpServers }, 'f')).toEqual({ mcpServers });
 });
@@ -35,6 +40,11 @@ test.each([
     'a key that is not known',
     { a: { command: 'x', trust: true } },
     '"mcpServers.a.trust" is no key of the configuration: remove it or correct its name',
+  ],
+  [
+    'what becomes of missing credentials, said otherwise',
+    { a: { type: 'http', url: 'http://x/', missingCredentials: 'stop' } },
+    '"mcpServers.a.missingCredentials" is "stop": give "tell" or "end"',
   ],
   ['a relative folder', { a: { command: 'x', cwd: 'y' } }, '"mcpServers.a.cwd" is "y": give an absolute path'],
   [

@@ -7,6 +7,7 @@ test('the times of a model that is silent, and words for a request that is too l
   const config: PerdureConfig = {
     firstByteMs: 1_800_000,
     stallMs: 600_000,
+    requestMs: 86_400_000,
     overflowWords: ['the buffer of the model is full'],
   };
   expect(checkConfig(config, 'it')).toBe(config);
@@ -18,6 +19,11 @@ const time = 'give a whole number of milliseconds from 1 to 3600000';
 
 test.each<[string, unknown, string]>([
   ['a stall of more than an hour', { stallMs: 3_600_001 }, `"stallMs" is 3600001: ${time}`],
+  [
+    'a request of more than a day',
+    { requestMs: 86_400_001 },
+    '"requestMs" is 86400001: give a whole number of milliseconds from 1 to 86400000',
+  ],
   ['no time for a first byte', { firstByteMs: 0 }, `"firstByteMs" is 0: ${time}`],
   [
     'a word that is in every failure',

@@ -75,6 +75,8 @@ export type PerdureConfig = {
   readonly firstByteMs?: number;
   /** Milliseconds between two bytes of a reply (L14). */
   readonly stallMs?: number;
+  /** Milliseconds of a whole request to a model (L14). */
+  readonly requestMs?: number;
   /** What a server says, in small or large letters, when a request is too long for its model, beside the words that are known (L24). */
   readonly overflowWords?: readonly string[];
   /** `warning` and `critical` are shares of the window. */
@@ -169,6 +171,7 @@ const keys = z.strictObject({
   maxOutputTokens: count.optional(),
   firstByteMs: upTo(60).optional(),
   stallMs: upTo(60).optional(),
+  requestMs: upTo(DAY).optional(),
   overflowWords: z.array(overflowWord).max(50).optional(),
   compaction: z
     .strictObject({
@@ -229,9 +232,9 @@ export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
   const { systemPrompt, instructions, memory, maxTurns, wrapUp, batchSummaries, approvalTimeoutMs } = rest;
   const context = { systemPrompt, instructions, memory, additionalDirectories };
   const chosen = { model, fallbackModels, smallModel, models, effort, permissionMode, permissions } as const;
-  const { firstByteMs, stallMs, overflowWords } = rest;
+  const { firstByteMs, stallMs, requestMs, overflowWords } = rest;
   const limits = { maxTurns, wrapUp, batchSummaries, approvalTimeoutMs, outputCap: maxOutputTokens };
-  const server = { firstByteMs, stallMs, overflowWords };
+  const server = { firstByteMs, stallMs, requestMs, overflowWords };
   return {
     ...(Object.fromEntries(
       Object.entries({ ...chosen, ...context, ...limits, ...server }).filter(([, value]) => value !== undefined),

@@ -9,7 +9,7 @@ const work = {
   sandbox: z.boolean().optional(),
 };
 
-type Work = { readonly run?: unknown; readonly command?: unknown; readonly sandbox?: unknown };
+type Work = Partial<Readonly<Record<'run' | 'command' | 'sandbox' | 'transcript', unknown>>>;
 
 const one = (given: Work): boolean => (given.run === undefined) !== (given.command === undefined);
 const said = 'it needs exactly one of "run" (a function) and "command"';
@@ -24,6 +24,20 @@ function hooksOf(minutes: number) {
     .refine(heldIsCommand, saidOfHeld);
   return z.array(z.union([run, hook])).optional();
 }
+
+const heldIsBlind = (given: Work): boolean => given.transcript !== true || given.sandbox !== true;
+const saidOfBlind = '"transcript" does not go with "sandbox", which would keep the file out of its reach';
+
+const stopHook = z
+  .strictObject({
+    name: nameSchema.optional(),
+    timeoutMs: upTo(24 * 60).optional(),
+    transcript: z.boolean().optional(),
+    ...work,
+  })
+  .refine(one, said)
+  .refine(heldIsCommand, saidOfHeld)
+  .refine(heldIsBlind, saidOfBlind);
 
 const tools = z.array(z.string().min(1)).min(1).optional();
 
@@ -45,7 +59,7 @@ export const hooksSchema = z.strictObject({
   postSampling: hooks,
   preCompact: hooks,
   postCompact: hooks,
-  stop: hooks,
+  stop: z.array(z.union([run, stopHook])).optional(),
   sessionEnd: shortHooks,
   waiting: shortHooks,
   failed: shortHooks,

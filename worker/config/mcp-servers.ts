@@ -3,7 +3,7 @@ import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import type { HttpServer, StdioServer } from '../../activities/mcp/servers.ts';
 import { tellRight } from './issue-text.ts';
-import { run, text, upTo } from './tools.ts';
+import { missingCredentialsSchema, run, text, upTo } from './tools.ts';
 
 const MOST_SERVERS = 50;
 /** Minutes. */
@@ -44,6 +44,7 @@ const address = z.strictObject({
   type: z.enum(['http', 'sse']),
   url: z.string(urlRight).refine((url) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol), urlRight),
   headers: z.union([run, headers]).optional(),
+  missingCredentials: missingCredentialsSchema.optional(),
 } satisfies Readonly<Record<keyof HttpServer, unknown>>);
 
 const isAddress = (server: unknown): boolean =>

@@ -61,7 +61,10 @@ export const skillsSchema = z
   .array(z.string(folderRight).refine((path) => isAbsolute(path) && resolve(path) !== '/', folderRight))
   .max(20);
 
+export const missingCredentialsSchema = z.enum(['tell', 'end'], 'give "tell" or "end"');
+
 export const webFetchSchema = z.strictObject({
+  missingCredentials: missingCredentialsSchema.optional(),
   privateHosts: z.array(z.string(hostRight).max(253, hostRight).regex(HOST_PATTERN, hostRight)).max(100).optional(),
 } satisfies Readonly<Record<keyof WebSettings, unknown>>);
 
@@ -95,6 +98,7 @@ const parts = {
   delegate: run.optional(),
   conclude: run.optional(),
   verify: run.optional(),
+  close: run.optional(),
   backfillObservableInput: run.optional(),
 } satisfies Readonly<Record<keyof Tool, unknown>>;
 

@@ -141,6 +141,8 @@ export type Notice =
   | { readonly kind: 'max_turns_reached'; readonly limit: number; readonly turnNotTaken: number }
   /** The run is about to reach this limit and is to sum up (L51). Told to the model. */
   | { readonly kind: 'wrap_up'; readonly limit: RunLimit }
+  /** The run before ended for this limit. Told to the model. */
+  | { readonly kind: 'budget_spent'; readonly limit: 'cost' | 'tokens' }
   | { readonly kind: 'error'; readonly text: string }
   /** `calls`: names of the calls that the abandoned attempt had started (L19). Told to the model, but for `detail`, the reason. */
   | {

@@ -5,7 +5,8 @@ export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'dontAsk' | 'b
 
 /**
  * Rules such as `bash(git status:*)`, `write(src/**)`, `mcp__*`: deny > ask > allow > mode (L55). At most 1,000 in all. Mode `bypass`
- * asks nothing: of the rules only those that deny hold in it.
+ * asks nothing: of the rules only those that deny hold in it. One that denies and ends with `!`, such as `bash(git push:*)!`, also ends the
+ * run (L34).
  */
 export type PermissionRules = {
   readonly allow?: readonly string[];
@@ -17,6 +18,8 @@ export type Rule = {
   /** A tool's name; `*` stands for any characters. */
   readonly tool: string;
   readonly pattern: string | null;
+  /** What it denies ends the run (L34). */
+  readonly fatal?: true;
 };
 
 const LISTS: readonly string[] = ['allow', 'deny', 'ask'] satisfies (keyof PermissionRules)[];
@@ -35,8 +38,15 @@ const PATH_TOOLS: readonly string[] = ['read', 'write', 'edit', 'glob', 'grep'];
  * every command, and a trailing ` *` is `:*`; `WebFetch(domain:example.org)` is `web_fetch(example.org)`.
  */
 export function parseRule(rule: string): Rule | null {
-  const [, name, pattern = null] = /^([A-Za-z0-9_*-]{1,64})(?:\((.+)\))?$/s.exec(rule) ?? [];
+  const [, name, pattern = null, mark] = /^([A-Za-z0-9_*-]{1,64})(?:\((.+)\))?(!)?$/s.exec(rule) ?? [];
   if (name === undefined) return null;
+  return { ...meantBy(name, pattern), ...(mark && { fatal: true as const }) };
+}
+
+/** Of rules that can be read. */
+export const endsRun = (rule: string): boolean => rule.endsWith('!');
+
+function meantBy(name: string, pattern: string | null): Rule {
   const tool = ruledTool(name);
   if (tool === WEB && pattern !== null) {
     const host = pattern.replace(/^domain:/, '').toLowerCase();
@@ -68,13 +78,13 @@ export function permissionsProblem(permissions: unknown): string | undefined {
     rules += given.length;
     if (rules > MOST_RULES)
       return `there are more than ${MOST_RULES} permission rules: give fewer, with wider patterns`;
-    const problem = given.map(ruleProblem).find((found) => found !== undefined);
+    const problem = given.map((rule) => ruleProblem(rule, list)).find((found) => found !== undefined);
     if (problem !== undefined) return problem;
   }
   return undefined;
 }
 
-function ruleProblem(rule: unknown): string | undefined {
+function ruleProblem(rule: unknown, list: string): string | undefined {
   if (typeof rule !== 'string') return 'a permission rule is not a text: write it as tool or tool(pattern)';
   const shown = `permission rule ${JSON.stringify(rule.slice(0, 80))}`;
   if (rule.length > MOST_CHARACTERS) {
@@ -84,7 +94,8 @@ function ruleProblem(rule: unknown): string | undefined {
   if (parsed === null) {
     return `${shown} cannot be read: write tool or tool(pattern), such as bash(git status:*), write(src/**) or mcp__*`;
   }
-  const { tool, pattern } = parsed;
+  const { tool, pattern, fatal } = parsed;
+  if (fatal && list !== 'deny') return `${shown} ends with "!", which ends the run, and does not deny: leave it out`;
   if (pattern === null) return undefined;
   if (tool.includes('*')) return `${shown} has a pattern for several tools: write a rule for each`;
   const wrong = patternProblem(tool, pattern);

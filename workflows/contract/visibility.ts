@@ -99,6 +99,7 @@ export const CHANGES: readonly string[] = [
   'perdure-agent-pauses',
   'perdure-alerts',
   'perdure-answer-recoveries',
+  'perdure-budget-spent',
   'perdure-facts',
   'perdure-firing-due',
   'perdure-late-cancel',

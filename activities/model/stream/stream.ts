@@ -47,6 +47,8 @@ export type StreamLimits = {
   readonly stallMs: number;
   /** Between two events, whatever bytes come. Absent: an hour. */
   readonly eventMs?: number;
+  /** Of the whole request, however well it goes. Absent: as long as it takes. */
+  readonly requestMs?: number;
 };
 
 /** The longest that a reply can think unseen: 128,000 tokens at some 40 a second. */
@@ -91,8 +93,8 @@ function isCut(error: unknown, life: AbortSignal): boolean {
 
 type Life = { readonly signal: AbortSignal; byte(): void; event(): void; end(): void };
 
-/** Its signal aborts with the reason when a stream was silent for too long. */
-function watchLife({ firstByteMs, stallMs, eventMs = MOST_EVENT_MS }: StreamLimits): Life {
+/** Its signal aborts with the reason when a stream was silent for too long, or has taken too long altogether. */
+function watchLife({ firstByteMs, stallMs, eventMs = MOST_EVENT_MS, requestMs }: StreamLimits): Life {
   const stall = new AbortController();
   const within = (ms: number, what: string): NodeJS.Timeout =>
     setTimeout(() => stall.abort(new StalledStream(what)), ms);
@@ -102,6 +104,10 @@ function watchLife({ firstByteMs, stallMs, eventMs = MOST_EVENT_MS }: StreamLimi
     `the model sent nothing for ${seconds(firstByteMs)} (\`firstByteMs\` of the configuration)`,
   );
   const events = within(eventMs, `the model kept the stream open for ${seconds(eventMs)} without an event`);
+  const whole =
+    requestMs === undefined
+      ? undefined
+      : within(requestMs, `the reply was not whole within ${seconds(requestMs)} (\`requestMs\` of the configuration)`);
   let begun = false;
   const byte = (): void => {
     if (begun) return void bytes.refresh();
@@ -122,6 +128,7 @@ function watchLife({ firstByteMs, stallMs, eventMs = MOST_EVENT_MS }: StreamLimi
     end() {
       clearTimeout(bytes);
       clearTimeout(events);
+      clearTimeout(whole);
     },
   };
 }

@@ -1,7 +1,7 @@
 // The web_fetch tool (L86): a page as a text, or the small model's answer from it. What strangers wrote is marked as such.
 import { z } from 'zod';
 import { createLimit } from '../../async.ts';
-import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
+import { defineTool, FatalToolFailure, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
 import type { WebSettings } from './files/options.ts';
 import { hostOf } from './web/addresses.ts';
 import { fetchPage, urlProblem, type Fetched, type FetchRules } from './web/fetch-page.ts';
@@ -16,7 +16,10 @@ const ANSWER_TOKENS = 2_000;
 const MOST_CONVERSIONS = 2;
 
 /** `lookup`: of names, for tests. */
-export function webFetchTool({ privateHosts = [] }: WebSettings, lookup?: FetchRules['lookup']): Tool {
+export function webFetchTool(
+  { privateHosts = [], missingCredentials }: WebSettings,
+  lookup?: FetchRules['lookup'],
+): Tool {
   // Each has a thread and memory of its own.
   const inLine = createLimit(MOST_CONVERSIONS);
   return defineTool({
@@ -43,9 +46,11 @@ export function webFetchTool({ privateHosts = [] }: WebSettings, lookup?: FetchR
       const rules = { privateHosts, mayFollow: (host: string) => mayUse?.(host) === true, ...(lookup && { lookup }) };
       const fetched = await fetchPage(new URL(url), rules, signal);
       if (fetched.kind === 'elsewhere') return { content: leadsElsewhere(fetched) };
+      const said = `${fetched.url.href} answered with status ${fetched.status}.`;
+      if (fetched.status === 401 && missingCredentials === 'end')
+        throw new FatalToolFailure(`${said} It wants credentials, and web_fetch has none.`);
       const text = await readPage(fetched, signal, inLine);
       if (fetched.status >= 400) {
-        const said = `${fetched.url.href} answered with status ${fetched.status}.`;
         throw new ToolFailure(`${said}\n${asForeign(fetched.url, text.slice(0, ERROR_TEXT))}`);
       }
       if (question === undefined) return { content: asForeign(fetched.url, text) };

@@ -24,22 +24,28 @@ export type Chosen = {
   readonly approved?: CallLog['approved'];
 };
 
-/** `input` as it was before the schema. One that a hook put in place is stored, so that the decision can be about it. */
+/** `input` as it was before the schema. One that was put in place of the call's own is stored, so that the decision can be about it. */
 export async function askAbout(
   bench: Workbench,
   { key }: Pick<CallRun, 'key'>,
-  { ready, input, byHook }: Judged,
+  { ready, input, by }: Judged,
 ): Promise<Ask> {
   const { tool, risk, permission } = ready;
   const reason = permission.kind === 'ask' ? askReason(bench.mode, risk, tool.name, permission) : tool.name;
   const hash = inputHash(input);
-  if (byHook) {
+  if (by) {
     const bytes = Buffer.from(JSON.stringify(input));
     await bench.store.put(bytes);
     await recordAsked(bench.store, { session: bench.session, key }, hash);
   }
-  const changed = byHook ? ' (a hook changed its input)' : '';
+  const changed = by ? ` (${by === 'hook' ? 'a hook' : 'its own check'} changed its input)` : '';
   return { tool: tool.name, reason: clip(reason, MAX_REASON - changed.length) + changed, inputHash: hash };
+}
+
+/** With an input that a hook or the tool's own check put in its place, stored. */
+export async function keepReplaced(store: Store, { input, by }: Judged, chosen: Chosen): Promise<Chosen> {
+  if (!by) return chosen;
+  return { ...chosen, input, stored: await store.put(Buffer.from(JSON.stringify(input))) };
 }
 
 /** A person's input is refused: their decision has run nothing, and the same question is put again (L55). */
@@ -78,14 +84,14 @@ export async function chooseInput(
   const own = deeperThan(input, MAX_DEPTH) ? null : inputHash(input);
   const asked = decision.inputHash;
   const call = { session: bench.session, key };
-  const byHook = asked !== own && isHash(asked) && (await wasAsked(bench.store, call, asked));
-  if (asked !== own && !byHook) return 'Not run: the decision was for another input.';
+  const isOther = asked !== own && isHash(asked) && (await wasAsked(bench.store, call, asked));
+  if (asked !== own && !isOther) return 'Not run: the decision was for another input.';
   if (decision.edited !== undefined) {
     const edited = await editedInput(bench.store, decision, decision.edited);
     return typeof edited === 'string' ? askAgain(request, asked, edited) : edited;
   }
   const approved = { inputHash: asked, ...decidedBy(decision) };
-  if (!byHook) return { input, approved };
+  if (!isOther) return { input, approved };
   return { input: await storedInput(bench.store, asked), stored: asked, approved };
 }
 
@@ -110,8 +116,9 @@ export async function storedInput(store: Store, hash: Hash): Promise<unknown> {
   return JSON.parse(Buffer.from(await store.get(hash)).toString());
 }
 
-/** Both hashes are recorded, and the model is told what a person made of its input. */
-export function withApproval(verdict: Verdict, { approved, edited, input }: Chosen): Verdict {
+/** Both hashes are recorded, and what ran in the place of the call's own input; the model is told what a person made of that. */
+export function withApproval(given: Verdict, { approved, edited, input, stored }: Chosen): Verdict {
+  const verdict = stored === undefined || given.outcome === 'not_run' ? given : { ...given, ran: stored };
   if (approved === undefined || verdict.approved !== undefined) return verdict;
   if (edited !== true) return { ...verdict, approved };
   const ran = verdict.outcome === 'not_run' ? '' : `; it ran with ${clip(JSON.stringify(input))}`;

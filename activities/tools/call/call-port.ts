@@ -9,6 +9,8 @@ import type { Left } from '../../../workflows/contract/loop.ts';
 import type { CallKey } from '../../../workflows/contract/ids.ts';
 import type { Attempt } from '../../attempt.ts';
 import type { LiveEvent } from '../../live/events.ts';
+import type { CloseFailure } from '../close-tools.ts';
+import type { ClosedRun } from '../tool.ts';
 
 export type CallBlock = {
   readonly index: number;
@@ -34,6 +36,8 @@ export type CallRunner = {
   readonly definitions: readonly ApiTool[];
   /** Asks what offers the tools for its list (L44). Bounded in time, never throws: the last good list stays. */
   refresh(): Promise<void>;
+  /** Tells the tools that the run was offered that it has ended; of those that fail, why. Never throws. */
+  closed(config: RunConfig, run: ClosedRun): Promise<readonly CloseFailure[]>;
   traits(config: RunConfig, call: CallBlock, context?: ToolContextState): CallTraits;
   /** Returns a call's input as observers may see it (L18): a copy, perhaps enriched. Never throws. */
   observable(call: CallBlock): unknown;

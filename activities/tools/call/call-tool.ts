@@ -10,6 +10,7 @@ import {
   type Tool,
   type ToolContext,
   type ToolOutput,
+  type Validated,
   type Verified,
 } from '../tool.ts';
 
@@ -35,18 +36,28 @@ export function abortCause(signal: AbortSignal): AbortCause {
   return CAUSES.has(signal.reason) ? (signal.reason as AbortCause) : 'interrupt';
 }
 
-/** A tool's own check of its input, under the same guards. Undefined: the call may run. */
+/** A tool's own check of its input, under the same guards. Undefined: the call may run as it is. */
 export async function validateInput(
   tool: Tool,
   input: unknown,
   context: ToolContext,
-): Promise<{ readonly problem: string } | 'hung' | undefined> {
+): Promise<{ readonly problem: string } | Validated | 'hung' | undefined> {
   if (tool.validate === undefined) return undefined;
   try {
-    const problem = await endedAfter(context.signal, Promise.resolve(tool.validate(input, context)));
-    return problem === undefined || problem === 'hung' ? problem : { problem: problem.value };
+    const said = await endedAfter(context.signal, Promise.resolve(tool.validate(input, context)));
+    if (said === undefined || said === 'hung') return said;
+    return typeof said.value === 'string' ? { problem: said.value } : { input: asJson(said.value.input) };
   } catch (error) {
     return { problem: failure(tool, error).text };
+  }
+}
+
+/** The tool's own code, which may return anything: what is no JSON fits no schema. */
+export function asJson(input: unknown): unknown {
+  try {
+    return JSON.parse(JSON.stringify(input));
+  } catch {
+    return undefined;
   }
 }
 

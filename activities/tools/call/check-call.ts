@@ -3,101 +3,121 @@ import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { HookOpinion } from '../rules/permission.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
-import { abortCause, validateInput } from './call-tool.ts';
+import { abortCause, asJson, guardTool, validateInput } from './call-tool.ts';
 import type { ToolContext, Tool, ContextModifier } from '../tool.ts';
-import { denyCall, refuseCall, reportStopped, stoppedByHook, type Verdict } from './verdict.ts';
+import { denyCall, fatalRefusal, refuseCall, reportStopped, stoppedByHook, type Verdict } from './verdict.ts';
 import type { CallRequest, EarlyRun, Void, Workbench } from './workbench.ts';
-import { hookContext, type PreToolVerdict } from '../../hooks/hooks.ts';
+import { hookContext } from '../../hooks/hook-context.ts';
+import type { PreToolVerdict } from '../../hooks/hooks.ts';
 import { clip } from '../../text.ts';
 import type { ToolContextState } from '../../../workflows/contract/activities.ts';
 import { isInside } from '../../process/places.ts';
-import { checkInput } from '../../schema/input-schema.ts';
+import { copyForObservers } from '../observed-input.ts';
 
-/** `input` as it was before the schema; `byHook`: a hook put it in place of the call's own. */
-export type Judged = { readonly ready: ReadyCall; readonly input: unknown; readonly byHook: boolean };
+/** `input` as it was before the schema; `by`: whoever put it in place of the call's own. */
+export type Judged = { readonly ready: ReadyCall; readonly input: unknown; readonly by?: ReplacedBy | undefined };
+
+type ReplacedBy = 'hook' | 'check';
 
 type Checked = ({ readonly kind: 'ready' } & Judged) | ({ readonly kind: 'ask' } & Judged) | Verdict | Void;
+
+/** Someone was asked: hooks do not run again, nobody is asked again, and what was allowed runs as it is, or as they edited it (L55). */
+type Decided = 'as_asked' | 'edited';
 
 type Checking = {
   readonly call: Pick<CallRequest, 'name'>;
   readonly input: unknown;
   readonly context: ToolContext;
-  /** Someone was asked: hooks do not run again, and nobody is asked again (L55). */
-  readonly decided: boolean;
+  readonly decided?: Decided | undefined;
 };
 
-type Fitting = { readonly kind: 'fits'; readonly ready: ReadyCall } | Verdict | Void;
+type Fits = { readonly kind: 'fits' } & Judged;
 
 export async function checkCall(
   bench: Workbench,
   run: Pick<EarlyRun, 'signal' | 'iteration' | 'say'>,
   checking: Checking,
 ): Promise<Checked> {
-  const { input, context, decided } = checking;
+  const { context, decided } = checking;
   if (!(await isStillThere(context))) return movedAway(bench, context);
   const first = await fitting(bench, checking);
   if (first.kind !== 'fits') return first;
-  if (decided) return permitted(first.ready, input, { decided });
-  const said = await askPreTool(bench, run, first.ready.tool, input);
-  if (said === null) return permitted(first.ready, input);
+  if (decided) return permitted(first, decided);
+  const said = await askPreTool(bench, run, first.ready.tool, first.input);
+  if (said === null) return permitted(first);
   // A hook that was stopped has said nothing, and nobody may be asked in its place.
   if (run.signal.aborted) return reportStopped(abortCause(run.signal));
   const { name } = first.ready.tool;
-  if (said.stop !== null) return stoppedByHook(name, said.stop);
-  const { decision } = said;
-  if (decision?.kind === 'deny') return denyCall(name, { kind: 'deny', why: `a hook denied it: ${decision.why}` });
-  return await withOpinion(bench, checking, first.ready, { decision, input: said.input });
+  const { decision, stop } = said;
+  if (stop !== null && !(decision?.kind === 'deny' && decision.fatal)) return stoppedByHook(name, stop);
+  if (decision?.kind === 'deny') return denyCall(name, { ...decision, why: `a hook denied it: ${decision.why}` });
+  return await withOpinion(bench, checking, first, { decision, input: said.input });
 }
 
 async function withOpinion(
   bench: Workbench,
   checking: Checking,
-  before: ReadyCall,
+  before: Fits,
   said: { readonly decision: HookOpinion | null; readonly input: unknown },
 ): Promise<Checked> {
-  const byHook = said.input !== undefined;
-  if (!byHook && said.decision === null) return permitted(before, checking.input);
-  const input = byHook ? plain(said.input) : checking.input;
   const settings = said.decision === null ? bench : { ...bench, hook: said.decision };
-  const again = await fitting(settings, { ...checking, input }, byHook);
-  if (again.kind === 'verdict' && byHook) return { ...again, content: `A hook changed the input. ${again.content}` };
+  if (said.input === undefined) {
+    if (said.decision === null) return permitted(before);
+    const again = await prepared(settings, checking, before.input);
+    return again.kind === 'fits' ? permitted({ ...again, by: before.by }) : again;
+  }
+  const again = await fitting(settings, { ...checking, input: asJson(said.input) });
+  if (again.kind === 'verdict') return { ...again, content: `A hook changed the input. ${again.content}` };
   if (again.kind !== 'fits') return again;
-  if (before.safe && !again.ready.safe) {
-    // It was admitted to run beside others, or at once (L35).
-    const { name } = before.tool;
-    return refuseCall(`Not run: a hook changed the input of ${name} from one that changes nothing into one that does.`);
-  }
-  return permitted(again.ready, input, { byHook });
+  return madeUnsafe(before.ready, again.ready, 'a hook') ?? permitted({ ...again, by: 'hook' });
 }
 
-/** A hook may be a function and hand over anything: what is no JSON fits no schema. */
-function plain(input: unknown): unknown {
-  try {
-    return JSON.parse(JSON.stringify(input));
-  } catch {
-    return undefined;
-  }
+/** It was admitted to run beside others, or at once (L35). */
+function madeUnsafe({ safe, tool: { name } }: ReadyCall, after: ReadyCall, by: string): Verdict | undefined {
+  if (!safe || after.safe) return undefined;
+  return refuseCall(`Not run: ${by} changed the input of ${name} from one that changes nothing into one that does.`);
 }
 
-/** Schema and the tool's own check. */
-async function fitting(bench: Workbench, { call, input, context }: Checking, validate = true): Promise<Fitting> {
-  const prepared = prepareCall(bench.registry, bench, { name: call.name, input });
-  if (prepared.kind === 'invalid') return ofInput(refuseCall(prepared.text));
-  const problem = validate ? await validateInput(prepared.tool, prepared.input, context) : undefined;
-  if (problem === 'hung') return reportStopped(abortCause(context.signal));
-  return problem === undefined ? { kind: 'fits', ready: prepared } : ofInput(refuseCall(problem.problem));
+/** Schema and the tool's own check, which may put another input in the place of this one. */
+async function fitting(bench: Workbench, checking: Checking): Promise<Fits | Verdict | Void> {
+  const { input, context, decided } = checking;
+  const first = await prepared(bench, checking, input);
+  if (first.kind !== 'fits') return first;
+  const { tool } = first.ready;
+  const said = await validateInput(tool, first.ready.input, context);
+  if (said === 'hung') return reportStopped(abortCause(context.signal));
+  if (said !== undefined && 'problem' in said) return ofInput(refuseCall(said.problem));
+  if (said === undefined || decided === 'as_asked') return first;
+  const again = await prepared(bench, checking, said.input);
+  const whose = `the check of ${tool.name}`;
+  if (again.kind === 'verdict') return { ...again, content: `The input was changed by ${whose}. ${again.content}` };
+  if (again.kind !== 'fits') return again;
+  return madeUnsafe(first.ready, again.ready, whose) ?? { ...again, by: 'check' };
+}
+
+/** Name and schema, and the tool's own rule, which may answer later. */
+async function prepared(bench: Workbench, { call, context }: Checking, input: unknown): Promise<Fits | Verdict | Void> {
+  const found = prepareCall(bench.registry, bench, { name: call.name, input });
+  if (found.kind === 'invalid') return found.fatal ? fatalRefusal(found.text) : ofInput(refuseCall(found.text));
+  const { undecided } = found;
+  if (undecided === undefined) return { kind: 'fits', ready: found, input };
+  const ruled = await guardTool(found.tool, context.signal, () => undecided);
+  if (ruled.kind === 'value') return { kind: 'fits', ready: ruled.value, input };
+  if (ruled.kind === 'stopped') return reportStopped(ruled.cause);
+  const text = `Not run: ${ruled.text}`;
+  return ruled.fatal ? fatalRefusal(text) : refuseCall(text);
 }
 
 const ofInput = (verdict: Verdict): Verdict => ({ ...verdict, ofInput: true });
 
-function permitted(ready: ReadyCall, input: unknown, { decided = false, byHook = false } = {}): Checked {
+function permitted({ ready, input, by }: Fits, decided?: Decided): Checked {
   const { permission, tool } = ready;
   if (permission.kind === 'deny') {
     const verdict = denyCall(tool.name, permission);
     // A fatal outcome ends the run, whoever wrote the input (L34).
     return verdict.facts.fatal ? verdict : ofInput(verdict);
   }
-  return { kind: permission.kind === 'ask' && !decided ? 'ask' : 'ready', ready, input, byHook };
+  return { kind: permission.kind === 'ask' && !decided ? 'ask' : 'ready', ready, input, by };
 }
 
 /** Run elsewhere, the call could do what was not meant: the model is told, and the workspace is the working directory again. */
@@ -191,34 +211,5 @@ async function realFolder(path: string): Promise<string | null> {
     return (await stat(real)).isDirectory() ? real : null;
   } catch {
     return null;
-  }
-}
-
-// A call's input as observers see it (L18): a copy that the tool may have enriched. The stored input, which the API gets, is never
-// touched, and an observer that changes what it got changes only its copy.
-
-/** JSON. Never throws: where the tool fails, or the input does not fit it, a copy of the input itself. */
-export function copyForObservers(tool: Tool | undefined, input: unknown): unknown {
-  return enriched(tool, input) ?? copy(input) ?? null;
-}
-
-function enriched(tool: Tool | undefined, input: unknown): unknown {
-  if (tool?.backfillObservableInput === undefined) return undefined;
-  try {
-    const checked = checkInput(tool.inputSchema, structuredClone(input));
-    return checked.ok ? copy(tool.backfillObservableInput(checked.value)) : undefined;
-  } catch {
-    // The tool's own code: whatever it throws, its call goes on, and observers see the plain input.
-    return undefined;
-  }
-}
-
-/** Undefined for what is no JSON, or too deep to be walked. */
-function copy(value: unknown): unknown {
-  try {
-    const json = JSON.stringify(value) as string | undefined;
-    return json === undefined ? undefined : (JSON.parse(json) as unknown);
-  } catch {
-    return undefined;
   }
 }

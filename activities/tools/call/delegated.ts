@@ -29,13 +29,13 @@ import {
   type Workbench,
 } from './workbench.ts';
 
-type Delegable = { readonly ready: ReadyCall; readonly chosen: Chosen; readonly byHook: boolean };
+type Delegable = { readonly ready: ReadyCall; readonly chosen: Chosen };
 
 /** Hands a call that may run to the workflow. Null: its tool does the work itself. */
 export async function handOver(
   bench: Workbench,
   run: CallRun,
-  { ready, chosen, byHook }: Delegable,
+  { ready, chosen }: Delegable,
   context: ToolContext,
 ): Promise<HandedOver | Verdict | Void | null> {
   const { tool } = ready;
@@ -47,8 +47,7 @@ export async function handOver(
   if (typeof made.value === 'string') return refuseCall(made.value);
   if (!(await run.fence())) return { kind: 'void', cause: 'superseded' };
   run.begins();
-  const changed = byHook ? await bench.store.put(Buffer.from(JSON.stringify(chosen.input))) : chosen.stored;
-  const { approved } = chosen;
+  const { approved, stored: changed } = chosen;
   const record: DelegatedRecord = {
     delegation: await carriable(bench, made.value, chosen.input),
     at: Date.now(),
@@ -100,7 +99,12 @@ export async function concludeDelegated(
   if (record === null) throw new Error(`call ${run.key} was carried out and never handed over`);
   const { at: began, changed, approved, edited } = record;
   const input = changed === undefined ? call.input : await storedInput(bench.store, changed);
-  const chosen = { input, ...(approved ? { approved } : {}), ...(edited ? { edited } : {}) };
+  const chosen = {
+    input,
+    ...(changed ? { stored: changed } : {}),
+    ...(approved ? { approved } : {}),
+    ...(edited ? { edited } : {}),
+  };
   const prepared = prepareCall(bench.registry, bench, { name: call.name, input });
   const context = toolContext(bench, { ...run, id: run.key, generation: null });
   const ran =

@@ -2,7 +2,7 @@
 // the stream (L37); the tool activity runs the others, with a claim, and records what they came to (L40).
 import type { CallKey } from '../../../workflows/contract/ids.ts';
 import { totalTokens } from '../../../workflows/contract/loop.ts';
-import { askAbout, askAgain, chooseInput, withApproval, type Chosen } from './approval.ts';
+import { askAbout, askAgain, chooseInput, keepReplaced, withApproval, type Chosen } from './approval.ts';
 import { checkCall } from './check-call.ts';
 import {
   formatOutcome,
@@ -37,13 +37,15 @@ export type Done = { readonly kind: 'done' } & RecordedOutcome;
 export async function executeEarly(bench: Workbench, call: CallRequest, run: EarlyRun): Promise<Done | Void> {
   const began = performance.now();
   const context = toolContext(bench, { ...run, generation: null });
-  const checked = await checkCall(bench, run, { call, input: call.input, context, decided: false });
+  const checked = await checkCall(bench, run, { call, input: call.input, context });
   if (checked.kind === 'ask' || (checked.kind === 'ready' && !checked.ready.safe)) {
     return { kind: 'void', cause: 'superseded' };
   }
   const verdict = checked.kind === 'ready' ? await runReady(bench, run, checked, context) : checked;
   if (verdict.kind === 'void') return verdict;
-  return { kind: 'done', ...(await format(bench, call, null, verdict, began)) };
+  const runs = checked.kind === 'ready' ? await keepReplaced(bench.store, checked, { input: call.input }) : null;
+  const ended = runs ? withApproval(verdict, runs) : verdict;
+  return { kind: 'done', ...(await format(bench, call, null, ended, began)) };
 }
 
 /** The whole of L33 for one call, at most once for what may not be repeated. Throws StoreError. */
@@ -122,12 +124,12 @@ async function neverBegun(bench: Workbench, call: CallRequest, run: CallRun): Pr
     await endUnclaimed(bench, run);
     return reportStopped(cause);
   }
-  return await underClaim(bench, call, run, { ready, byHook: false, chosen: { input: call.input } });
+  return await underClaim(bench, call, run, { ready, chosen: { input: call.input } });
 }
 
 async function withInput(bench: Workbench, call: CallRequest, run: CallRun, chosen: Chosen): Promise<Begun> {
   const context = toolContext(bench, { ...run, id: run.key, generation: null });
-  const decided = run.decision !== undefined;
+  const decided = run.decision && (chosen.edited ? 'edited' : 'as_asked');
   const checked = await checkCall(bench, run, { call, input: chosen.input, context, decided });
   if (checked.kind === 'ask') return { kind: 'ask', ask: await askAbout(bench, run, checked) };
   const { approved, edited } = chosen;
@@ -135,14 +137,16 @@ async function withInput(bench: Workbench, call: CallRequest, run: CallRun, chos
     return askAgain(call, approved.inputHash, checked.content);
   }
   if (checked.kind !== 'ready') return checked;
-  const { byHook, input } = checked;
+  const runs = await keepReplaced(bench.store, checked, chosen);
   const ready = asJudged(checked.ready, run);
   if (run.safe && !ready.safe && !edited) return refuseCall(noLongerSafe(call.name));
-  const handed = await handOver(bench, run, { ready, chosen: { ...chosen, input }, byHook }, context);
+  const handed = await handOver(bench, run, { ready, chosen: runs }, context);
   if (handed) return handed;
-  if (needsClaim(ready)) return await underClaim(bench, call, run, { ready, byHook, chosen: { ...chosen, input } });
-  await endUnclaimed(bench, run);
-  return await runReady(bench, run, { ready, input }, context);
+  if (!needsClaim(ready)) await endUnclaimed(bench, run);
+  const ran = needsClaim(ready)
+    ? await underClaim(bench, call, run, { ready, chosen: runs })
+    : await runReady(bench, run, { ready, input: runs.input }, context);
+  return ran.kind === 'verdict' ? withApproval(ran, runs) : ran;
 }
 
 /** Another attempt may have been faster. */

@@ -20,13 +20,16 @@ export type ReadyCall = Traits & {
   /** As the schema returned it. */
   readonly input: unknown;
   readonly permission: PermissionDecision;
+  /** The tool's own rule has not answered yet: until then it counts as one that asks. Rejects with what the rule throws. */
+  readonly undecided?: Promise<ReadyCall>;
   /** Whether it may also be about this path or name, which its own has come to lead to. */
   readonly mayUse: (subject: string) => boolean;
   /** Of what it finds, where rules deny some of it. */
   readonly mayShow?: (path: string) => boolean;
 };
 
-export type PreparedCall = ReadyCall | { readonly kind: 'invalid'; readonly text: string };
+/** `fatal`: it lacks what the run is not to go on without (L34). */
+export type PreparedCall = ReadyCall | { readonly kind: 'invalid'; readonly text: string; readonly fatal?: true };
 
 export type CallSettings = PermissionSettings & {
   /** The tools that the run was opened with, by name (L57). Absent: all. */
@@ -40,7 +43,8 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
   const { tools, allowedTools } = settings;
   if (tool === undefined || !isListed(tools, call.name)) {
     const missing = isListed(tools, call.name) ? registry.whyMissing?.(call.name) : undefined;
-    return { kind: 'invalid', text: missing ?? unknownTool(registry, call.name, tools) };
+    if (missing === undefined) return { kind: 'invalid', text: unknownTool(registry, call.name, tools) };
+    return { kind: 'invalid', text: missing, ...(registry.endsRun?.(call.name) && { fatal: true as const }) };
   }
   if (allowedTools !== undefined && !isListed(allowedTools, call.name)) {
     return { kind: 'invalid', text: notAllowed(call.name, allowedTools) };
@@ -59,27 +63,49 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
     if (!checked.ok) return { kind: 'invalid', text: schemaProblem(tool.name, checked.problems) };
     const { value: input } = checked;
     const judged = judge(tool, input, judgeContext(settings));
-    const permission = decide(settings, judged.risk, tool, input);
-    const ready = { kind: 'ready', tool, input, ...judged, permission } as const;
-    const mayShow = sieve(settings.permissions?.deny, { ...settings, tool });
-    return { ...ready, mayUse: (subject) => mayUseSubject(settings, ready, subject), ...(mayShow && { mayShow }) };
+    const called = { kind: 'ready', tool, input, ...judged } as const;
+    const own = tool.canUse?.(input, { ...judgeContext(settings), mode: settings.mode });
+    if (own === undefined || !('then' in own)) return decidedCall(settings, called, own);
+    const undecided = Promise.resolve(own).then((said) => decidedCall(settings, called, said));
+    // Whoever only asks whether it may start early does not wait.
+    undecided.catch(() => undefined);
+    return { ...decidedCall(settings, called, { kind: 'ask' }), permission: { kind: 'ask' }, undecided };
   } catch (error) {
     // Schemas and rules are the tool's own code: its defect is this call's outcome, not the end of the run (L33).
     return { kind: 'invalid', text: `Not run: ${tool.name} failed to judge its input: ${String(error)}` };
   }
 }
 
+type JudgedCall = Omit<ReadyCall, 'permission' | 'mayUse' | 'mayShow'>;
+
+function decidedCall(settings: CallSettings, call: JudgedCall, own: PermissionDecision | undefined): ReadyCall {
+  const ready = { ...call, own, permission: decide(settings, call.risk, call.tool, call.input, own) };
+  const mayShow = sieve(settings.permissions?.deny, { ...settings, tool: call.tool });
+  const { permission } = ready;
+  return {
+    ...call,
+    permission,
+    mayUse: (subject) => mayUseSubject(settings, ready, subject),
+    ...(mayShow && { mayShow }),
+  };
+}
+
 /** Denies a path that a rule denies, or that would have to be asked about and was not; and a name that is not allowed by itself. */
-function mayUseSubject(settings: CallSettings, ready: Omit<ReadyCall, 'mayUse' | 'mayShow'>, other: string): boolean {
-  const { tool, input, risk, permission } = ready;
+function mayUseSubject(
+  settings: CallSettings,
+  ready: Omit<ReadyCall, 'mayUse' | 'mayShow'> & { readonly own: PermissionDecision | undefined },
+  other: string,
+): boolean {
+  const { tool, input, risk, permission, own } = ready;
   const subject = tool.subject?.(input, judgeContext(settings));
   if (subject?.kind === 'name') {
     // A hook, or a person, has spoken about the one it saw.
     const { hook: _, ...rules } = settings;
-    return decide(rules, risk, { ...tool, subject: () => ({ kind: 'name', name: other }) }, input).kind === 'allow';
+    const named = { ...tool, subject: () => ({ kind: 'name', name: other }) as const };
+    return decide(rules, risk, named, input, own).kind === 'allow';
   }
   if (subject?.kind !== 'path') return true;
-  const now = decide(settings, risk, { ...tool, subject: () => ({ ...subject, path: other }) }, input);
+  const now = decide(settings, risk, { ...tool, subject: () => ({ ...subject, path: other }) }, input, own);
   return now.kind === 'allow' || (now.kind === 'ask' && permission.kind === 'ask');
 }
 

@@ -3,7 +3,7 @@
 // is reported as unknown.
 import type { Decision } from '../../../workflows/contract/activities.ts';
 import { questionHash } from '../../../workflows/contract/ids.ts';
-import { askAgain, decidedBy, editedInput, storedInput, withApproval, type Chosen } from './approval.ts';
+import { askAgain, decidedBy, editedInput, keepReplaced, storedInput, withApproval, type Chosen } from './approval.ts';
 import { checkCall } from './check-call.ts';
 import { inputHash, MAX_GENERATIONS, type Taken } from './journal.ts';
 import { endLeftovers, describeLiving, reportTaken, startedText, type Leftovers } from './claim-report.ts';
@@ -42,7 +42,7 @@ export async function recoverCall(
   const next = await mayRunAgain(bench, call, run, { claimed, left, report, ready, chosen });
   if (next.kind !== 'again') return next;
   if (signal.aborted) return endsCall(abortCause(signal)) ? report() : reportStopped(abortCause(signal));
-  const ran = await runClaimed(bench, run, { ...next, byHook: false }, claimed.generation + 1);
+  const ran = await runClaimed(bench, run, next, claimed.generation + 1);
   // Another attempt was faster, and may be running it.
   if (ran.kind === 'taken') return reporter(ran, left)();
   return ran.kind === 'verdict' ? withApproval(ran, next.chosen) : ran;
@@ -139,10 +139,10 @@ async function allowed(
   const edited = await editedInput(bench.store, decision, decision.edited);
   if (typeof edited === 'string') return askAgain(call, hash, edited, question);
   const context = toolContext(bench, { ...run, id: run.key, generation: null });
-  const checked = await checkCall(bench, run, { call, input: edited.input, context, decided: true });
+  const checked = await checkCall(bench, run, { call, input: edited.input, context, decided: 'edited' });
   if (checked.kind === 'void') return checked;
   if (checked.kind === 'verdict') {
     return checked.ofInput ? askAgain(call, hash, checked.content, question) : report(checked.content);
   }
-  return { kind: 'again', ready: checked.ready, chosen: edited };
+  return { kind: 'again', ready: checked.ready, chosen: await keepReplaced(bench.store, checked, edited) };
 }

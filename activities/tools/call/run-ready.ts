@@ -59,20 +59,20 @@ async function withModifier(verdict: Verdict, context: ToolContext, { modify }: 
 
 // Runs a call that may not be repeated: its claim is durable first, and whoever finds it claimed does not run it (L40).
 
-export type Claimable = { readonly ready: ReadyCall; readonly byHook: boolean; readonly chosen: Chosen };
+export type Claimable = { readonly ready: ReadyCall; readonly chosen: Chosen };
 
 /** One of all attempts ever runs the call under this generation of its claim. */
 export async function runClaimed(
   bench: Workbench,
   run: CallRun,
-  { ready, byHook, chosen }: Claimable,
+  { ready, chosen }: Claimable,
   generation = 1,
 ): Promise<Verdict | Void | Taken> {
   const { signal } = run;
   if (signal.aborted && !endsCall(abortCause(signal))) return reportStopped(abortCause(signal));
   const { store, session, host } = bench;
   const call = { session, key: run.key };
-  const changed = byHook ? await store.put(Buffer.from(JSON.stringify(chosen.input))) : chosen.stored;
+  const { stored: changed } = chosen;
   const facts = { tool: ready.tool.name, input: ready.input, changed, approved: chosen.approved, host: host.identity };
   if (!(await run.fence())) return { kind: 'void', cause: 'superseded' };
   const claim = await claimCall(store, call, facts, generation);

@@ -16,8 +16,9 @@ import { askPeople, withdrawAsked } from '../../people/ask-people.ts';
 import type { Store } from '../../transcript/store/store.ts';
 import { deeperThan, MAX_DEPTH } from '../../json.ts';
 import { executeCall, executeEarly, type Done } from './execute.ts';
-import { copyForObservers } from './check-call.ts';
+import { copyForObservers } from '../observed-input.ts';
 import { planCall, prepareCall, type CallSettings } from './prepare.ts';
+import { closeTools } from '../close-tools.ts';
 import { hasPlainEnd } from '../plain-end.ts';
 import type { ToolRegistry } from '../registry.ts';
 import type { Asked, CallRequest, CallsSmallModel, EarlyRun, HandedOver, Void, Workbench } from './workbench.ts';
@@ -70,6 +71,7 @@ export function callRunner(
       return registry.definitions();
     },
     refresh: async () => await registry.refresh?.(),
+    closed: (config, run) => closeTools(registry, config, run),
     traits(config, call, context) {
       const prepared = prepareCall(registry, settings(config, context), call);
       const ready = prepared.kind === 'ready';

@@ -29,6 +29,7 @@ export type Verdict = {
   readonly seen?: readonly SeenFile[];
   /** L55. */
   readonly approved?: CallLog['approved'];
+  readonly ran?: CallLog['ran'];
   /** O12. */
   readonly deniedBy?: string;
   /** Nothing ran, for what the input is: with another one the call may run (L55). */
@@ -40,6 +41,11 @@ type Denial = Extract<Decision, { kind: 'deny' }>;
 /** A name, schema or check refused the call. */
 export function refuseCall(text: string, facts: OutcomeFacts = {}): Verdict {
   return { ...refused(text, facts), decision: 'not_run' };
+}
+
+/** It could not run, and the run is not to go on without it (L34). */
+export function fatalRefusal(text: string): Verdict {
+  return refuseCall(text, fatalDenial({ fatal: true }, text));
 }
 
 /** A rule, a mode, a hook or the tool itself denied the call. */
@@ -165,7 +171,7 @@ export async function formatOutcome(
   const { notes, media } = await keepMedia(store, verdict);
   const said = [verdict.content, ...notes].filter((part) => part.trim() !== '').join('\n');
   const text = said === '' ? '(no output)' : toUSVString(said);
-  const { approved, deniedBy } = verdict;
+  const { approved, ran, deniedBy } = verdict;
   const outcome: Outcome = {
     index: call.index,
     toolUseId: call.toolUseId,
@@ -178,6 +184,7 @@ export async function formatOutcome(
       name: call.name,
       decision: verdict.decision,
       ...(approved === undefined ? {} : { approved }),
+      ...(ran === undefined ? {} : { ran }),
       ...(deniedBy === undefined ? {} : { deniedBy }),
       duration: Math.round(duration),
       outcome: verdict.outcome,

@@ -152,8 +152,11 @@ export function asRelative(text: string, root: string, below = ''): readonly str
   const rule = parseRule(text);
   if (rule === null || rule.pattern === null || rule.tool === 'bash' || !isAbsoluteGlob(rule.pattern)) return [];
   const names = root.split(sep).slice(1);
+  const mark = rule.fatal ? '!' : '';
   return expandBraces(rule.pattern).flatMap((glob) =>
-    restsBelow(withContents(cleaned(glob)).split('/'), names).map((rest) => `${rule.tool}(${below}${rest.join('/')})`),
+    restsBelow(withContents(cleaned(glob)).split('/'), names).map(
+      (rest) => `${rule.tool}(${below}${rest.join('/')})${mark}`,
+    ),
   );
 }
 

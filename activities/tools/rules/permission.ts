@@ -1,6 +1,7 @@
 // Whether a call may run (L55): deny > ask > allow, of the tool's own rule and the run's, and the mode for the rest. Mode `bypass`
 // asks nothing: in it only what denies holds.
 import type { PermissionMode, PermissionRules } from '../../../workflows/contract/session.ts';
+import { endsRun } from '../../../workflows/contract/permission-rules.ts';
 import { isAllowedByRules, touchingRule, denyingRule } from './match-rules.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../tool.ts';
 
@@ -21,15 +22,22 @@ export type PermissionSettings = {
 
 export type HookOpinion = { readonly kind: 'allow' } | { readonly kind: 'ask'; readonly why: string };
 
-/** `input` has passed the tool's schema. */
-export function decide(settings: PermissionSettings, risk: Risk, tool: Tool, input: unknown): PermissionDecision {
+/** `own`: the answer of the tool's own rule; absent: none. `input` has passed the tool's schema. */
+export function decide(
+  settings: PermissionSettings,
+  risk: Risk,
+  tool: Pick<Tool, 'name' | 'subject'>,
+  input: unknown,
+  own?: PermissionDecision,
+): PermissionDecision {
   const { mode, permissions = {}, cwd, folders, hook } = settings;
   const context = judgeContext(settings);
   const call = { tool, cwd, folders, subject: () => tool.subject?.(input, context) };
-  const own = tool.canUse?.(input, { ...context, mode });
+  const ending = denyingRule(permissions.deny?.filter(endsRun), call);
+  if (ending !== undefined) return { ...deniedBy(ending), fatal: true };
   if (own?.kind === 'deny') return own;
   const denying = denyingRule(permissions.deny, call);
-  if (denying !== undefined) return { kind: 'deny', why: `the rule ${JSON.stringify(denying)} denies it` };
+  if (denying !== undefined) return deniedBy(denying);
   if (mode === 'bypass') return { kind: 'allow' };
   if (mode === 'plan' && risk !== 'read') return { kind: 'deny', why: 'in permission mode "plan" only reads run' };
   if (hook?.kind === 'ask') return asked(mode, risk, { hook: hook.why });
@@ -41,6 +49,10 @@ export function decide(settings: PermissionSettings, risk: Risk, tool: Tool, inp
     return { kind: 'allow' };
   }
   return asked(mode, risk);
+}
+
+function deniedBy(rule: string): Extract<PermissionDecision, { kind: 'deny' }> {
+  return { kind: 'deny', why: `the rule ${JSON.stringify(rule)} denies it` };
 }
 
 /** Where a tool judges an input. */

@@ -140,6 +140,8 @@ export type CallLog = {
   readonly decision: 'allowed' | 'denied' | 'not_run';
   /** A person allowed it: the hash they were asked about, and of the input they put in its place (L55). `by`: their name (O12). */
   readonly approved?: { readonly inputHash: string; readonly editedHash?: Hash; readonly by?: string };
+  /** The input that ran, where a hook, the tool's own check or a person put it in the place of the call's own. */
+  readonly ran?: Hash;
   /** The name of the person who denied it (O12). */
   readonly deniedBy?: string;
   /** Milliseconds. */
@@ -194,6 +196,7 @@ const noticeKinds: Readonly<Record<Notice['kind'], true>> = {
   call_cut: true,
   max_turns_reached: true,
   wrap_up: true,
+  budget_spent: true,
   error: true,
   model_switched: true,
   stop_hook: true,

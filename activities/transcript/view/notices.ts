@@ -56,6 +56,14 @@ const WRAP_UP: Readonly<Record<RunLimit, string>> = {
   turns: sumUp('it has no turns left'),
 };
 
+const cutShort = (what: string): string =>
+  `The run before this one was ended because ${what}, and what it was about may be unfinished: look at how things stand before you rely on them. This run has limits of its own.`;
+
+const BUDGET_SPENT: Readonly<Record<'cost' | 'tokens', string>> = {
+  cost: cutShort('its budget was spent'),
+  tokens: cutShort('its tokens were used up'),
+};
+
 /** The text the model gets for a notice; null for those that are for people. */
 export function noticeText(notice: Notice): string | null {
   switch (notice.kind) {
@@ -85,6 +93,8 @@ export function noticeText(notice: Notice): string | null {
       return preambleChanged(notice);
     case 'wrap_up':
       return WRAP_UP[notice.limit];
+    case 'budget_spent':
+      return BUDGET_SPENT[notice.limit];
     case 'max_turns_reached':
     case 'error':
     case 'batch_summary':

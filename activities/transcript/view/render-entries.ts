@@ -68,7 +68,7 @@ function shortened(text: string, most: number): string {
 }
 
 /** `entries`, of which the first is at `from`, whole, whatever the model sees of them: what perdure:entry/3-7 stands for. Null: none. */
-function renderRange(entries: readonly Entry[], from: number, bodies: Bodies): string | null {
+export function renderEntries(entries: readonly Entry[], from: number, bodies: Bodies): string | null {
   if (entries.length === 0) return null;
   const parts = entries.flatMap((entry, offset) => {
     const position = from + offset;
@@ -100,6 +100,6 @@ export async function readEntries(
   const entries = segments
     .flatMap(({ segment }) => segment.entries)
     .slice(Math.max(0, range.from - first), range.to - first);
-  const text = renderRange(entries, range.from, await bodyReader(store)(entries));
+  const text = renderEntries(entries, range.from, await bodyReader(store)(entries));
   return text === null ? null : Buffer.from(text);
 }

@@ -1,7 +1,11 @@
 // What the answers of several hooks come to, and hooks that are functions.
+import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { HookEvent } from '../../../activities/hooks/hooks.ts';
-import { hookContext, runner } from './support.ts';
+import { hookRunner } from '../../../activities/hooks/hook-runner.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { hookContext, node, runner } from './support.ts';
 
 const call = { name: 'bash', input: { command: 'ls' } };
 
@@ -27,6 +31,20 @@ test('of the answers of pre-tool hooks deny outweighs ask and ask outweighs allo
   expect(await decide(allow, ask, allow)).toEqual({ kind: 'ask', why: 'look first' });
   expect(await decide(allow, deny, ask)).toEqual({ kind: 'deny', why: 'no' });
   expect(await decide(allow)).toEqual({ kind: 'allow' });
+});
+
+test('a denial can be fatal, another decision cannot (L34)', async () => {
+  const fatal = (decision: 'deny' | 'ask') => () => ({ decision, reason: 'no', fatal: true });
+  expect((await runner({ preTool: [fatal('deny')] }).preTool(hookContext(), call)).decision).toEqual({
+    kind: 'deny',
+    why: 'no',
+    fatal: true,
+  });
+  const { decision, failed } = await runner({ preTool: [fatal('ask')] }).preTool(hookContext(), call);
+  expect(decision).toBeNull();
+  expect(failed[0]?.detail).toBe(
+    'its answer is not one of a preTool hook: fatal: only a decision to deny can be fatal',
+  );
 });
 
 test('what a hook does to its input changes nothing but its own copy', async () => {
@@ -73,6 +91,58 @@ test('a stop hook that prevents outweighs those that block, whose texts are told
     kind: 'prevented',
     detail: 'over',
   });
+});
+
+test('a stop hook that asks for it is told a file with what was said, which is gone with the hooks (L30)', async () => {
+  const folder = join(tempDir(), 'data', 'told');
+  const seen: unknown[] = [];
+  const hooks = hookRunner(
+    {
+      stop: [
+        {
+          transcript: true,
+          run: ({ transcript = '' }) => {
+            const [file, dir] = [statSync(transcript), statSync(dirname(transcript))];
+            seen.push([readFileSync(transcript, 'utf8'), file.mode & 0o777, dir.mode & 0o777, dirname(transcript)]);
+          },
+        },
+        {
+          transcript: true,
+          command: node(
+            'const { transcript } = JSON.parse(fs.readFileSync(0)); console.error(fs.readFileSync(transcript, "utf8")); process.exit(2)',
+          ),
+        },
+        (told) => void seen.push(Object.keys(told).includes('transcript')),
+      ],
+    },
+    { env: { PATH: process.env['PATH'] }, folder },
+  );
+  const stop = async () => await hooks.stop(hookContext(), { text: '', active: false }, async () => 'User:\nGo.');
+  const { verdict, failed } = await stop();
+  expect(new Set(seen)).toEqual(new Set([false, ['User:\nGo.', 0o600, 0o700, folder]]));
+  expect({ verdict, failed }).toEqual({ verdict: { kind: 'blocked', text: 'User:\nGo.' }, failed: [] });
+  expect(readdirSync(folder)).toEqual([]);
+  // What a killed worker left goes with the next one that is old enough.
+  writeFileSync(join(folder, 'old.txt'), 'x');
+  writeFileSync(join(folder, 'new.txt'), 'x');
+  utimesSync(join(folder, 'old.txt'), 0, 0);
+  await stop();
+  expect(readdirSync(folder)).toEqual(['new.txt']);
+});
+
+test('one that cannot be told it has failed, and the others are asked (L30)', async () => {
+  const folder = join(tempDir(), 'file');
+  writeFileSync(folder, '');
+  const stop = [
+    { name: 'guard', transcript: true, run: () => ({ prevent: 'x' }) },
+    () => ({ block: 'the tests fail' }),
+  ];
+  const hooks = hookRunner({ stop }, { env: {}, folder });
+  const ran = await hooks.stop(hookContext(), { text: '', active: false }, async () => 'x');
+  expect(ran.verdict).toEqual({ kind: 'blocked', text: 'the tests fail' });
+  expect(ran.failed).toMatchObject([
+    { hook: 'guard', detail: expect.stringMatching(/could not be written: EEXIST/) as string },
+  ]);
 });
 
 test('a function that throws, answers nonsense or does not end is reported and is no vote (L30)', async () => {

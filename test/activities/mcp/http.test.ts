@@ -1,8 +1,8 @@
-// MCP servers at an address: streamable HTTP and SSE, credentials, and what such a server does wrong (F11).
+// MCP servers at an address: streamable HTTP and SSE, and what such a server does wrong (F11).
 import { describe, expect, test } from 'vitest';
 import { boundedFetch } from '../../../activities/mcp/bounded-fetch.ts';
 import type { McpServers } from '../../../activities/mcp/servers.ts';
-import { everythingAt, noSandbox, oddAddress, oddEvents } from '../../support/mcp/addresses.ts';
+import { everythingAt, holdingAt, noSandbox, oddAddress, oddEvents } from '../../support/mcp/addresses.ts';
 import { openTestServers } from '../../support/mcp/servers.ts';
 import { until } from '../../support/until.ts';
 
@@ -24,42 +24,6 @@ describe.each(['http', 'sse'] as const)('server-everything over %s (L74)', (type
   });
 });
 
-describe('credentials (L74)', () => {
-  test('headers go with every request', async () => {
-    const { settings, seen } = await oddAddress({}, { headers: { authorization: 'Bearer 1' } });
-    const { call } = await opened({ odd: settings });
-    await call('mcp__odd__note');
-    expect(new Set(seen)).toEqual(new Set(['Bearer 1']));
-  });
-
-  test('a function for headers is asked once a connection, and again when the server answers 401', async () => {
-    let [valid, asked] = ['Bearer 1', 0];
-    const { settings, seen } = await oddAddress(
-      { token: () => valid },
-      { headers: () => Promise.resolve({ authorization: `Bearer ${(asked += 1)}` }) },
-    );
-    const { call } = await opened({ odd: settings });
-    await call('mcp__odd__note');
-    expect(asked).toBe(1);
-    valid = 'Bearer 2';
-    expect((await call('mcp__odd__note')).content).toBe('noted note');
-    expect([asked, seen.at(-1)]).toEqual([2, 'Bearer 2']);
-  });
-
-  test('a function that fails leaves the server away, and says why', async () => {
-    const headers = (): Promise<never> => Promise.reject(new Error('the token service is down'));
-    const { settings } = await oddAddress({}, { headers });
-    const { registry } = await opened({ odd: settings }, { backoffMs: 60_000, mostBackoffMs: 60_000 });
-    expect(registry.whyMissing?.('mcp__odd__note')).toContain('the token service is down');
-  });
-
-  test('a server that refuses them is away', async () => {
-    const { settings } = await oddAddress({ token: () => 'Bearer x' });
-    const { registry } = await opened({ odd: settings }, { backoffMs: 60_000, mostBackoffMs: 60_000 });
-    expect(registry.whyMissing?.('mcp__odd__note')).toMatch(/is away: .*401/);
-  });
-});
-
 test('headers that a server repeats are shown to nobody (L74)', async () => {
   const secret = 'tok-0123456789';
   const { settings } = await oddAddress({}, { headers: () => ({ authorization: `Bearer ${secret}` }) });
@@ -78,6 +42,33 @@ test('a list is asked for again of a server at an address, which may have no way
     return names().includes('mcp__odd__grown_1');
   });
 });
+
+test.each(['http', 'sse'] as const)(
+  'a server of the official SDK is told over %s of a call that is stopped or late, and serves the next (L77)',
+  async (type) => {
+    const told: string[] = [];
+    let open = 0;
+    const settings = await holdingAt(type, async ({ signal }) => {
+      open += 1;
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      told.push(String(signal.reason));
+      return { content: [] };
+    });
+    const { call, names } = await opened({ sdk: settings, hasty: { ...settings, timeoutMs: 2_000 } });
+    await until(() => names().includes('mcp__sdk__hold') && names().includes('mcp__hasty__hold'));
+    for (const _ of [1, 2]) {
+      const [stop, before, heard] = [new AbortController(), open, told.length];
+      const holding = call('mcp__sdk__hold', {}, { signal: stop.signal });
+      holding.catch(() => undefined);
+      await until(() => open > before);
+      stop.abort('interrupt');
+      await expect(holding).rejects.toBe('interrupt');
+      await until(() => told.length > heard);
+    }
+    await expect(call('mcp__hasty__hold')).rejects.toThrow('did not answer within 2000 ms, and was told to stop');
+    await until(() => told.length === 3);
+  },
+);
 
 describe('a server over SSE, whose answers come over one stream', () => {
   test('is connected anew when that has broken off, and its calls end at once (L75)', async () => {

@@ -1,7 +1,8 @@
 // A server over the life of its worker: what is waited for, how long, and what its end does (L75).
 import { expect, onTestFinished, test } from 'vitest';
-import { Away, KeptServer } from '../../../activities/mcp/keep-server.ts';
-import { type Link, McpError, type OpenLink } from '../../../activities/mcp/link.ts';
+import { Away, McpError } from '../../../activities/mcp/failures.ts';
+import { KeptServer } from '../../../activities/mcp/keep-server.ts';
+import type { Link, OpenLink } from '../../../activities/mcp/link.ts';
 import { mcpBounds, type McpBounds } from '../../../activities/mcp/servers.ts';
 import { until } from '../../support/until.ts';
 
@@ -147,7 +148,7 @@ test('a link of no use is closed only when the calls on it have ended, and the n
   const first = (await server.link(idle)) as FakeLink;
   let answer = (): void => undefined;
   const call = server.using(first, () => new Promise<void>((resolve) => (answer = resolve)));
-  server.retire(first, 'fetch failed');
+  server.retire(first, new Error('fetch failed'));
   expect(first.isClosed).toBe(false);
   pass(1_000);
   expect(await server.link(idle)).not.toBe(first);
@@ -166,7 +167,7 @@ test('a call that is given up has another link made, but not once its worker end
   await server.close();
   server.retire(second, null);
   await Promise.resolve();
-  expect([links.length, server.whyAway]).toEqual([2, expect.stringContaining('is away')]);
+  expect([links.length, server.away?.message]).toEqual([2, expect.stringContaining('is away')]);
 });
 
 test('a stop of a call that waits for a connection is heeded', async () => {

@@ -80,6 +80,23 @@ describe('a stream that is silent', () => {
     expect(await one.outcome).toBeInstanceOf(StalledStream);
   });
 
+  test('is not what ends one that goes on and on: the time of the whole request is (L14)', async () => {
+    const one = call({ ...LIMITS, requestMs: 8 * MINUTE });
+    one.say('start');
+    await pass(4 * MINUTE);
+    one.ping();
+    one.say('block');
+    await pass(3.9 * MINUTE);
+    one.ping();
+    expect(one.ended()).toBe(false);
+    await pass(0.2 * MINUTE);
+    expect(String(await one.outcome)).toContain('not whole within 480 s (`requestMs` of the configuration)');
+    const ended = call({ ...LIMITS, requestMs: 8 * MINUTE });
+    ended.say('start', 'block', 'closed', 'stop');
+    await pass(8.1 * MINUTE);
+    expect(await ended.outcome).toBe('whole');
+  });
+
   test('before its first byte is given up in words that name the setting (X4)', async () => {
     const one = call(LIMITS);
     await pass(10.1 * MINUTE);

@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
 import type { PermissionMode, PermissionRules } from '../../../workflows/contract/session.ts';
-import { askReason, decide, type PermissionSettings } from '../../../activities/tools/rules/permission.ts';
-import type { PermissionDecision, Risk } from '../../../activities/tools/tool.ts';
+import { askReason, decide as judge, type PermissionSettings } from '../../../activities/tools/rules/permission.ts';
+import type { PermissionDecision, Risk, Tool } from '../../../activities/tools/tool.ts';
 import { simpleTool } from './support.ts';
+
+const decide = (settings: PermissionSettings, risk: Risk, tool: Tool, input: unknown): PermissionDecision =>
+  judge(settings, risk, tool, input, tool.canUse?.(input, { cwd: '/', dir: '/', mode: settings.mode }) as never);
 
 const modes: readonly PermissionMode[] = ['default', 'acceptEdits', 'plan', 'dontAsk', 'bypass'];
 const risks: readonly Risk[] = ['read', 'write', 'execute', 'external'];
@@ -33,13 +36,6 @@ test('deny > ask > allow: a deny holds in every mode, also bypass (L55)', () => 
       expect(decided(mode, risk, { kind: 'allow' })).toBe(planned ? 'deny' : 'allow');
     }
   }
-});
-
-test('a rule gets the input, the workspace and the mode', () => {
-  const seen: unknown[] = [];
-  const tool = simpleTool({ canUse: (input, context) => (seen.push(input, context), undefined) });
-  decide({ mode: 'acceptEdits', cwd: '/workspace' }, 'write', tool, { text: 'x' });
-  expect(seen).toEqual([{ text: 'x' }, { cwd: '/workspace', dir: '/workspace', mode: 'acceptEdits' }]);
 });
 
 test('who is asked reads what would happen, and which rule, hook or mode asks (L55)', () => {
@@ -85,6 +81,19 @@ test('rules beside the tool’s own: either denies, either asks, either allows (
   expect(beside({ kind: 'ask' }, allow)).toEqual({ kind: 'ask' });
   expect(beside({ kind: 'allow' }, { permissions: { ask: ['a*'] } })).toEqual({ kind: 'ask', rule: 'a*' });
   expect(beside({ kind: 'allow' }, { permissions: { deny: ['a*'] } })).toMatchObject({ kind: 'deny' });
+});
+
+test('of all that denies, a rule that ends the run goes first, in every mode (L34 L55)', () => {
+  const canUse = (): PermissionDecision => ({ kind: 'deny', why: 'never' });
+  const why = 'the rule "a*!" denies it';
+  for (const mode of modes) {
+    const settings = { mode, permissions: { deny: ['act', 'a*!'] }, cwd: '/' };
+    expect(decide(settings, 'read', simpleTool({ name: 'act', canUse }), {})).toEqual({
+      kind: 'deny',
+      why,
+      fatal: true,
+    });
+  }
 });
 
 test('a refusal names its rule or its mode (L55)', () => {

@@ -102,3 +102,11 @@ test('an input that was not one JSON text is refused, also by a tool that accept
   expect(said({ unparsable: '"a text of its own"' })).toMatchObject({ kind: 'ready' });
   expect(said({ unparsable: '{', other: 1 })).toMatchObject({ kind: 'ready' });
 });
+
+test('a rule of a tool gets the input, the workspace and the mode (L55)', () => {
+  const seen: unknown[] = [];
+  const tool = simpleTool({ canUse: (input, context) => (seen.push(input, context), undefined) });
+  const call = { name: 'simple', input: { text: 'x' } };
+  prepareCall(createRegistry([tool]), { mode: 'acceptEdits', cwd: '/workspace' }, call);
+  expect(seen).toEqual([{ text: 'x' }, { cwd: '/workspace', dir: '/workspace', mode: 'acceptEdits' }]);
+});

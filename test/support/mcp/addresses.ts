@@ -108,6 +108,27 @@ const load = async (path: string): Promise<unknown> =>
 
 export async function everythingAt(type: HttpServer['type']): Promise<HttpServer> {
   const { createServer: everything } = (await load('server-everything/dist/server/index.js')) as Everything;
+  return await servedAt(type, () => everything().server);
+}
+
+type Held = (extra: { readonly signal: AbortSignal }) => Promise<{ readonly content: readonly object[] }>;
+type Connected = { connect(transport: unknown): Promise<void> };
+
+/** A server made with the official SDK, whose one tool, `hold`, is this. */
+export async function holdingAt(type: HttpServer['type'], hold: Held): Promise<HttpServer> {
+  const { McpServer } = (await load('sdk/dist/esm/server/mcp.js')) as {
+    readonly McpServer: new (
+      info: object,
+    ) => Connected & { registerTool(name: string, about: object, run: Held): void };
+  };
+  return await servedAt(type, () => {
+    const server = new McpServer({ name: 'holding', version: '1' });
+    server.registerTool('hold', { description: 'Holds until it is cancelled.' }, hold);
+    return server;
+  });
+}
+
+async function servedAt(type: HttpServer['type'], make: () => Connected): Promise<HttpServer> {
   if (type === 'sse') {
     const { SSEServerTransport } = (await load('sdk/dist/esm/server/sse.js')) as {
       readonly SSEServerTransport: new (path: string, response: ServerResponse) => Messages;
@@ -119,7 +140,7 @@ export async function everythingAt(type: HttpServer['type']): Promise<HttpServer
         return open.get(url.searchParams.get('sessionId') ?? '')?.handlePostMessage(request, response);
       const transport = new SSEServerTransport('/message', response);
       open.set(transport.sessionId, transport);
-      await everything().server.connect(transport);
+      await make().connect(transport);
     });
     return { type, url: `${origin}/sse` };
   }
@@ -134,7 +155,7 @@ export async function everythingAt(type: HttpServer['type']): Promise<HttpServer
       sessionIdGenerator: () => randomUUID(),
       onsessioninitialized: (id: string) => void open.set(id, transport),
     });
-    await everything().server.connect(transport);
+    await make().connect(transport);
     await transport.handleRequest(request, response);
   });
   return { type, url: `${origin}/mcp` };

@@ -12,6 +12,16 @@ test('a rule is a tool, or a tool and a pattern', () => {
   expect(parseRule('mcp__x(a (b))')).toEqual({ tool: 'mcp__x', pattern: 'a (b)' });
 });
 
+test('a rule that denies may end the run, and no other may (L34)', () => {
+  expect(parseRule('bash(git push:*)!')).toEqual({ tool: 'bash', pattern: 'git push:*', fatal: true });
+  expect(parseRule('Bash!')).toEqual({ tool: 'bash', pattern: null, fatal: true });
+  expect(parseRule('read(a!)')).toEqual({ tool: 'read', pattern: 'a!' });
+  expect(problemOf({ deny: ['bash(git push *)!', 'mcp__*!', 'write(.env)!'] })).toBeUndefined();
+  expect(problemOf({ deny: ['bash(a && b)!'] })).toContain('is not one simple command');
+  for (const list of ['allow', 'ask'])
+    expect(problemOf({ [list]: ['bash!'] })).toContain('"bash!" ends with "!", which ends the run, and does not deny');
+});
+
 test('a rule in the words of another agent means here what it means there (L55)', () => {
   expect(parseRule('Bash(git status:*)')).toEqual({ tool: 'bash', pattern: 'git status:*' });
   expect(parseRule('Bash(git status *)')).toEqual({ tool: 'bash', pattern: 'git status:*' });

@@ -3,7 +3,7 @@
 import { constants, type Stats } from 'node:fs';
 import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ToolFailure } from '../../tool.ts';
+import { ToolFailure } from '../../failures.ts';
 import { hasProc } from '../../../process/proc.ts';
 import { type Confined, type Workspace, fsFailure, quotePath, rootOf } from './confine.ts';
 import type { SeenFile } from '../../../../workflows/contract/activities.ts';

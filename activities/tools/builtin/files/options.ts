@@ -2,7 +2,7 @@
 import type { AgentSettings } from '../../agent-types.ts';
 import type { BackgroundCommands } from '../../../process/background-files.ts';
 import type { Sandbox } from '../../sandbox.ts';
-import { ToolFailure } from '../../tool.ts';
+import { ToolFailure } from '../../failures.ts';
 import { quotePath } from './confine.ts';
 import type { SkillSettings } from './skills.ts';
 
@@ -25,6 +25,8 @@ export type BuiltinOptions = {
 export type WebSettings = {
   /** Hosts whose addresses may be those of this machine or a private network: names or addresses, where `*` stands for any characters. */
   readonly privateHosts?: readonly string[];
+  /** When a page answers that it wants credentials (401): the model is told, or the run ends (L34). Absent: `tell`. */
+  readonly missingCredentials?: 'tell' | 'end';
 };
 
 // Small words of answers that several tools share.

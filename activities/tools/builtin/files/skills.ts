@@ -8,7 +8,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { isMap, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { wellFormedText } from '../../../text.ts';
-import { ToolFailure } from '../../tool.ts';
+import { ToolFailure } from '../../failures.ts';
 import { confine, type Workspace } from './confine.ts';
 import { openFile } from './open-inside.ts';
 

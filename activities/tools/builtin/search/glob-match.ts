@@ -1,6 +1,6 @@
 // Matches paths against a glob in time bounded by path × pattern: a pattern comes from a model, and a backtracking matcher
 // could be made to hang the worker. `*` `?` `[…]` `{a,b}` `**`; a wildcard does not match a leading dot.
-import { ToolFailure } from '../../tool.ts';
+import { ToolFailure } from '../../failures.ts';
 
 type Token =
   | { readonly kind: 'literal'; readonly character: string }

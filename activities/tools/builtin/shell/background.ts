@@ -8,7 +8,7 @@ import { killNow, killTree } from '../../../process/kill-tree.ts';
 import { ownProcessId } from '../../../process/orphans.ts';
 import type { ProcessTree } from '../../../process/spawn-tree.ts';
 import { onOneLine, quoteLines } from '../../../text.ts';
-import { ToolFailure } from '../../tool.ts';
+import { ToolFailure } from '../../failures.ts';
 import { dropPartialEnd, dropPartialStart } from '../files/lines.ts';
 import {
   backgroundFolder,

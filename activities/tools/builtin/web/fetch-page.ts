@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { TimedOut, within } from '../../../async.ts';
 import { reasonOf } from '../../../text.ts';
-import { ToolFailure } from '../../tool.ts';
+import { ToolFailure } from '../../failures.ts';
 import { hostOf, isHostListed, PrivateAddress, publicLookup, refusePrivate } from './addresses.ts';
 
 export type FetchRules = {

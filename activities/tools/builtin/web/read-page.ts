@@ -1,7 +1,7 @@
 // What is in a page, as a text (L86): HTML as Markdown, other texts as they are. Anything else is no text.
 import { Worker } from 'node:worker_threads';
 import type { createLimit } from '../../../async.ts';
-import { ToolFailure } from '../../tool.ts';
+import { ToolFailure } from '../../failures.ts';
 
 type Body = { readonly url: URL; readonly contentType: string; readonly bytes: Buffer };
 

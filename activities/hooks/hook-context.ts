@@ -1,0 +1,28 @@
+// The facts that every hook of a run is told, and how its failures are told to people.
+import type { Notice } from '../../workflows/contract/activities.ts';
+import type { RunConfig } from '../configuration.ts';
+import type { LiveWriter } from '../live/events.ts';
+import type { HookContext, HookEvent, HookFailure } from './hooks.ts';
+
+/** With `live`, watchers see each hook start and end (L60). */
+export function hookContext(
+  { session, queryId, depth, cwd, folders }: Pick<RunConfig, 'session' | 'queryId' | 'depth' | 'cwd' | 'folders'>,
+  { iteration, signal }: Pick<HookContext, 'iteration' | 'signal'>,
+  live?: Pick<LiveWriter, 'write'>,
+): HookContext {
+  const told = { session, queryId, depth, iteration, cwd, ...(folders && { folders }), signal };
+  return live ? { ...told, watch: watchHooks(live, iteration) } : told;
+}
+
+export function hookFailed({ hook, detail }: HookFailure): { readonly kind: 'notice'; readonly notice: Notice } {
+  return { kind: 'notice', notice: { kind: 'hook_failed', hook, detail } };
+}
+
+// Shows watchers each hook as it starts and ends (L60).
+
+function watchHooks(live: Pick<LiveWriter, 'write'>, iteration: number): (event: HookEvent) => void {
+  return (event) => {
+    if (event.type === 'start') live.write({ type: 'hook_start', iteration, hook: event.hook });
+    else live.write({ type: 'hook_end', iteration, hook: event.hook, result: event.result });
+  };
+}
