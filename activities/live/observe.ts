@@ -1,8 +1,9 @@
-// The port of those who watch a worker: metrics, traces, the log. Told after the fact, synchronously; what they do with it never holds up
+// The port of those who watch a worker: metrics, traces, the log. Told after the fact, of a request before, synchronously; what they do with it never holds up
 // or changes a step (L21).
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import type { Seen } from '../../workflows/contract/told.ts';
+import type { ModelRequest } from '../model/model-request.ts';
 
 /** The run of an event, and the place in it: its session, its run, and as far as they are known its iteration, step and attempt. */
 type ObservedRun = {
@@ -35,6 +36,14 @@ export type ModelCallSeen = Timed & {
   readonly spend: Spend;
 };
 
+/** Is about to be sent; told before, and of none that is not sent. */
+export type ModelRequestSeen = {
+  readonly kind: 'model_request';
+  readonly about: ObservedAbout;
+  readonly at: number;
+  readonly body: ModelRequest;
+};
+
 export type ToolCallSeen = Timed & {
   readonly kind: 'tool_call';
   readonly about: ObservedAbout;
@@ -45,6 +54,7 @@ export type ToolCallSeen = Timed & {
 };
 
 export type Observation =
+  | ModelRequestSeen
   | ModelCallSeen
   | ToolCallSeen
   | (Timed & {

@@ -15,6 +15,7 @@ import { waitForAbort, openUnlessTold } from './with-server.ts';
 import { type MonitorFlags, openMonitor, watchFleet } from '../connect/monitor.ts';
 import type { Monitor } from '../../worker/monitor/serve-monitor.ts';
 import type { ChosenConfig } from '../connect/session-workers.ts';
+import { type DumpFlags, withDump } from '../connect/dump-options.ts';
 import { listenForSignals } from './signals.ts';
 
 export type Staying = {
@@ -28,17 +29,18 @@ export type StayingWorker = {
   readonly role: 'worker' | 'dev';
   /** As given with --config. */
   readonly config: string | undefined;
-  readonly flags: MonitorFlags & LogFlags & { readonly ui?: boolean };
+  readonly flags: MonitorFlags & LogFlags & DumpFlags & { readonly ui?: boolean };
   /** Something else tells what sessions do: the log of a terminal then leaves it out, unless anything was said about the log. */
   readonly tells?: boolean;
 };
 
 /** `ready` is called when the worker polls, and returns what is to be ended first. Status 0 when a signal ended it. */
 export async function withStayingWorker(
-  cli: Cli,
+  given: Cli,
   { config: file, ...rest }: StayingWorker,
   ready: (staying: Staying) => Promise<() => Promise<void>>,
 ): Promise<number> {
+  const cli = await withDump(given, rest.flags);
   const chosen = await workerConfig(cli, file);
   const monitor = await openMonitor(cli, rest.flags);
   try {
