@@ -7,7 +7,7 @@ import type { HookRunner } from './hooks/hooks.ts';
 import type { Places } from './process/places.ts';
 import type { LiveChannel } from './live/events.ts';
 import type { Log } from './log.ts';
-import type { Observe } from './live/observe.ts';
+import type { ModelRequest, Observe } from './live/observe.ts';
 import type { ExtraFolders } from '../workflows/contract/facts.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { PermissionMode, PermissionRules, SessionHost } from '../workflows/contract/session.ts';
@@ -22,13 +22,9 @@ import type { ToolServers } from './mcp/open-servers.ts';
 import type { BackgroundCommands } from './process/background-files.ts';
 import type { AgentSettings } from './tools/agent-types.ts';
 import type { CallRunner } from './tools/call/call-port.ts';
-import type {
-  MessageCreateParamsStreaming,
-  OutputConfig,
-  RawMessageStreamEvent,
-  ThinkingConfigParam,
-} from '@anthropic-ai/sdk/resources/messages';
-import type { BetaTokenTaskBudget } from '@anthropic-ai/sdk/resources/beta/messages';
+import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
+
+export type { ModelRequest };
 
 export type Deps = {
   readonly store: Store;
@@ -156,13 +152,6 @@ export type RunDefaults = {
   readonly stallMs: number;
   readonly requestMs?: number;
   readonly overflowWords?: readonly string[];
-};
-
-/** The stable request, and the fields of betas that we use. */
-export type ModelRequest = Omit<MessageCreateParamsStreaming, 'output_config' | 'thinking'> & {
-  output_config?: OutputConfig & { task_budget?: BetaTokenTaskBudget };
-  compaction?: { type: 'summarize'; instructions: string };
-  thinking?: ThinkingConfigParam & { block_binding?: { prefix_mismatch_behavior: 'error' | 'drop_block' } };
 };
 
 /** The narrow seam to the model (L54): everything else about it is HTTP. `alive` is called for each piece of an answer, pings too. */

@@ -136,8 +136,8 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   session.limitBy(limits);
   const rulesNow = (): Rules => rulesBeside(limits.snapshot.rules, session.delegations.agents);
   const settled = (state: RunState): RunState => {
-    const { summarySpend } = limits.snapshot.rules;
-    const billed = { ...state, spend: addSpend(state.spend, session.beside.endSummaries(summarySpend)) };
+    const left = session.beside.endSummaries(limits.snapshot.rules.summarySpend);
+    const billed = { ...state, spend: addSpend(state.spend, left) };
     return absorbAgents(absorbPrepared(billed, session.beside.endPreparation()), session.delegations.agents.take());
   };
   let iterationAt = carry.iterationAt ?? (carry.state.iteration > 1 ? Date.now() : startedAt);
@@ -184,9 +184,8 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   const ms = rules.timeoutMs === null ? 0 : rules.timeoutMs - (clock.leftMs ?? 0);
   await finish(session, { ...end, state: settled(end.state) }, { messages, startedAt, config, ms });
   const { head, runs } = session.facts.now;
-  if (rules.afterStop && end.terminal.reason === 'completed' && head !== null) {
-    session.beside.afterStop({ head, config, run: runs, step: session.facts.nextStep() });
-  }
+  if (!rules.afterStop || end.terminal.reason !== 'completed' || head === null) return;
+  session.beside.afterStop({ head, config, run: runs, step: session.facts.nextStep() });
 }
 
 /** The thing the run was waiting for when it was handed over. */

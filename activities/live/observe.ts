@@ -1,8 +1,14 @@
-// The port of those who watch a worker: metrics, traces, the log. Told after the fact, synchronously; what they do with it never holds up
+// The port of those who watch a worker: metrics, traces, the log. Told after the fact, of a request before, synchronously; what they do with it never holds up
 // or changes a step (L21).
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import type { Seen } from '../../workflows/contract/told.ts';
+import type {
+  MessageCreateParamsStreaming,
+  OutputConfig,
+  ThinkingConfigParam,
+} from '@anthropic-ai/sdk/resources/messages';
+import type { BetaTokenTaskBudget } from '@anthropic-ai/sdk/resources/beta/messages';
 
 /** The run of an event, and the place in it: its session, its run, and as far as they are known its iteration, step and attempt. */
 type ObservedRun = {
@@ -35,6 +41,14 @@ export type ModelCallSeen = Timed & {
   readonly spend: Spend;
 };
 
+/** Is about to be sent; told before, and of none that is not sent. */
+export type ModelRequestSeen = {
+  readonly kind: 'model_request';
+  readonly about: ObservedAbout;
+  readonly at: number;
+  readonly body: ModelRequest;
+};
+
 export type ToolCallSeen = Timed & {
   readonly kind: 'tool_call';
   readonly about: ObservedAbout;
@@ -45,6 +59,7 @@ export type ToolCallSeen = Timed & {
 };
 
 export type Observation =
+  | ModelRequestSeen
   | ModelCallSeen
   | ToolCallSeen
   | (Timed & {
@@ -73,3 +88,10 @@ export function aboutStep(
 export function observedRun({ session, chain, run, queryId, depth, traceparent }: ObservedRun): ObservedRun {
   return { session, chain, run, queryId, depth, ...(traceparent && { traceparent }) };
 }
+
+/** The stable request, and the fields of betas that we use. */
+export type ModelRequest = Omit<MessageCreateParamsStreaming, 'output_config' | 'thinking'> & {
+  output_config?: OutputConfig & { task_budget?: BetaTokenTaskBudget };
+  compaction?: { type: 'summarize'; instructions: string };
+  thinking?: ThinkingConfigParam & { block_binding?: { prefix_mismatch_behavior: 'error' | 'drop_block' } };
+};

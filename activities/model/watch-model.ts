@@ -37,6 +37,7 @@ export function watchModel(model: ModelPort, { observe, about, prices }: Asking)
         end(error ?? (ended ? null : errorOf(null, signal)));
       }
     };
+    observe({ kind: 'model_request', about, at, body });
     try {
       return watched(await model(body, signal, alive));
     } catch (thrown) {

@@ -16,6 +16,7 @@ import { waitForAbort, openUnlessTold } from './with-server.ts';
 import { type MonitorFlags, openMonitor, watchFleet } from '../connect/monitor.ts';
 import type { Monitor } from '../../worker/monitor/serve-monitor.ts';
 import type { ChosenConfig } from '../connect/session-workers.ts';
+import { type DumpFlags, withDump } from '../connect/dump-options.ts';
 import { listenForSignals } from './signals.ts';
 
 export type Staying = {
@@ -29,7 +30,7 @@ export type StayingWorker = {
   readonly role: 'worker' | 'dev';
   /** As given with --config. */
   readonly config: string | undefined;
-  readonly flags: MonitorFlags & LogFlags & { readonly ui?: boolean };
+  readonly flags: MonitorFlags & LogFlags & DumpFlags & { readonly ui?: boolean };
   /** It starts also where sessions wait that only a newer Perdure can go on with. */
   readonly besideNewer?: boolean;
   /** Something else tells what sessions do: the log of a terminal then leaves it out, unless anything was said about the log. */
@@ -38,10 +39,11 @@ export type StayingWorker = {
 
 /** `ready` is called when the worker polls, and returns what is to be ended first. Status 0 when a signal ended it. */
 export async function withStayingWorker(
-  cli: Cli,
+  given: Cli,
   { config: file, ...rest }: StayingWorker,
   ready: (staying: Staying) => Promise<() => Promise<void>>,
 ): Promise<number> {
+  const cli = await withDump(given, rest.flags);
   const chosen = await workerConfig(cli, file);
   const monitor = await openMonitor(cli, rest.flags);
   try {

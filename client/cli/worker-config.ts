@@ -9,6 +9,7 @@ import { dataFolder, type Env } from '../../worker/embedded/data-folder.ts';
 import type { Opened } from '../connect/open-server.ts';
 import type { ChosenConfig, Staffing } from '../connect/session-workers.ts';
 import type { Cli } from './cli.ts';
+import { DUMP_OPTION, DUMP_READABLE_OPTION, type DumpFlags } from '../connect/dump-options.ts';
 import { isKeyless } from '../../worker/keyless.ts';
 import { DEMO_TASK, isDemoTask } from '../../worker/scripted-model/demo/rounds.ts';
 import type { PerdureClient } from '../perdure-client.ts';
@@ -23,7 +24,7 @@ export const CONFIG_OPTION = [
   'the configuration of the session and its workers (default: $PERDURE_CONFIG, or the user’s own file)',
 ] as const;
 
-export type StayingFlags = ConfigFlags & MonitorFlags & LogFlags;
+export type StayingFlags = ConfigFlags & MonitorFlags & LogFlags & DumpFlags;
 
 export type LogFlags = { readonly logLevel?: LogLevel; readonly logFormat?: LogFormat; readonly logFile?: string };
 
@@ -35,6 +36,8 @@ export function addStayingOptions(command: Command): Command {
   return command
     .option(...CONFIG_OPTION)
     .option(...METRICS_OPTION)
+    .option(...DUMP_OPTION)
+    .option(...DUMP_READABLE_OPTION)
     .addOption(new Option('--log-level <level>', 'the least that is worth a line (default: info)').choices(levels))
     .addOption(
       new Option('--log-format <format>', 'of a line (default: text on a terminal, else json)').choices(formats),

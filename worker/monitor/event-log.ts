@@ -30,6 +30,7 @@ function writeEvent(log: Log, seen: Observation): void {
       return seen.failed ? undefined : log('info', `alert "${seen.alert}" told`, fieldsOf(seen.about));
     case 'seen':
       return writeSeen(log, seen.session, seen.seen);
+    case 'model_request':
     case 'store':
       return undefined;
   }

@@ -99,6 +99,8 @@ function recordObservation(meters: Meters, known: Known, seen: Observation): voi
     }
     case 'seen':
       return recordSeen(meters, seen.seen);
+    case 'model_request':
+      return undefined;
   }
 }
 

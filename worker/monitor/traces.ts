@@ -48,6 +48,7 @@ function spanOf(seen: Observation): Span | null {
     }
     case 'seen':
       return ofWorkflow(seen.session, seen.seen);
+    case 'model_request':
     case 'alert':
     case 'store':
       return null;

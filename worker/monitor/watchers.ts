@@ -3,6 +3,7 @@ import { type InjectedSinks, Runtime } from '@temporalio/worker';
 import type { Log } from '../../activities/log.ts';
 import type { Observe } from '../../activities/live/observe.ts';
 import { reasonOf } from '../../activities/text.ts';
+import { observeByDump } from './dump-requests.ts';
 import { observeByLog } from './event-log.ts';
 import { observeByMetrics } from './metrics.ts';
 import { openSpanExporter } from './otlp.ts';
@@ -23,16 +24,19 @@ type Watched = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly logEvents?: boolean;
+  readonly dataDir: string;
 };
 
-/** Metrics, traces where a collector is named, the log where it is to have events. Throws ConfigProblem. */
-export function openWatchers({ env, log: given, logEvents = false }: Watched): Watchers {
+/** Metrics, traces where a collector is named, the log where it is to have events, requests as files. Throws ConfigProblem and SetupProblem. */
+export function openWatchers({ env, log: given, logEvents = false, dataDir }: Watched): Watchers {
   const traces = openSpanExporter(env, given);
   const log = traces ? withTraces(given) : given;
+  const dump = observeByDump(env, dataDir);
   const watchers = [
     observeByMetrics(Runtime.instance().metricMeter),
     ...(traces ? [observeByTraces(traces.send)] : []),
     ...(logEvents ? [observeByLog(log)] : []),
+    ...(dump ? [dump] : []),
   ];
   return {
     observe: observeAll(watchers, log),

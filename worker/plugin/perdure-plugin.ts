@@ -81,7 +81,7 @@ export class PerdurePlugin implements WorkerPlugin {
     const defaults = configDefaults(this.#config);
     const { storePlace, storeKeys, liveDir, liveUrl, root: dataDir } = folder;
     const place = { storePlace, storeKeys, liveDir, liveUrl, dataDir };
-    const watchers = openWatchers({ env, log });
+    const watchers = openWatchers({ env, log, dataDir });
     const { observe } = watchers;
     const deps = await createDeps({ ...this.#config, ...place, env: { ...env }, access, defaults, ...watchers });
     const activities = registerActivities(createActivities(deps));

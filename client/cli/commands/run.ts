@@ -4,6 +4,13 @@ import type { Opened } from '../../connect/open-server.ts';
 import { stayingWorkers } from '../../connect/session-workers.ts';
 import { jsonLine } from '../../../activities/text.ts';
 import type { Cli } from '../cli.ts';
+import {
+  DUMP_OPTION,
+  DUMP_READABLE_OPTION,
+  type DumpFlags,
+  refuseForOthers,
+  withDump,
+} from '../../connect/dump-options.ts';
 import { followRun } from '../follow-run.ts';
 import {
   refuseToSpoil,
@@ -20,6 +27,7 @@ import { newSessionId } from '../../sessions/info.ts';
 import { withinWorkplace } from '../with-server.ts';
 
 type Flags = RunFlags &
+  DumpFlags &
   ConfigFlags &
   MediaFlags & { readonly promptFile?: string; readonly json?: boolean; readonly wait?: boolean };
 
@@ -32,9 +40,11 @@ export function runCommand(program: Command, cli: Cli): void {
     .option(...MEDIA_OPTION)
     .option('--json', 'print one JSON object per event, the session first, the result last')
     .option('--wait', 'where nobody can be asked, wait for decisions made elsewhere (default: leave, with status 3)')
-    .option(...CONFIG_OPTION);
+    .option(...CONFIG_OPTION)
+    .option(...DUMP_OPTION)
+    .option(...DUMP_READABLE_OPTION);
   addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {
-    cli.exit(await run(cli, task, flags));
+    cli.exit(await run(await withDump(cli, flags), task, flags));
   });
 }
 
@@ -47,7 +57,9 @@ async function run(cli: Cli, text: string | undefined, flags: Flags): Promise<nu
   const prompt = withMedia(task, mediaBlocks(cli, flags));
   const id = options.session ?? newSessionId();
   const { taskQueue } = await workersOfNew(cli, chosen, id);
-  if (stayingWorkers(cli.env, taskQueue) === 0) refuseWithoutKey(cli.env, task);
+  const staying = stayingWorkers(cli.env, taskQueue);
+  if (staying === 0) refuseWithoutKey(cli.env, task);
+  else refuseForOthers(flags);
   const beforeWork = ({ sessions }: Opened): Promise<void> => refuseToSpoil(cli.env, sessions);
   return withinWorkplace(
     cli,

@@ -1,0 +1,39 @@
+// --dump-requests of the commands that bring up a worker: where it writes the requests that it sends to the model.
+import { resolve } from 'node:path';
+import { dataFolder, type Env } from '../../worker/embedded/data-folder.ts';
+import { SetupProblem } from '../../worker/setup-problem.ts';
+
+export type DumpFlags = { readonly dumpRequests?: string; readonly dumpReadable?: boolean };
+
+export const DUMP_OPTION = [
+  '--dump-requests <dir>',
+  'write each request to the model, without keys, to a JSON file in this folder',
+] as const;
+
+export const DUMP_READABLE_OPTION = [
+  '--dump-readable',
+  'that folder may lie where commands of the agent can read it',
+] as const;
+
+type Place = { readonly env: Env; readonly cwd: () => string };
+
+/** With the environment that tells a worker of it. Throws SetupProblem. */
+export async function withDump<At extends Place>(
+  place: At,
+  { dumpRequests, dumpReadable = false }: DumpFlags,
+): Promise<At> {
+  if (dumpRequests === undefined && !dumpReadable) return place;
+  if (dumpRequests === undefined) throw new SetupProblem('--dump-readable goes with --dump-requests: add the folder');
+  const { DUMP, dumpFolder } = await import('../../worker/monitor/dump-requests.ts');
+  const told = { [DUMP.folder]: resolve(place.cwd(), dumpRequests), [DUMP.readable]: dumpReadable ? '1' : '' };
+  const env = { ...place.env, ...told };
+  // Before anything is begun that the worker would then refuse to do.
+  dumpFolder(env, dataFolder(env).root);
+  return { ...place, env };
+}
+
+/** Throws SetupProblem: another worker does the work, and was started without being told. */
+export function refuseForOthers({ dumpRequests }: DumpFlags): void {
+  if (dumpRequests === undefined) return;
+  throw new SetupProblem('a worker that stays sends the requests: stop it, or start it with --dump-requests instead');
+}

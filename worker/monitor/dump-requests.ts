@@ -1,0 +1,76 @@
+// Writes each request to the model as it is sent, for whoever looks for a mistake in one: a JSON file each, in a folder for the worker's user alone.
+import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { betasOf } from '../../activities/model/betas.ts';
+import type { ModelRequestSeen, Observe } from '../../activities/live/observe.ts';
+import { isInside, realOf } from '../../activities/process/places.ts';
+import { reasonOf, type Redact } from '../../activities/text.ts';
+import { redactor } from '../redact.ts';
+import { SetupProblem } from '../setup-problem.ts';
+
+/** The variables that `--dump-requests` and `--dump-readable` stand for. */
+export const DUMP = { folder: 'PERDURE_DUMP_REQUESTS', readable: 'PERDURE_DUMP_READABLE' } as const;
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Made, if need be; null where none is wanted. Throws SetupProblem for one that others, or commands of the agent, could read. */
+export function dumpFolder(env: Env, dataDir: string): string | null {
+  const folder = env[DUMP.folder]?.trim() ?? '';
+  if (folder === '') return null;
+  openFolder(folder, env[DUMP.readable] === '1', dataDir);
+  return folder;
+}
+
+/** Null where none are wanted. Throws SetupProblem. */
+export function observeByDump(env: Env, dataDir: string): Observe | null {
+  const folder = dumpFolder(env, dataDir);
+  if (folder === null) return null;
+  const redact = redactor(env);
+  let count = 0;
+  return (seen) => {
+    if (seen.kind === 'model_request') writeRequest(folder, seen, (count += 1), redact);
+  };
+}
+
+function openFolder(folder: string, mayBeRead: boolean, dataDir: string): void {
+  const named = `the folder for requests, ${folder},`;
+  if (!isAbsolute(folder)) throw new SetupProblem(`${named} is no absolute path: give one`);
+  if (!mayBeRead && !isInside(realPlace(dataDir), realPlace(resolve(folder)))) {
+    const inside = join(dataDir, 'requests');
+    throw new SetupProblem(
+      `${named} could be read by commands of the agent: give one in the data folder, such as ${inside}, or set ${DUMP.readable}=1 (--dump-readable)`,
+    );
+  }
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const found = lstatSync(folder);
+    if (!found.isDirectory()) throw new SetupProblem(`${named} is not a folder: give another`);
+    if ((found.mode & 0o077) !== 0) throw new SetupProblem(`${named} is open to other users: chmod 700 ${folder}`);
+  } catch (error) {
+    if (error instanceof SetupProblem) throw error;
+    throw new SetupProblem(`${named} cannot be made: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Where a path that need not be there leads. */
+function realPlace(path: string): string {
+  return realOf(path) ?? join(realPlace(dirname(path)), basename(path));
+}
+
+/** Before it is sent, so that one which takes the worker with it is there. */
+function writeRequest(folder: string, { at, about, body }: ModelRequestSeen, count: number, redact: Redact): void {
+  const { session, run, iteration, step, attempt } = about;
+  const request = {
+    at: new Date(at).toISOString(),
+    session,
+    run,
+    iteration,
+    step,
+    attempt,
+    betas: betasOf(body),
+    body,
+  };
+  const time = request.at.replaceAll(':', '-');
+  const name = `${time}-${process.pid}-${String(count).padStart(6, '0')}.json`;
+  writeFileSync(join(folder, name), `${redact(JSON.stringify(request, null, 2))}\n`, { mode: 0o600, flag: 'wx' });
+}
