@@ -2,7 +2,6 @@
 // fails is listed and changes nothing; one that is stopped counts as failed, and whoever stopped it knows why (L21, L30, L41).
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StopHooksRan } from '../../workflows/contract/activities.ts';
 import { atExit } from '../process/at-exit.ts';
@@ -28,16 +27,15 @@ type HookRunnerOptions = {
   readonly env: NodeJS.ProcessEnv;
   /** Absent: in the temporary folder, with the programs of the environment. */
   readonly pipes?: PipePlace;
-  /** Where files for hooks are written, out of the agent's reach. Absent: in the temporary folder. */
-  readonly folder?: string;
+  /** Where files for hooks are written, out of the agent's reach. */
+  readonly folder: string;
   /** For commands that are to be held as those of the agent are. */
   readonly hold?: Hold;
 };
 
 export function hookRunner(config: HookConfig, options: HookRunnerOptions): HookRunner {
   const one = runOne(options);
-  // A name that nobody can have taken.
-  const { folder = join(tmpdir(), `perdure-hooks-${randomUUID()}`) } = options;
+  const { folder } = options;
   const observers = unawaited();
   const all = <Name extends HookName>(name: Name, context: HookContext, payload: HookPayload<Name>) =>
     Promise.all(about(config, name, payload).map((hook) => one(name, hook, context, payload)));

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { callModel } from '../../activities/call-model.ts';
 import { compact } from '../../activities/compaction/compact.ts';
 import type { Deps } from '../../activities/deps.ts';
-import { hookRunner } from '../../activities/hooks/hook-runner.ts';
+import { noHooks } from '../support/no-hooks.ts';
 import { openRun } from '../../activities/run/open-run.ts';
 import { callRunner } from '../../activities/tools/call/runner.ts';
 import { readOutcome } from '../../activities/tools/call/journal.ts';
@@ -167,7 +167,7 @@ async function play(all: readonly Action[]) {
         store,
         async (session, key) => (await readOutcome(store, { session, key }))?.outcome ?? null,
       );
-      deps = { ...deps, transcripts, tools: callRunner(store, createRegistry(has), hookRunner({}, { env: {} })) };
+      deps = { ...deps, transcripts, tools: callRunner(store, createRegistry(has), noHooks) };
     } else if (action.do === 'snip') {
       if (head !== null) pending.push({ kind: 'snip', entries: [action.at] });
     } else if (head !== null) {

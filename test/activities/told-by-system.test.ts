@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { callModel } from '../../activities/call-model.ts';
 import type { Deps } from '../../activities/deps.ts';
-import { hookRunner } from '../../activities/hooks/hook-runner.ts';
+import { noHooks } from '../support/no-hooks.ts';
 import { callRunner } from '../../activities/tools/call/runner.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { defineTool, type Tool } from '../../activities/tools/tool.ts';
@@ -39,7 +39,7 @@ async function conversing(run: Partial<RunOptions> = {}, answers: readonly Reply
     ...bench,
     next,
     async say(tools: readonly Tool[], model = 0): Promise<ParsedRequest> {
-      const registry = callRunner(bench.deps.store, createRegistry(tools), hookRunner({}, { env: {} }));
+      const registry = callRunner(bench.deps.store, createRegistry(tools), noHooks);
       const deps: Deps = { ...bench.deps, tools: registry };
       const more = { head, append: [prompt(`Say ${step}.`)], step: (step += 1), iteration: step, model };
       const result = resultOf(await callModel(deps)(fakeAttempt(), bench.input(more)));

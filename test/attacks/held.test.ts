@@ -84,7 +84,10 @@ describe.runIf(works)('in bubblewrap', () => {
 
 test('a hook that wants a sandbox does not run where nothing can hold it', async () => {
   const cwd = tempFolder();
-  const hooks = hookRunner({ stop: [{ name: 'tests', command: 'touch ran', sandbox: true }] }, { env: process.env });
+  const hooks = hookRunner(
+    { stop: [{ name: 'tests', command: 'touch ran', sandbox: true }] },
+    { env: process.env, folder: tempFolder() },
+  );
   expect((await hooks.stop(hookContext({ cwd }), stopped)).failed).toMatchObject([{ hook: 'tests' }]);
   expect(existsSync(join(cwd, 'ran'))).toBe(false);
 });

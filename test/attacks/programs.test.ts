@@ -103,7 +103,10 @@ test('a relative folder of PATH, and one that is a link to the workspace, are pa
 
 test('a command of a hook finds no program in the workspace', async () => {
   const { cwd, env, ran } = trap();
-  const hooks = hookRunner({ stop: [{ name: 'tests', command: 'npm --version >&2; exit 2' }] }, { env });
+  const hooks = hookRunner(
+    { stop: [{ name: 'tests', command: 'npm --version >&2; exit 2' }] },
+    { env, folder: '/nowhere' },
+  );
   await hooks.stop(hookContext({ cwd }), { text: 'done', active: false });
   expect(ran()).toBe('');
 });
@@ -114,7 +117,10 @@ test('nor does it find one in another folder of the run', async () => {
   onTestFinished(() => rmSync(lib, { recursive: true, force: true }));
   writeFileSync(join(lib, 'npm'), `#!/bin/sh\necho ran >> ${lib}/ran\n`, { mode: 0o755 });
   const env = { PATH: [lib, process.env['PATH']].join(delimiter) };
-  const hooks = hookRunner({ stop: [{ name: 'tests', command: 'npm --version >&2; exit 2' }] }, { env });
+  const hooks = hookRunner(
+    { stop: [{ name: 'tests', command: 'npm --version >&2; exit 2' }] },
+    { env, folder: '/nowhere' },
+  );
   await hooks.stop(hookContext({ folders: [lib] }), { text: 'done', active: false });
   expect(existsSync(join(lib, 'ran'))).toBe(false);
   await hooks.stop(hookContext(), { text: 'done', active: false });

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Deps } from '../../activities/deps.ts';
-import { hookRunner } from '../../activities/hooks/hook-runner.ts';
+import { noHooks } from './no-hooks.ts';
 import { callRunner } from '../../activities/tools/call/runner.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { defineTool, type Tool } from '../../activities/tools/tool.ts';
@@ -108,7 +108,7 @@ export async function converse(asked: Conversation): Promise<Conversed> {
     [turn, clock] = [0, clock + Math.floor((days * DAY) / prompts)];
     const names = even || prompt % 4 === 0 ? [] : [`tool-${Math.floor(prompt / 8)}`];
     const tools = [toolNamed('look', 60), ...names.map((name) => toolNamed(name, 10))];
-    const has = { ...deps, tools: callRunner(deps.store, createRegistry(tools), hookRunner({}, { env: {} })) };
+    const has = { ...deps, tools: callRunner(deps.store, createRegistry(tools), noHooks) };
     const words = prompt === 0 ? 'word '.repeat(Math.ceil(first / 5)) : '';
     run = await memoryLoop(has, SESSION, `Prompt ${prompt}. ${words}`, options, run);
     ends.push(run.terminal.reason);

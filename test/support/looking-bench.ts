@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { callModel } from '../../activities/call-model.ts';
 import { compact } from '../../activities/compaction/compact.ts';
 import type { Deps } from '../../activities/deps.ts';
-import { hookRunner } from '../../activities/hooks/hook-runner.ts';
+import { noHooks } from './no-hooks.ts';
 import { readOutcome } from '../../activities/tools/call/journal.ts';
 import { callRunner } from '../../activities/tools/call/runner.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
@@ -75,7 +75,7 @@ export async function lookingBench(
     deps: (): Deps => deps,
     head: () => head as Hash,
     setTools(all: readonly Tool[]) {
-      deps = { ...deps, tools: callRunner(deps.store, createRegistry(all), hookRunner({}, { env: {} })) };
+      deps = { ...deps, tools: callRunner(deps.store, createRegistry(all), noHooks) };
     },
     /** Nothing is remembered of the server, nor of transcripts. */
     restart() {

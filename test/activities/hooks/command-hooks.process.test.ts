@@ -49,7 +49,7 @@ test('a command sees no variable that is not on the list', async () => {
         },
       ],
     },
-    { env },
+    { env, folder: tempDir() },
   );
   const { context } = await hooks.promptSubmitted(hookContext(), ['hello']);
   expect(context).toEqual([{ hook: 'env', text: 'undefined string' }]);
@@ -176,7 +176,10 @@ test.each([
     const cache = tempDir();
     const told = join(tempDir(), 'told');
     const command = `{ stat -c %a . ..; ls -A; pwd; } > ${told}; touch left`;
-    const hooks = hookRunner({ waiting: [{ command }] }, { env: { PATH: process.env['PATH'], XDG_CACHE_HOME: cache } });
+    const hooks = hookRunner(
+      { waiting: [{ command }] },
+      { env: { PATH: process.env['PATH'], XDG_CACHE_HOME: cache }, folder: tempDir() },
+    );
     const alert = { has: () => false, add: () => undefined };
     const { failed } = await hooks.alert('waiting', hookContext({ cwd }), { title: 'Go.', calls: [] }, alert);
     expect(failed).toEqual([]);

@@ -20,7 +20,8 @@ export function hookContext(more: Partial<HookContext> = {}): HookContext {
   };
 }
 
-export const runner = (config: HookConfig): HookRunner => hookRunner(config, { env: { PATH: process.env['PATH'] } });
+export const runner = (config: HookConfig): HookRunner =>
+  hookRunner(config, { env: { PATH: process.env['PATH'] }, folder: tempDir() });
 
 /** A command that runs `script` as a program of Node. */
 export const node = (script: string): readonly string[] => [process.execPath, '-e', script];
