@@ -62,23 +62,23 @@ function* textsOf(readings: readonly Reading[]): Iterable<string> {
   for (const reading of readings) yield* textsIn(reading);
 }
 
-/** What any of its commands that run a text may take for it. */
+/** What any of its commands that run a text may take for it. An option is looked at once, whichever of them it belongs to. */
 function* textsIn({ words, starts }: Reading): Iterable<string> {
-  for (const at of starts) {
-    const name = nameAt(words, at);
-    if (!TEXT_RUNNERS.has(name)) continue;
-    const isShell = SHELLS.has(name);
-    // A shell runs a text when an option says so, else a file.
-    if (!isShell) yield asText(words.slice(at + 1));
-    for (let option = at + 1; option < words.length; option++) {
-      const word = words[option]!;
-      if (/^-\w*[cC]\w*$/.test(word.text)) yield asText(words.slice(option + 1));
-      const [within] = (!isShell && TEXT_OPTION.exec(word.text)) || [];
-      if (within !== undefined)
-        yield asText([{ ...word, text: word.text.slice(within.length) }, ...words.slice(option + 1)]);
-    }
+  const runners = [...starts].filter((at) => TEXT_RUNNERS.has(nameAt(words, at)));
+  // A shell runs a text when an option says so, else a file.
+  const others = runners.filter((at) => !SHELLS.has(nameAt(words, at)));
+  for (const at of others) yield asText(words.slice(at + 1));
+  const [first, firstOther] = [Math.min(...runners), Math.min(...others)];
+  for (let option = first + 1; option < words.length; option++) {
+    const word = words[option]!;
+    if (isTextOption(word.text)) yield asText(words.slice(option + 1));
+    const [within] = (option > firstOther && TEXT_OPTION.exec(word.text)) || [];
+    if (within !== undefined)
+      yield asText([{ ...word, text: word.text.slice(within.length) }, ...words.slice(option + 1)]);
   }
 }
+
+const isTextOption = (word: string): boolean => /^-\w+$/.test(word) && /[cC]/.test(word);
 
 /** Each word is looked at twice at most, however many runners stand in a row. */
 function startsFrom(words: readonly Word[], first: number): ReadonlySet<number> {
