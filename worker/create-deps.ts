@@ -28,6 +28,7 @@ import { findPlaces } from '../activities/process/places.ts';
 import { probeSandbox, type Sandbox } from '../activities/tools/sandbox.ts';
 import { createWorktrees } from '../activities/worktrees/worktrees.ts';
 import { openStore } from '../activities/transcript/store/open-store.ts';
+import { seenByTools } from '../activities/transcript/view/seen-files.ts';
 import { createTranscripts } from '../activities/transcript/transcripts.ts';
 import { readOutcome } from '../activities/tools/call/journal.ts';
 import type { ToolSource } from './config/config.ts';
@@ -120,6 +121,7 @@ export async function createDeps(
       observe,
       traced: settings.traced ?? false,
       small: smallModelOfCalls(asking),
+      seen: seenByTools(transcripts.view),
       ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
     }),
     ...(servers && { servers }),

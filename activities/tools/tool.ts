@@ -66,6 +66,10 @@ export type ToolContext = {
   readonly mayRead?: (path: string) => boolean;
   /** Whether a search may tell of a file that it found, by its real path. Absent: of any. */
   readonly mayShow?: (path: string) => boolean;
+  /** How files were when file tools of the session last saw one, the newest last; `told`: the agent was only told of a change. None: it never did. */
+  readonly lastSeen?: (path: string) => Promise<readonly (SeenFile & { readonly told?: true })[]>;
+  /** An earlier attempt may have begun this call, and done some of it. */
+  readonly mayHaveBegun?: boolean;
   /** Asks the run's small model, where the tool's `asksModel` said so. What it costs counts in the run. */
   readonly askModel?: (question: ModelQuestion) => Promise<ModelAnswer>;
   /** Asks people while the call runs and holds its slot, where the tool's `asksPeople` said so. */

@@ -6,18 +6,15 @@ import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts
 import { type BuiltinOptions, formatCount, shownName } from './files/options.ts';
 import { confine, type Confined, type Workspace, quotePath, fromRoot, workspaceOf } from './files/confine.ts';
 import { lookAtFile, openFile } from './files/open-inside.ts';
-import {
-  hiddenGitProblem,
-  namesGitFolder,
-  guardDecision,
-  hiddenGuardProblem,
-  writeInside,
-} from './files/write-inside.ts';
+import { decodeFile, encodeFile, isPlainAscii, MARK_NAMES, type FileText } from './files/encoding.ts';
+import { hiddenGitProblem, namesGitFolder, guardDecision, hiddenGuardProblem } from './files/guards.ts';
+import { nearestLine } from './files/lookalikes.ts';
 import { replaceText, type Replacement } from './files/replace-text.ts';
+import { sayParted, writeInside } from './files/write-inside.ts';
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
-export function editTool({ dataDir, sandbox: { places } }: BuiltinOptions): Tool {
+export function editTool({ dataDir, sandbox: { places, programs } }: BuiltinOptions): Tool {
   return defineTool({
     name: 'edit',
     description:
@@ -42,18 +39,58 @@ export function editTool({ dataDir, sandbox: { places } }: BuiltinOptions): Tool
         hiddenGuardProblem(places, input.path, target.path, context);
       if (problem !== undefined) throw new ToolFailure(problem);
       const { bytes, stats } = await readWhole(workspace, target);
-      const options = { all: input.replace_all ?? false, most: MAX_BYTES };
-      const replaced = replaceText(bytes, input.old_string, input.new_string, options);
-      if (replaced.kind !== 'replaced') throw new ToolFailure(refusal(quotePath(input.path), replaced));
-      await writeInside(workspace, target, replaced.bytes, { fence, signal, unchanged: stats });
+      const replaced = replaceIn(bytes, input);
+      const { parted } = await writeInside(workspace, target, replaced.bytes, {
+        fence,
+        signal,
+        unchanged: stats,
+        programs,
+      });
       const where = `${replaced.lines.length === 1 ? 'line' : 'lines'} ${listed(replaced.lines)}`;
       return {
         ...(await lookAtFile(target.path)),
-        content: `edited ${shownName(target.name)} (${formatCount(replaced.lines.length, 'replacement')}, ${where})`,
+        content: `edited ${shownName(target.name)} (${formatCount(replaced.lines.length, 'replacement')}, ${where})${sayParted(parted)}`,
       };
     },
   });
 }
+
+type Edit = {
+  readonly path: string;
+  readonly old_string: string;
+  readonly new_string: string;
+  readonly replace_all?: boolean | undefined;
+};
+
+/** Throws ToolFailure. */
+function replaceIn(
+  bytes: Buffer,
+  { path, old_string, new_string, replace_all = false }: Edit,
+): Extract<Replacement, { kind: 'replaced' }> {
+  const file = decodeFile(bytes);
+  const problem = encodingProblem(file, old_string + new_string);
+  if (problem !== undefined) throw new ToolFailure(`${quotePath(path)} ${problem}`);
+  // A mark is no part of the text, wherever it was copied from.
+  const [before, after] = [withoutMark(old_string), withoutMark(new_string)];
+  if (before === '') throw new ToolFailure('old_string is a byte order mark alone: the mark of a file is kept.');
+  const text = file.kind === 'text' ? file.utf8 : bytes;
+  const replaced = replaceText(text, before, after, { all: replace_all, most: MAX_BYTES });
+  if (replaced.kind === 'replaced') {
+    return file.kind === 'text' ? { ...replaced, bytes: encodeFile(replaced.bytes, file.mark) } : replaced;
+  }
+  const nearest = replaced.kind === 'absent' ? nearestLine(text.toString('utf8'), before) : undefined;
+  throw new ToolFailure([refusal(quotePath(path), replaced), nearest].filter(Boolean).join(' '));
+}
+
+function encodingProblem(file: FileText, texts: string): string | undefined {
+  if (file.kind === 'binary' || texts.includes('\0'))
+    return 'is not edited: it, or the text, holds a NUL, so that it is a binary file.';
+  if (file.kind === 'broken') return `begins as ${MARK_NAMES[file.mark]} and is none: change it with a command.`;
+  if (file.kind === 'text' || isPlainAscii(texts)) return undefined;
+  return 'is no UTF-8, and in which encoding it is nobody says: an edit of ASCII characters keeps all others, any other is refused. Change it with a command (iconv).';
+}
+
+const withoutMark = (text: string): string => (text.startsWith('\ufeff') ? text.slice(1) : text);
 
 async function readWhole(workspace: Workspace, target: Confined): Promise<{ bytes: Buffer; stats: Stats }> {
   const { handle, stats } = await openFile(workspace, target);

@@ -9,6 +9,7 @@ import { type BuiltinOptions, shownName } from './files/options.ts';
 import { skillFolders } from './files/skills.ts';
 import { confine, fromRoot, quotePath, workspaceOf } from './files/confine.ts';
 import { factsIn, openFile } from './files/open-inside.ts';
+import { decodeChunks, MARK_NAMES, markOf } from './files/encoding.ts';
 import { isNotebook, notebookText, LARGEST_NOTEBOOK } from './files/notebook.ts';
 import { fileChunks, readLines, type Line, type LineRange, type LinesEnd } from './files/lines.ts';
 
@@ -75,7 +76,11 @@ async function readFile(
       const text = notebookText(await wholeFile(handle, check));
       if (text !== null) return { ...(await render(input, stats.size, [Buffer.from(text)])), ...seen };
     }
-    return { ...(await render(input, stats.size, fileChunks(handle, check))), ...seen };
+    const mark = markOf(start.subarray(0, bytesRead));
+    const shown = await render(input, stats.size, decodeChunks(fileChunks(handle, check), mark));
+    const isOther = mark === 'utf16le' || mark === 'utf16be';
+    const note = isOther ? `\n(the file is ${MARK_NAMES[mark]}; edit and write keep that)` : '';
+    return { ...shown, content: `${shown.content}${note}`, ...seen };
   } finally {
     await handle.close();
   }

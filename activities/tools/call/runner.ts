@@ -5,7 +5,7 @@ import { setMaxListeners } from 'node:events';
 import type { ToolContextState } from '../../../workflows/contract/activities.ts';
 import type { CallKey } from '../../../workflows/contract/ids.ts';
 import { describeGivenUp, type AbortedBy, type Attempt } from '../../attempt.ts';
-import type { AskingStep, CallPort, CallRunner, CallBlock } from './call-port.ts';
+import type { AskingStep, CallPort, CallRunner, CallBlock, EarlyOutcome } from './call-port.ts';
 import type { HookRunner } from '../../hooks/hooks.ts';
 import { thisHost, type Host } from '../../process/host.ts';
 import { toolEnd } from '../../live/tell.ts';
@@ -14,6 +14,7 @@ import type { ToolEnv } from '../../../workflows/contract/facts.ts';
 import { observedRun, type Observe, type ToolCallSeen } from '../../live/observe.ts';
 import { askPeople, withdrawAsked } from '../../people/ask-people.ts';
 import type { Store } from '../../transcript/store/store.ts';
+import type { SeenByTools } from '../../transcript/view/seen-files.ts';
 import { deeperThan, MAX_DEPTH } from '../../json.ts';
 import { executeCall, executeEarly, type Done } from './execute.ts';
 import { copyForObservers } from '../observed-input.ts';
@@ -34,6 +35,7 @@ type RunnerOptions = {
   readonly traced?: boolean;
   /** Absent: no tool asks a model. */
   readonly small?: AsksSmall;
+  readonly seen?: SeenByTools;
 };
 
 /** The small model for one call, in its own activity. */
@@ -47,13 +49,35 @@ export function callRunner(
   store: Store,
   registry: ToolRegistry,
   hooks: HookRunner,
-  { ofHost = store, host = thisHost(), observe = () => {}, toolEnv = {}, traced = false, small }: RunnerOptions = {},
+  {
+    ofHost = store,
+    host = thisHost(),
+    observe = () => {},
+    toolEnv = {},
+    traced = false,
+    small,
+    seen: files,
+  }: RunnerOptions = {},
 ): CallRunner {
   const bench = (config: RunConfig, context: ToolContextState | undefined): Workbench => {
     const { session, queryId, depth, traceparent } = config;
     const env = { ...toolEnv, ...config.toolEnv };
     const run = { session, queryId, depth, traced, ...(traceparent && { traceparent }) };
-    return { ...settings(config, context), registry, hooks, store, ofHost, host, env, ...run };
+    return {
+      ...settings(config, context),
+      registry,
+      hooks,
+      store,
+      ofHost,
+      host,
+      env,
+      ...(files && { seen: files }),
+      ...run,
+    };
+  };
+  const remembered = ({ session }: RunConfig, { outcome, facts }: Done): EarlyOutcome => {
+    files?.add(session, outcome.seen ?? []);
+    return { outcome, facts };
   };
   const seer = (
     config: RunConfig,
@@ -89,7 +113,7 @@ export function callRunner(
       const done = await watched(call, { ...port, seen }, true, (watching) =>
         executeEarly(bench(config, context), request(call), { ...watching, id, signal: port.signal }),
       );
-      return done.kind === 'done' ? { outcome: done.outcome, facts: done.facts } : null;
+      return done.kind === 'done' ? remembered(config, done) : null;
     },
     async claimed(config, call, key, attempt, port, given) {
       const { safe, context, decision, delegated, plain = false, asking, fresh = false } = given;
@@ -124,7 +148,7 @@ export function callRunner(
       );
       if (done.kind === 'ask') return { ask: done.ask };
       if (done.kind === 'delegate') return { delegate: done.delegation };
-      if (done.kind === 'done') return { outcome: done.outcome, facts: done.facts };
+      if (done.kind === 'done') return remembered(config, done);
       throw describeGivenUp(attempt, `the attempt of ${call.name}`);
     },
   };

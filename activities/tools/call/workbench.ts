@@ -16,6 +16,7 @@ import { type Store, isDamage } from '../../transcript/store/store.ts';
 import type { CallSettings, NamedInput } from './prepare.ts';
 import type { ToolRegistry } from '../registry.ts';
 import { type AbortCause, Superseded, ToolFailure, type ToolContext } from '../tool.ts';
+import type { SeenByTools } from '../../transcript/view/seen-files.ts';
 import { readEntries } from '../../transcript/view/render-entries.ts';
 import { recordChild } from './journal.ts';
 import { resultHash } from '../../transcript/preview.ts';
@@ -36,6 +37,8 @@ export type Workbench = CallSettings & {
   readonly depth: number;
   readonly traceparent?: string;
   readonly traced?: boolean;
+  /** Absent: nothing is known of what file tools saw. */
+  readonly seen?: SeenByTools;
 };
 
 /** A tool_use block of a reply. */
@@ -102,6 +105,7 @@ type ContextParts = {
   readonly iteration: number;
   /** Absent for a call that may be dropped and made again at will. */
   readonly fence?: CallRun['fence'];
+  readonly mayHaveBegun?: boolean;
   readonly small?: CallsSmallModel;
   readonly askPeople?: AskPeople;
   readonly isOver?: Attempt['isOver'];
@@ -122,11 +126,13 @@ export function toolContext(
     readonly depth: number;
     readonly traceparent?: string;
     readonly traced?: boolean;
+    readonly seen?: SeenByTools;
   },
   parts: ContextParts,
 ): ToolContext {
-  const { store, ofHost, session } = bench;
-  const { generation, small, isOver } = parts;
+  const { store, ofHost, session, seen } = bench;
+  const { generation, small, isOver, mayHaveBegun = false } = parts;
+  const head = keyHead(parts.id);
   // Where this worker sends no spans, its caller's is the nearest that there is.
   const traceparent = bench.traced ? traceparentIn(bench, parts.iteration) : bench.traceparent;
   return {
@@ -142,13 +148,15 @@ export function toolContext(
     queryId: bench.queryId,
     depth: bench.depth,
     ...(traceparent && { traceparent }),
+    mayHaveBegun,
+    ...(seen && { lastSeen: (path) => seen.of(session, head, path) }),
     ...(small && { askModel: small.ask }),
     ...(parts.askPeople && { askPeople: parts.askPeople }),
     session,
     ...(isOver && { sessionIsOver: () => isOver(session) }),
     progress: (text) => parts.progress(text),
     mayRead: (path) => mayReadByRules(bench, path),
-    readStored: (name) => readStored({ store, session, head: keyHead(parts.id) }, name),
+    readStored: (name) => readStored({ store, session, head }, name),
     spawned: async (child) => {
       if (generation !== null) await recordChild(ofHost, { session, key: parts.id as CallKey }, child, generation);
     },

@@ -2,24 +2,27 @@
 // (L43). Read from the transcript, so that it holds wherever the session goes on.
 import { RecentMap } from '../../recent-map.ts';
 import type { SeenFile } from '../../../workflows/contract/activities.ts';
-import type { SessionId } from '../../../workflows/contract/ids.ts';
+import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import type { Entry } from '../log/entries.ts';
 import type { View } from './shared-view.ts';
 
 /** By absolute path; the one seen last comes last. */
-export type SeenFiles = ReadonlyMap<string, SeenFile>;
+export type SeenFiles = ReadonlyMap<string, Known>;
+
+/** `told`: no tool has seen it so, the agent was told that it has changed. */
+type Known = SeenFile & { readonly told?: true };
 
 /** Files remembered of a session. */
 export const MOST_SEEN = 200;
 /** Sessions remembered. */
 const SESSIONS = 256;
 
-type Known = { readonly length: number; readonly last: Entry | undefined; readonly seen: Seen };
-type Seen = RecentMap<string, SeenFile>;
+type Read = { readonly length: number; readonly last: Entry | undefined; readonly seen: Seen };
+type Seen = RecentMap<string, Known>;
 
 /** Reads what is new of a session since it was asked last. */
 export function seenFiles(): (view: View, added: readonly Entry[]) => SeenFiles {
-  const sessions = new RecentMap<SessionId, Known>(SESSIONS);
+  const sessions = new RecentMap<SessionId, Read>(SESSIONS);
   return (view, added) => {
     const known = sessions.get(view.session);
     // The entry itself, not an equal one: then what is before it has been read as well.
@@ -44,7 +47,31 @@ function copyOf(seen: Seen): Seen {
   return copy;
 }
 
-export function filesSeenIn(entry: Entry): readonly SeenFile[] {
+export function filesSeenIn(entry: Entry): readonly Known[] {
   if (entry.kind === 'outcomes') return entry.outcomes.flatMap((outcome) => outcome.seen ?? []);
-  return entry.kind === 'notice' && entry.notice.kind === 'files_changed' ? (entry.notice.files ?? []) : [];
+  if (entry.kind !== 'notice' || entry.notice.kind !== 'files_changed') return [];
+  return (entry.notice.files ?? []).map((file) => ({ ...file, told: true as const }));
+}
+
+/** What file tools of sessions saw: up to a reply by its transcript, since then by the calls of this worker. */
+export type SeenByTools = {
+  readonly of: (session: SessionId, head: Hash | null, path: string) => Promise<readonly Known[]>;
+  readonly add: (session: SessionId, files: readonly SeenFile[]) => void;
+};
+
+export function seenByTools(viewOf: (session: SessionId, head: Hash | null) => Promise<View>): SeenByTools {
+  const told = seenFiles();
+  const recent = new RecentMap<SessionId, RecentMap<string, SeenFile>>(SESSIONS);
+  return {
+    async of(session, head, path) {
+      const before = told(await viewOf(session, head), []).get(path);
+      const since = recent.get(session)?.get(path);
+      return [before, since].filter((seen) => seen !== undefined);
+    },
+    add(session, files) {
+      const known = recent.get(session) ?? new RecentMap<string, SeenFile>(MOST_SEEN);
+      for (const file of files) known.set(file.path, file);
+      if (files.length > 0) recent.set(session, known);
+    },
+  };
 }

@@ -124,6 +124,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
+  EBUSY: 'it is in use, or something is mounted on it',
+  ETXTBSY: 'it is a program that runs now',
   ENAMETOOLONG: 'it, or a part of it, is too long',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',
@@ -138,9 +140,14 @@ export function quotePath(path: string): string {
   return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
 }
 
+/** Why the system refused, in words; undefined for what is no ordinary refusal. */
+export function reasonOfSystem(error: unknown): string | undefined {
+  return REASONS[(error as NodeJS.ErrnoException).code ?? ''];
+}
+
 /** A ToolFailure that names the path, or the error itself when it is none of the system's ordinary refusals. */
 export function fsFailure(error: unknown, path: string, deed = 'used'): unknown {
-  const why = REASONS[(error as NodeJS.ErrnoException).code ?? ''];
+  const why = reasonOfSystem(error);
   return why === undefined ? error : new ToolFailure(`${quotePath(path)} cannot be ${deed}: ${why}.`, { cause: error });
 }
 

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { ToolFailure } from '../../failures.ts';
 import { hasProc } from '../../../process/proc.ts';
 import { type Confined, type Workspace, fsFailure, quotePath, rootOf } from './confine.ts';
+import { codeOf } from '../../../text.ts';
+import { likeName, type LikeName } from './lookalikes.ts';
 import type { SeenFile } from '../../../../workflows/contract/activities.ts';
 
 const NEVER_FOLLOW = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -28,9 +30,26 @@ export async function openFile(
       throw error;
     }
   } catch (error) {
+    if (codeOf(error) === 'ENOENT') await refuseLike(confined);
     throw fsFailure(error, name, 'read');
   }
 }
+
+/** Throws ToolFailure where a name is not there and one that looks the same is. */
+async function refuseLike({ existing, missing, name }: Confined): Promise<void> {
+  const [first] = missing;
+  const like = first === undefined ? null : await likeName(existing, first);
+  if (like !== null) throw new ToolFailure(`${quotePath(name)} ${sayLike(like)}.`);
+}
+
+/** After a path that is not there. */
+export function sayLike(like: LikeName): string {
+  if (like.kind === 'bytes') return 'is a name that is no UTF-8: only a command can use it, or give it another name';
+  const codes = Array.from(like.name, (one) => (/[\x20-\x7e]/.test(one) ? one : escapeUnit(one))).join('');
+  return `does not exist; ${quotePath(like.name)} does, which looks the same and is written differently: "${codes}"`;
+}
+
+const escapeUnit = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 
 /** Throws ToolFailure unless it is a regular file. */
 export function requireFile(stats: Stats, name: string): void {

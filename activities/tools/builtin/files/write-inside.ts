@@ -1,45 +1,60 @@
 // Puts a file into the workspace whole or not at all: written beside its place, then renamed. Every step names its entry through
-// an open folder, so that no swap of a folder for a link can lead it outside.
+// an open folder, so that no swap of a folder for a link can lead it outside. Where nothing can be renamed (a mounted file, a folder that
+// may not be written) or the new file may not be what the old one was, the old one is written in place.
 import { randomBytes } from 'node:crypto';
-import type { Stats } from 'node:fs';
-import { access, constants, lstat, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
-import { ToolFailure, type PermissionDecision } from '../../tool.ts';
-import { type Confined, type Workspace, nullIfAbsent, fsFailure, quotePath } from './confine.ts';
+import { constants, type Stats } from 'node:fs';
+import { access, lstat, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { Programs } from '../../../process/programs.ts';
+import { codeOf } from '../../../text.ts';
+import { ToolFailure } from '../../tool.ts';
+import { type Confined, type Workspace, nullIfAbsent, fsFailure, quotePath, reasonOfSystem } from './confine.ts';
+import { keepAttributes } from './keep-attributes.ts';
 import { entryOf, openFolder, requireAt, requireFile } from './open-inside.ts';
-import type { PermissionMode } from '../../../../workflows/contract/session.ts';
-import { guardOf, type Places } from '../../../process/places.ts';
 
 type WriteOptions = {
-  /** Awaited just before the rename: of a worker that was frozen meanwhile nothing is written. */
+  /** Awaited just before the file changes: of a worker that was frozen meanwhile nothing is written. */
   readonly fence: () => Promise<void>;
-  /** Checked just before the rename: nothing is written by a call that was stopped. */
+  /** Checked just before the file changes: nothing is written by a call that was stopped. */
   readonly signal: AbortSignal;
-  /** The state of the file when it was read; it must still be that. */
-  readonly unchanged?: Stats;
+  /** The state of the file when it was read, which it must still have; null: there was none. */
+  readonly unchanged: Stats | null;
+  readonly programs: Programs;
 };
 
-/** Makes parent folders; keeps the mode of a file that was there. Throws ToolFailure. */
+/** `parted`: other names of the file (hard links), which keep what it said before. */
+export type Written = { readonly did: 'created' | 'updated'; readonly parted: number };
+
+/** For the end of an outcome. */
+export function sayParted(parted: number): string {
+  if (parted <= 0) return '';
+  return `; ${parted === 1 ? '1 other name of the file (a hard link) keeps' : `${parted} other names of the file (hard links) keep`} what it said before`;
+}
+
+/** Makes parent folders; keeps owner, group, mode and attributes of a file that was there. Throws ToolFailure. */
 export async function writeInside(
   workspace: Workspace,
   target: Confined,
   bytes: Uint8Array,
   options: WriteOptions,
-): Promise<'created' | 'updated'> {
-  if (target.path === target.root) {
-    const what = target.name === '' ? 'The workspace itself' : quotePath(target.path);
-    throw new ToolFailure(`${what} is a folder, not a file.`);
-  }
+): Promise<Written> {
+  refuseRoot(target);
   try {
     const folder = await makeFolders(workspace, target);
     try {
-      return await replace(folder, target, bytes, options);
+      return await put(folder, target, bytes, options);
     } finally {
       await folder.close();
     }
   } catch (error) {
     throw fsFailure(error, target.name, 'written');
   }
+}
+
+/** Throws ToolFailure for a folder of the run itself. */
+export function refuseRoot({ path, root, name }: Confined): void {
+  if (path !== root) return;
+  throw new ToolFailure(`${name === '' ? 'The workspace itself' : quotePath(path)} is a folder, not a file.`);
 }
 
 async function makeFolders(workspace: Workspace, { path, existing, missing }: Confined): Promise<FileHandle> {
@@ -63,97 +78,111 @@ async function makeFolders(workspace: Workspace, { path, existing, missing }: Co
   return folder;
 }
 
-async function replace(
+async function put(
   folder: FileHandle,
   { path, name }: Confined,
   bytes: Uint8Array,
   options: WriteOptions,
-): Promise<'created' | 'updated'> {
-  const place = entryOf(folder, dirname(path), basename(path));
-  const before = await lstat(place).catch(nullIfAbsent);
+): Promise<Written> {
+  const place: Place = { folder, path, name, at: entryOf(folder, dirname(path), basename(path)) };
+  const before = await lstat(place.at).catch(nullIfAbsent);
   if (before !== null) {
     requireFile(before, name);
-    await access(place, constants.W_OK);
+    await access(place.at, constants.W_OK);
   }
-  const temp = entryOf(folder, dirname(path), `.perdure-${randomBytes(8).toString('hex')}.tmp`);
-  try {
-    await writeNew(temp, bytes, before?.mode);
-    await lastCheck(place, name, options);
-    await requireAt(folder, dirname(path));
-    await rename(temp, place);
-  } catch (error) {
-    await rm(temp, { force: true });
-    throw error;
-  }
-  await folder.sync();
-  return before === null ? 'created' : 'updated';
+  const isReplaced = await replace(place, before, bytes, options);
+  if (!isReplaced && before !== null) await overwrite(place, bytes, options);
+  return {
+    did: before === null ? 'created' : 'updated',
+    parted: isReplaced && before !== null ? before.nlink - 1 : 0,
+  };
 }
 
-/** Throws ToolFailure when the rename must not happen after all, and what the fence throws. */
-async function lastCheck(place: string, name: string, { fence, signal, unchanged }: WriteOptions): Promise<void> {
+type Place = {
+  readonly folder: FileHandle;
+  readonly path: string;
+  readonly name: string;
+  /** A name for it through the open folder. */
+  readonly at: string;
+};
+
+/** Codes of a system that lets no file be put beside another, or in its place. */
+const NO_RENAME: readonly (string | undefined)[] = ['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV'];
+
+/** False where a file that is there cannot be replaced by one like it. */
+async function replace(place: Place, before: Stats | null, bytes: Uint8Array, options: WriteOptions): Promise<boolean> {
+  const { folder, path, name, at } = place;
+  const beside = `.perdure-${randomBytes(8).toString('hex')}.tmp`;
+  const temp = entryOf(folder, dirname(path), beside);
+  try {
+    await writeNew(temp, bytes, before === null ? 0o666 : 0o600);
+    if (before !== null) {
+      const copied = { folder, from: basename(path), had: before, to: beside, path: temp };
+      if (!(await keepAttributes(options.programs, copied))) {
+        await rm(temp, { force: true });
+        return false;
+      }
+    }
+    await lastCheck(at, name, options);
+    await requireAt(folder, dirname(path));
+    await rename(temp, at);
+  } catch (error) {
+    await rm(temp, { force: true });
+    if (before !== null && NO_RENAME.includes(codeOf(error))) return false;
+    throw error;
+  }
+  await syncFolder(folder);
+  return true;
+}
+
+/** Keeps the file, its names and all that it has. Throws ToolFailure that says so when it stopped half-way. */
+async function overwrite({ folder, path, name, at }: Place, bytes: Uint8Array, options: WriteOptions): Promise<void> {
+  const handle = await open(at, constants.O_WRONLY | constants.O_NOFOLLOW);
+  try {
+    await lastCheck(at, name, options);
+    await requireAt(folder, dirname(path));
+    try {
+      await handle.writeFile(bytes);
+      await handle.truncate(bytes.length);
+      await handle.sync();
+    } catch (error) {
+      const why = reasonOfSystem(error);
+      if (why === undefined) throw error;
+      throw new ToolFailure(`${quotePath(name)} was written in part, in place: ${why}.`, { cause: error });
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Throws ToolFailure when the file must not change after all, and what the fence throws. */
+async function lastCheck(at: string, name: string, { fence, signal, unchanged }: WriteOptions): Promise<void> {
   await fence();
-  if (unchanged !== undefined && !isSame(await lstat(place).catch(nullIfAbsent), unchanged)) {
+  const now = await lstat(at).catch(nullIfAbsent);
+  if (unchanged === null ? now !== null : !isSame(now, unchanged)) {
     throw new ToolFailure(`${quotePath(name)} was changed by something else meanwhile: read it again.`);
   }
   if (signal.aborted) throw new ToolFailure('Stopped before anything was written.');
 }
 
-async function writeNew(path: string, bytes: Uint8Array, mode: number | undefined): Promise<void> {
-  const handle = await open(path, 'wx', 0o666);
+async function writeNew(path: string, bytes: Uint8Array, mode: number): Promise<void> {
+  const handle = await open(path, 'wx', mode);
   try {
     await handle.writeFile(bytes);
-    if (mode !== undefined) await handle.chmod(mode & 0o7777);
     await handle.sync();
   } finally {
     await handle.close();
   }
 }
 
+/** Not every file system can: the file is there all the same. */
+async function syncFolder(folder: FileHandle): Promise<void> {
+  await folder.sync().catch((error: NodeJS.ErrnoException) => {
+    if (!['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EACCES', 'EPERM', 'EBADF'].includes(error.code ?? ''))
+      throw error;
+  });
+}
+
 function isSame(now: Stats | null, then: Stats): boolean {
   return now !== null && now.ino === then.ino && now.size === then.size && now.mtimeMs === then.mtimeMs;
-}
-
-// The care of tools that change files for places whose content runs outside the sandbox later (process/places.ts).
-
-type Place = { readonly cwd: string; readonly dir: string };
-
-const RUNS = 'what it says runs outside the sandbox later';
-
-/** By the name that was written: where it leads is looked at when it is opened. */
-export function guardDecision(
-  places: Places,
-  path: string,
-  { cwd, dir, mode }: Place & { readonly mode: PermissionMode },
-): PermissionDecision | undefined {
-  const guard = guardOf(places, cwd, resolve(dir, path));
-  if (guard === undefined) return undefined;
-  if (guard === 'own') return { kind: 'deny', why: 'it is a file that Perdure itself runs from' };
-  // Here nobody is asked.
-  if (mode === 'bypass') return { kind: 'deny', why: `${RUNS}, and in permission mode "bypass" nobody is asked` };
-  return { kind: 'ask', why: RUNS };
-}
-
-/** A sentence when a path leads to such a place without saying so: nobody was asked about that. */
-export function hiddenGuardProblem(
-  places: Places,
-  asked: string,
-  real: string,
-  { cwd, dir }: Place,
-): string | undefined {
-  const guard = guardOf(places, cwd, real);
-  if (guard === undefined || guard === guardOf(places, cwd, resolve(dir, asked))) return undefined;
-  return `The path leads through a link to a file of which ${RUNS}: name the file itself.`;
-}
-
-// Git runs programs that files in a .git folder name, so changing one there is as good as running a command.
-
-/** Whether a path names a .git folder, or something in one. Without regard to case: some file systems have none. */
-export function namesGitFolder(path: string): boolean {
-  return path.split(/[/\\]/).some((segment) => segment.toLowerCase() === '.git');
-}
-
-/** A sentence when a path leads into a .git folder without saying so: it was judged by its name (L55). */
-export function hiddenGitProblem(asked: string, real: string): string | undefined {
-  if (!namesGitFolder(real) || namesGitFolder(asked)) return undefined;
-  return 'The path leads into a .git folder through a link: name the folder itself.';
 }

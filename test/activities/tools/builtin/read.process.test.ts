@@ -44,7 +44,7 @@ test.each([
   ['an empty file', '', {}, '(the file is empty)'],
   ['a range past the end', 'a\nb\n', { offset: 7 }, '(the file has 2 lines: none from 7 on)'],
   ['CRLF', 'a\r\nb\r\n', {}, '     1\ta\r\n     2\tb\r'],
-  ['a byte order mark', '\ufeffa', {}, '     1\t\ufeffa'],
+  ['a byte order mark, which is no part of it', '\ufeffa', {}, '     1\ta'],
   ['U+2028, which ends no line', 'a\u2028b', {}, '     1\ta\u2028b'],
 ])('%s is shown as it is', async (_, content, range, shown) => {
   expect(await read(content, range)).toBe(shown);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { confine } from '../../../../../activities/tools/builtin/files/confine.ts';
 import { openFile } from '../../../../../activities/tools/builtin/files/open-inside.ts';
+import { findPrograms } from '../../../../../activities/process/programs.ts';
 import { Superseded, ToolFailure } from '../../../../../activities/tools/tool.ts';
 import { writeInside } from '../../../../../activities/tools/builtin/files/write-inside.ts';
 import { tempFolder } from '../../support.ts';
@@ -17,7 +18,12 @@ function place(): { root: string; outside: string } {
   return { root, outside };
 }
 
-const options = { fence: async () => undefined, signal: new AbortController().signal };
+const options = {
+  fence: async () => undefined,
+  signal: new AbortController().signal,
+  unchanged: null,
+  programs: findPrograms(process.env),
+};
 
 test('a folder that became a link outside is not read through', async () => {
   const { root, outside } = place();
@@ -88,7 +94,7 @@ test('a file that something else changed since it was read is not overwritten', 
   const target = await confine({ root }, 'sub/file');
   const { handle, stats } = await openFile({ root }, target);
   await handle.close();
-  await writeInside({ root }, target, Buffer.from('theirs'), options);
+  await writeInside({ root }, target, Buffer.from('theirs'), { ...options, unchanged: stats });
   const mine = writeInside({ root }, target, Buffer.from('mine'), { ...options, unchanged: stats });
   await expect(mine).rejects.toThrow('"sub/file" was changed by something else meanwhile: read it again.');
   expect(readFileSync(join(root, 'sub/file'), 'utf8')).toBe('theirs');

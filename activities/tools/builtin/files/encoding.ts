@@ -1,0 +1,75 @@
+// How a file says its text. A mark at its start decides (UTF-8, UTF-16); without one it is UTF-8, or bytes whose encoding nobody knows, of
+// which the ASCII characters can still be told. One decoding for all tools, so that what one shows another can change.
+import { isAscii, isUtf8 } from 'node:buffer';
+
+/** What a file begins with. */
+export type Mark = 'none' | 'utf8' | 'utf16le' | 'utf16be';
+
+const MARKS: Readonly<Record<Exclude<Mark, 'none'>, Buffer>> = {
+  utf8: Buffer.from([0xef, 0xbb, 0xbf]),
+  utf16le: Buffer.from([0xff, 0xfe]),
+  utf16be: Buffer.from([0xfe, 0xff]),
+};
+
+/** For people and models. */
+export const MARK_NAMES: Readonly<Record<Exclude<Mark, 'none'>, string>> = {
+  utf8: 'UTF-8 with a byte order mark',
+  utf16le: 'UTF-16 (little-endian)',
+  utf16be: 'UTF-16 (big-endian)',
+};
+
+export function markOf(start: Uint8Array): Mark {
+  const begins = ([, mark]: readonly [string, Buffer]): boolean => mark.equals(start.subarray(0, mark.length));
+  return (Object.entries(MARKS).find(begins)?.[0] as Mark | undefined) ?? 'none';
+}
+
+export type FileText =
+  /** In UTF-8, without the mark. */
+  | { readonly kind: 'text'; readonly mark: Mark; readonly utf8: Buffer }
+  /** Neither UTF-8 nor marked: as it is. */
+  | { readonly kind: 'unknown'; readonly bytes: Buffer }
+  | { readonly kind: 'binary' }
+  /** Marked as UTF-16, and it is not. */
+  | { readonly kind: 'broken'; readonly mark: 'utf16le' | 'utf16be' };
+
+export function decodeFile(bytes: Buffer): FileText {
+  const mark = markOf(bytes);
+  if (mark === 'utf16le' || mark === 'utf16be') {
+    try {
+      return { kind: 'text', mark, utf8: Buffer.from(new TextDecoder(labelOf(mark), { fatal: true }).decode(bytes)) };
+    } catch {
+      return { kind: 'broken', mark };
+    }
+  }
+  if (bytes.includes(0)) return { kind: 'binary' };
+  if (!isUtf8(bytes)) return { kind: 'unknown', bytes };
+  return { kind: 'text', mark, utf8: mark === 'none' ? bytes : bytes.subarray(MARKS.utf8.length) };
+}
+
+/** The bytes of a file that begins with `mark`. */
+export function encodeFile(utf8: Buffer, mark: Mark): Buffer {
+  if (mark === 'none') return utf8;
+  if (mark === 'utf8') return Buffer.concat([MARKS.utf8, utf8]);
+  const units = Buffer.from(utf8.toString('utf8'), 'utf16le');
+  return Buffer.concat([MARKS[mark], mark === 'utf16be' ? units.swap16() : units]);
+}
+
+/** The same chunks in UTF-8 and without a mark; of `mark` none, as they are. What is broken is shown as U+FFFD. */
+export async function* decodeChunks(chunks: AsyncIterable<Uint8Array>, mark: Mark): AsyncGenerator<Uint8Array> {
+  if (mark === 'utf16le' || mark === 'utf16be') {
+    const decoder = new TextDecoder(labelOf(mark));
+    for await (const chunk of chunks) yield Buffer.from(decoder.decode(chunk, { stream: true }));
+    yield Buffer.from(decoder.decode());
+    return;
+  }
+  let skip = mark === 'none' ? 0 : MARKS.utf8.length;
+  for await (const chunk of chunks) {
+    yield chunk.subarray(skip);
+    skip = Math.max(0, skip - chunk.length);
+  }
+}
+
+const labelOf = (mark: 'utf16le' | 'utf16be'): string => (mark === 'utf16le' ? 'utf-16le' : 'utf-16be');
+
+/** Whether a text says the same in nearly every encoding. */
+export const isPlainAscii = (text: string): boolean => isAscii(Buffer.from(text));
