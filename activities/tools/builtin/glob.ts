@@ -1,10 +1,9 @@
 // The glob tool: files by name, as ripgrep lists them (ignore files heeded, links not followed), matched here.
-import { isAbsolute, relative } from 'node:path';
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
-import { isInside } from '../../process/places.ts';
 import { quotePath, fromRoot, workspaceOf } from './files/confine.ts';
-import { refuseCostly, globMatcher } from './search/glob-match.ts';
+import { globMatcher } from './search/glob-match.ts';
+import { shownBytes } from './files/lookalikes.ts';
 import { type BuiltinOptions, formatCount, shownName } from './files/options.ts';
 import {
   commonArguments,
@@ -17,6 +16,7 @@ import {
   type SearchPlace,
   topOf,
 } from './search/ripgrep.ts';
+import { searchPattern } from './search/search-pattern.ts';
 
 const MOST = 1_000;
 
@@ -37,8 +37,7 @@ export function globTool(options: BuiltinOptions): Tool {
       const workspace = workspaceOf(context, options.dataDir);
       const place = await searchPlace(workspace, path);
       if (!place.isFolder) throw new ToolFailure(`${quotePath(path ?? '.')} is a file: give the folder to search.`);
-      const wanted = relativePattern(place, pattern);
-      refuseCostly(wanted);
+      const wanted = await searchPattern(place, pattern);
       const matches = globMatcher(wanted);
       const found = topOf(MOST);
       const shown = shownIn(context, place);
@@ -50,9 +49,9 @@ export function globTool(options: BuiltinOptions): Tool {
         context,
         options,
         (record) => {
-          const name = withoutDot(record.toString());
-          if (matches(place.name === '' ? name : name.slice(place.name.length + 1)) && shown(name))
-            found.add(shownName(shownFrom(name)));
+          const name = withoutDot(shownBytes(record));
+          const below = place.within(name);
+          if (below !== null && matches(below) && shown(name)) found.add(shownName(shownFrom(name)));
         },
       );
       return { content: [...found.first(), summary(found.count()), ...searchNotes(end, context)].join('\n') };
@@ -63,18 +62,6 @@ export function globTool(options: BuiltinOptions): Tool {
 function summary(files: number): string {
   if (files === 0) return '(no files match)';
   return files > MOST ? `(${files} files, first ${MOST} shown)` : `(${formatCount(files, 'file')})`;
-}
-
-/** An absolute pattern is taken apart; one that climbs is refused, because nothing it could match is below the place. */
-function relativePattern({ root, name }: SearchPlace, pattern: string): string {
-  const base = name === '' ? root : `${root}/${name}`;
-  if (isAbsolute(pattern) && !isInside(base, pattern)) {
-    throw new ToolFailure(`${quotePath(pattern)} matches nothing below ${base}: use a pattern relative to it.`);
-  }
-  const wanted = (isAbsolute(pattern) ? relative(base, pattern) : pattern).replace(/^(?:\.\/+)+/, '');
-  if (wanted.split('/').includes('..'))
-    throw new ToolFailure('A pattern cannot hold "..": set path to another folder.');
-  return wanted;
 }
 
 function hiddenToo(pattern: string, { name }: SearchPlace): string[] {

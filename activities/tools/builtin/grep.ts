@@ -45,9 +45,9 @@ export function grepTool(options: BuiltinOptions): Tool {
       refuseNul(input.pattern + (input.glob ?? ''), 'The pattern or glob');
       const workspace = workspaceOf(context, options.dataDir);
       const place = await searchPlace(workspace, input.path);
-      const files = fileFilter(input.glob, place);
+      const files = await fileFilter(input.glob, place);
       const shown = shownIn(context, place);
-      const accepts = (path: string): boolean => files.accepts(path) && shown(path);
+      const accepts = (path: string): boolean => place.within(path) !== null && files.accepts(path) && shown(path);
       const report = reportFor(input, { accepts, named: namesFrom(context, place) });
       const args = [
         ...modeArguments(input),

@@ -3,7 +3,7 @@ import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { parseRule, type Rule } from '../../../workflows/contract/permission-rules.ts';
 import type { PermissionRules } from '../../../workflows/contract/session.ts';
-import { globMatcher, expandBraces } from '../builtin/search/glob-match.ts';
+import { globMatcher, readingsOf } from '../builtin/search/glob-match.ts';
 import { meansTool, OF_SERVER, RESOURCES } from '../listed.ts';
 import type { RuleSubject, Tool } from '../tool.ts';
 import { isAllowedCommand, matchTouched } from './command-rules.ts';
@@ -54,7 +54,7 @@ export function sieve(
     .flatMap((rule) => (rule?.pattern && namesTool(rule, tool) ? [rule.pattern] : []));
   if (patterns.length === 0) return undefined;
   const globs = patterns.flatMap((pattern) =>
-    expandBraces(pattern).map((glob) => ({
+    readingsOf(pattern).map((glob) => ({
       roots: isAbsoluteGlob(pattern) ? [sep] : rootsOf(reach),
       matches: globMatcher(withContents(cleaned(glob)), { dots: true }),
     })),
@@ -135,7 +135,7 @@ function touchedPath({ path, tree = false }: PathSubject, reach: Reach): (patter
   const absolutes = paths.map((full) => nameIn(sep, full)).filter((name) => name !== null);
   return (pattern) => {
     const names = isAbsoluteGlob(pattern) ? absolutes : relatives;
-    return expandBraces(pattern)
+    return readingsOf(pattern)
       .map((glob) => withContents(cleaned(glob)))
       .some((glob) => {
         const matches = globMatcher(glob, { dots: true });
@@ -153,11 +153,12 @@ export function asRelative(text: string, root: string, below = ''): readonly str
   if (rule === null || rule.pattern === null || rule.tool === 'bash' || !isAbsoluteGlob(rule.pattern)) return [];
   const names = root.split(sep).slice(1);
   const mark = rule.fatal ? '!' : '';
-  return expandBraces(rule.pattern).flatMap((glob) =>
+  const relatives = readingsOf(rule.pattern).flatMap((glob) =>
     restsBelow(withContents(cleaned(glob)).split('/'), names).map(
       (rest) => `${rule.tool}(${below}${rest.join('/')})${mark}`,
     ),
   );
+  return [...new Set(relatives)];
 }
 
 /** The ends of a glob, by segments, that are about what lies below the folder whose names its beginning matches. */
@@ -175,9 +176,9 @@ function isAbsoluteGlob(pattern: string): boolean {
   return pattern.startsWith('//');
 }
 
-/** A path that is denied by name may be a folder. */
+/** A path that is denied by name may be a folder, also one that is named like a set. */
 function withContents(glob: string): string {
-  return /[*?[]/.test(basename(glob)) ? glob : `${glob}/**`;
+  return /[*?]/.test(basename(glob)) ? glob : `${glob}/**`;
 }
 
 /** Whether what the pattern matches may lie below the folder: each of its segments is matched by the beginning of the pattern. */

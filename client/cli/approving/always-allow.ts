@@ -7,7 +7,7 @@ import { isAllowedByRules } from '../../../activities/tools/rules/match-rules.ts
 import { isRunner } from '../../../activities/tools/rules/runners.ts';
 import type { Word } from '../../../activities/tools/shell-command.ts';
 import type { RuleSubject } from '../../../activities/tools/tool.ts';
-import { permissionsProblem } from '../../../workflows/contract/permission-rules.ts';
+import { parseRule, permissionsProblem } from '../../../workflows/contract/permission-rules.ts';
 import type { WaitingApproval } from '../../sessions/decide.ts';
 
 type Call = Pick<WaitingApproval, 'tool' | 'input' | 'question'> & { readonly problem?: string };
@@ -18,24 +18,30 @@ export type Always = {
   in(cwd: string): void;
   /** One of the rules that together cover the call; null when they do not. An input that is not certain is covered by none, nor is a question. */
   ruleThatCovers(call: Call): string | null;
+  /** Whether a rule is known to leave the very call out about which the person gave it. */
+  misses(rule: string, call: Call): boolean;
 };
 
 export function createAlways(): Always {
   const rules: string[] = [];
   let workspace: string | null = null;
+  const isCovered = (list: readonly string[], { tool, input }: Call): boolean => {
+    const subject = (): RuleSubject | undefined => subjectOf({ tool, input }, workspace !== null);
+    return isAllowedByRules(list, { tool: { name: tool }, cwd: workspace ?? '/', subject });
+  };
   return {
     add: (rule) => void rules.push(rule),
     in: (cwd) => {
       workspace = cwd;
     },
-    ruleThatCovers: ({ tool, input, problem, question }) => {
-      if (problem !== undefined || question) return null;
-      const cwd = workspace ?? '/';
-      const subject = (): RuleSubject | undefined => subjectOf({ tool, input }, workspace !== null);
-      const isCovered = (list: readonly string[]): boolean =>
-        isAllowedByRules(list, { tool: { name: tool }, cwd, subject });
-      if (!isCovered(rules)) return null;
-      return rules.find((rule) => isCovered([rule])) ?? rules.join(', ');
+    ruleThatCovers: (call) => {
+      if (call.problem !== undefined || call.question || !isCovered(rules, call)) return null;
+      return rules.find((rule) => isCovered([rule], call)) ?? rules.join(', ');
+    },
+    misses: (rule, call) => {
+      const isOfPath = call.tool === 'edit' || call.tool === 'write';
+      if (call.problem !== undefined || (isOfPath && workspace === null)) return parseRule(rule)?.tool !== call.tool;
+      return !isCovered([rule], call);
     },
   };
 }

@@ -105,6 +105,12 @@ async function decided(
     case 'always': {
       const rule = await chosenRule(cli, approval, rest, gone);
       if (rule === null) return false;
+      if (always.misses(rule, approval)) {
+        cli.say(
+          `the rule ${oneLine(rule, 200)} is not about this call, and nothing is decided: a rule names the tool, such as ${oneLine(ruleFor(approval) ?? approval.tool, 200)}`,
+        );
+        return false;
+      }
       await sessions.approve(session, call);
       always.add(rule);
       cli.say(
@@ -154,7 +160,8 @@ async function chosenRule(
       ? 'which rule? such as bash(npm test:*), or Enter to be asked again: '
       : `allow ${oneLine(proposed, 400)}? Enter, or another rule, or n: `;
   const typed = given !== '' ? given : ((await cli.input?.ask(question, gone)) ?? 'n');
-  const rule = typed.trim() === '' ? proposed : typed.trim();
+  const isYes = ['', 'y', 'yes'].includes(typed.trim().toLowerCase());
+  const rule = isYes ? proposed : typed.trim();
   if (rule === null || ['n', 'no'].includes(rule.toLowerCase())) return null;
   const problem = permissionsProblem({ allow: [rule] });
   if (problem !== undefined) throw new UsageError(problem);

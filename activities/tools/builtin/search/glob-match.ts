@@ -8,21 +8,25 @@ type Token =
   | { readonly kind: 'star' }
   | { readonly kind: 'set'; readonly negated: boolean; readonly ranges: readonly (readonly [string, string])[] };
 
-/** null is `**`: any number of folders. */
-type Segment = readonly Token[] | null;
+/** null is `**`: any number of folders. `text`: as it was written, which is also the name that equals it. */
+type Segment = { readonly text: string; readonly tokens: readonly Token[] } | null;
 
 const STAR: Token = { kind: 'star' };
 
 /**
- * For paths with `/` between segments and none in front. `dots`: a wildcard matches a leading dot as well. Throws ToolFailure for
- * a pattern with too many alternatives.
+ * For paths with `/` between segments and none in front. A folder may be named `[slug]`, and a file `{a,b}.md`: a pattern is also about the path
+ * that equals its text. Accents are the same composed and decomposed. `dots`: a wildcard matches a leading dot as well. Throws ToolFailure for a
+ * pattern with too many alternatives.
  */
 export function globMatcher(pattern: string, { dots = false } = {}): (path: string) => boolean {
-  const alternatives = expandBraces(pattern).map((one) => one.split('/').map(parseSegment));
+  const alternatives = readingsOf(pattern.normalize('NFC')).map((one) => one.split('/').map(parseSegment));
   return (path) => {
-    const names = path.split('/').map((name) => Array.from(name));
-    const taken = (name: readonly string[]): boolean => dots || isPlain(name);
-    const fits = (name: readonly string[], segment: Segment): boolean => matchSegment(name, segment, dots);
+    const names = path
+      .normalize('NFC')
+      .split('/')
+      .map((text) => ({ text, characters: Array.from(text) }));
+    const taken = (name: Name): boolean => dots || isPlain(name);
+    const fits = (name: Name, segment: Segment): boolean => matchSegment(name, segment, dots);
     return alternatives.some((segments) => wildcard(names, segments, isGlobstar, fits, taken));
   };
 }
@@ -61,17 +65,20 @@ function isGlobstar(segment: Segment): boolean {
   return segment === null;
 }
 
-function isPlain(name: readonly string[]): boolean {
-  return name[0] !== '.';
+type Name = { readonly text: string; readonly characters: readonly string[] };
+
+function isPlain({ text }: Name): boolean {
+  return !text.startsWith('.');
 }
 
-function matchSegment(name: readonly string[], segment: Segment, dots: boolean): boolean {
+function matchSegment(name: Name, segment: Segment, dots: boolean): boolean {
   if (segment === null) return false;
-  const [first] = segment;
+  if (segment.text === name.text) return true;
+  const [first] = segment.tokens;
   if (!dots && !isPlain(name) && !(first?.kind === 'literal' && first.character === '.')) return false;
   return wildcard(
-    name,
-    segment,
+    name.characters,
+    segment.tokens,
     (token) => token.kind === 'star',
     matchToken,
     () => true,
@@ -100,7 +107,7 @@ function parseSegment(text: string): Segment {
       at = close;
     }
   }
-  return tokens;
+  return { text, tokens };
 }
 
 function literal(character: string): Token {
@@ -143,6 +150,11 @@ export function expandBraces(pattern: string): readonly string[] {
     }
   }
   return done;
+}
+
+/** The alternatives, and the pattern with its braces as characters. */
+export function readingsOf(pattern: string): readonly string[] {
+  return [...new Set([...expandBraces(pattern), pattern])];
 }
 
 /** Characters of all alternatives: what matching one name may take, and a search matches thousands between two looks at other work. */

@@ -1,7 +1,9 @@
 // Reports ripgrep's output to the model: bounded, with a count of all matches at the end.
 import { withoutDot, topOf, type SearchPlace } from './ripgrep.ts';
 import { formatCount, shownName } from '../files/options.ts';
-import { refuseCostly, globMatcher } from './glob-match.ts';
+import { shownBytes } from '../files/lookalikes.ts';
+import { globMatcher } from './glob-match.ts';
+import { namesFolder, searchPattern } from './search-pattern.ts';
 
 export type Report = {
   add(record: Buffer): void;
@@ -63,8 +65,9 @@ export function countReport(most: number, { accepts, named }: ReportPaths): Repo
   let matches = 0;
   return {
     add(record) {
-      const [argument = '', number = ''] = record.toString().split('\0');
-      const path = withoutDot(argument);
+      const nul = record.indexOf(0);
+      const path = withoutDot(shownBytes(record.subarray(0, nul)));
+      const number = record.toString('utf8', nul + 1);
       if (!accepts(path)) return;
       matches += Number(number);
       found.add(`${shownName(named(path))}:${number}`);
@@ -81,7 +84,7 @@ export function filesReport(most: number, { accepts, named }: ReportPaths): Repo
   const found = topOf(most);
   return {
     add(record) {
-      const path = withoutDot(record.toString());
+      const path = withoutDot(shownBytes(record));
       if (accepts(path)) found.add(shownName(named(path)));
     },
     lines: () => {
@@ -101,7 +104,7 @@ function parseLine(record: Buffer): { path: string; number: string; mark: string
   if (nul === -1) return undefined;
   const rest = record.toString('utf8', nul + 1).replaceAll('\0', '\u2400');
   const [, number = '', mark = '', text = ''] = /^(\d+)([:-])(.*)$/s.exec(rest) ?? [];
-  return { path: withoutDot(record.toString('utf8', 0, nul)), number, mark, text: text.replace(/\r$/, '') };
+  return { path: withoutDot(shownBytes(record.subarray(0, nul))), number, mark, text: text.replace(/\r$/, '') };
 }
 
 function summary(matches: number, files: number, shown: number | null): string {
@@ -129,19 +132,26 @@ type FileFilter = {
   accepts(path: string): boolean;
 };
 
-/** A pattern without `/` is for names in any folder; with one, for paths from the root or from where the search begins. */
-export function fileFilter(glob: string | undefined, { name }: SearchPlace): FileFilter {
+/** A pattern without `/` is for names in any folder; with one, for paths from the root or from where the search begins. Throws ToolFailure. */
+export async function fileFilter(glob: string | undefined, place: SearchPlace): Promise<FileFilter> {
   if (glob === undefined) return { arguments: [], accepts: () => true };
   if (glob.startsWith('!')) return { arguments: [`--glob=${glob}`], accepts: () => true };
-  const ofNames = glob.replace(/^(?:\*\*\/)+/, '');
-  if (!ofNames.includes('/') && ofNames !== '' && !ofNames.startsWith('include:')) {
-    return { arguments: [`--type-add=asked:${ofNames}`, '--type=asked'], accepts: () => true };
+  const ofNames = glob.replace(/^(?:\.\/+)?(?:\*\*\/+)*/, '');
+  if (
+    !ofNames.includes('/') &&
+    ofNames !== '' &&
+    !ofNames.startsWith('include:') &&
+    !(await namesFolder(place, ofNames))
+  ) {
+    const names = [ofNames, ...(/[[{]/.test(ofNames) ? [ofNames.replaceAll(/[\\*?[\]{}]/g, '\\$&')] : [])];
+    return { arguments: [...names.map((name) => `--type-add=asked:${name}`), '--type=asked'], accepts: () => true };
   }
-  refuseCostly(glob);
-  const matches = globMatcher(glob.replace(/^\.?\//, ''));
-  const below = name === '' ? '' : `${name}/`;
+  const matches = globMatcher(await searchPattern(place, glob));
   return {
     arguments: [],
-    accepts: (path) => matches(path) || (path.startsWith(below) && matches(path.slice(below.length))),
+    accepts(path) {
+      const below = place.within(path);
+      return matches(path) || (below !== null && matches(below));
+    },
   };
 }

@@ -1,6 +1,7 @@
 // Runs ripgrep and hands out its records as they come. It is linear in its input whatever the pattern, and runs beside the
 // worker, not in it.
-import { join, relative } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { stat } from 'node:fs/promises';
 import { rgPath } from '@vscode/ripgrep';
 import { childEnvironment } from '../../../process/environment.ts';
@@ -25,12 +26,12 @@ type RipgrepEnd = {
 };
 
 /**
- * The arguments of every search: no configuration, ignore files heeded also without a repository; git's folder, dependencies and Perdure's
- * own data left out. The first two can be had by naming them in what was asked for.
+ * The arguments of every search: no configuration; git's folder, dependencies and Perdure's own data left out. The first two can be had by naming
+ * them in what was asked for.
  */
 export function commonArguments(
   { hidden }: Workspace,
-  { root, name }: SearchPlace,
+  { root, name, ignoring }: SearchPlace,
   asked: readonly string[],
 ): string[] {
   const names = (folder: string): boolean => [...asked, name].some((text) => text.split(/[/,{}]/).includes(folder));
@@ -38,7 +39,7 @@ export function commonArguments(
     hidden !== undefined && hidden !== root && isInside(root, hidden) ? relative(root, hidden) : undefined;
   return [
     '--no-config',
-    '--no-require-git',
+    ...ignoring,
     '--color=never',
     '--sort=path',
     ...(names('node_modules') ? ['--no-ignore-vcs'] : ['--glob=!node_modules']),
@@ -140,8 +141,13 @@ export type SearchPlace = {
   readonly root: string;
   /** Relative to the root; '' is the root. */
   readonly name: string;
+  /** What ripgrep is given to search: perhaps more than was asked for. */
   readonly argument: string;
   readonly isFolder: boolean;
+  /** Which ignore files count, in ripgrep's words. */
+  readonly ignoring: readonly string[];
+  /** From a name relative to the root to one relative to the place; null for what lies elsewhere. Of a file that is the place, as it is. */
+  readonly within: (name: string) => string | null;
 };
 
 export async function searchPlace(workspace: Workspace, path = '.'): Promise<SearchPlace> {
@@ -152,8 +158,37 @@ export async function searchPlace(workspace: Workspace, path = '.'): Promise<Sea
   if (!stats.isDirectory() && !stats.isFile())
     throw new ToolFailure(`${quotePath(path)} is neither a folder nor a file.`);
   const name = relative(root, real);
-  return { root, name, argument: `./${name}`, isFolder: stats.isDirectory() };
+  const isFolder = stats.isDirectory();
+  const above = ignoredAbove(root);
+  // Ignore files between the root and the place count, and with those above the root ripgrep would leave them out as well.
+  const argument = isFolder && above === 'must_not' ? './' : `./${name}`;
+  const within = (file: string): string | null => {
+    if (name === '' || (!isFolder && file === name)) return file;
+    return isFolder && file.startsWith(`${name}/`) ? file.slice(name.length + 1) : null;
+  };
+  return { root, name, argument, isFolder, ignoring: IGNORING[above], within };
 }
+
+const IGNORING: Readonly<Record<ReturnType<typeof ignoredAbove>, readonly string[]>> = {
+  as_git: [],
+  nothing: ['--no-require-git'],
+  must_not: ['--no-require-git', '--no-ignore-parent'],
+};
+
+/**
+ * Whether ignore files above a workspace may hide what lies in it: within a repository git's own rules count, up to its root; a `.gitignore` in
+ * somebody's home is about nothing below it.
+ */
+function ignoredAbove(root: string): 'as_git' | 'nothing' | 'must_not' {
+  let isAbove = false;
+  for (let at = root; ; at = dirname(at)) {
+    if (existsSync(join(at, '.git'))) return 'as_git';
+    if (at !== root) isAbove ||= IGNORE_FILES.some((name) => existsSync(join(at, name)));
+    if (dirname(at) === at) return isAbove ? 'must_not' : 'nothing';
+  }
+}
+
+const IGNORE_FILES = ['.gitignore', '.ignore', '.rgignore'];
 
 /** From a name relative to the root of a search to one that the model can give back: in other folders than the workspace, absolute. */
 export function namesFrom(context: ToolContext, { root }: SearchPlace): (name: string) => string {

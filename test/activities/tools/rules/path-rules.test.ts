@@ -55,6 +55,31 @@ test.each([
   expect(judged({ allow: [`edit(${pattern})`] }, cwd, 'write', input)).toBe('ask');
 });
 
+// Folders of web frameworks look like patterns: a rule is also about the path that equals its text, accents composed or not.
+test.each([
+  ['app/[slug]/**', 'app/[slug]/page.tsx'],
+  ['app/[...rest]/**', 'app/[...rest]/page.tsx'],
+  ['app/[[...all]]/**', 'app/[[...all]]/page.tsx'],
+  ['app/(auth)/**', 'app/(auth)/page.tsx'],
+  ['{a,b}.md', '{a,b}.md'],
+  ['caf\u00e9/**', 'cafe\u0301/a'],
+  ['cafe\u0301/**', 'caf\u00e9/a'],
+])('the rule write(%s) is about %j, whether it denies, asks or allows (L55)', (pattern, path) => {
+  const cwd = workspace();
+  for (const [kind, mode] of [
+    ['deny', 'bypass'],
+    ['ask', 'acceptEdits'],
+    ['allow', 'default'],
+  ] as const) {
+    const prepared = prepareCall(
+      registry,
+      { mode, permissions: { [kind]: [`write(${pattern})`] }, cwd },
+      { name: 'write', input: { path, content: '' } },
+    );
+    expect(prepared.kind === 'ready' && prepared.permission.kind, kind).toBe(kind);
+  }
+});
+
 test.each([
   ['secrets/**', 'read', 'secrets/.env', 'deny'],
   ['secrets', 'read', 'secrets/.env', 'deny'],

@@ -163,6 +163,19 @@ test('"always" takes a rule of the person, refuses one that could guard nothing,
   await asked.stop();
 });
 
+test('"always" refuses a rule that leaves out the very call, and y at its question is yes (O18)', async () => {
+  const { asked, approve, said } = terminal(['a make', 'a bash(npm test:*)', 'a', 'y']);
+  asked.hear({ ...wait, ...approval('1.1.0') });
+  await until(() => approve.mock.calls.length === 1);
+  await asked.stop();
+  for (const rule of ['make', 'bash(npm test:*)']) {
+    expect(said).toContain(
+      `the rule ${rule} is not about this call, and nothing is decided: a rule names the tool, such as bash(make)`,
+    );
+  }
+  expect(said.at(-1)).toContain('from here on bash(make)');
+});
+
 const question = (options?: readonly string[]) =>
   ({ ...approval('1.1.0'), type: 'question', question: {}, input: { question: 'Which?', options } }) as const;
 
