@@ -124,8 +124,17 @@ export type Verified =
 
 export type PermissionDecision =
   | { readonly kind: 'allow' }
-  /** Someone must be asked; `rule` says so, if one does, or a hook, with its reason, or the tool itself, which says `why`. */
-  | { readonly kind: 'ask'; readonly rule?: string; readonly hook?: string; readonly why?: string }
+  /**
+   * Someone must be asked; `rule` says so, if one does, or a hook, with its reason, or the tool itself, which says `why`. `unlessAllowed`: where
+   * no rule allows it; the tool only says why the mode asks.
+   */
+  | {
+      readonly kind: 'ask';
+      readonly rule?: string;
+      readonly hook?: string;
+      readonly why?: string;
+      readonly unlessAllowed?: true;
+    }
   | { readonly kind: 'deny'; readonly why: string; readonly fatal?: boolean; readonly interrupt?: boolean };
 
 export type ClosedRun = Pick<ToolContext, 'cwd' | 'queryId' | 'depth' | 'signal'> & {

@@ -1,6 +1,6 @@
 // Repositories that an agent puts into its workspace: git does what their files say.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -8,7 +8,8 @@ import { atExit } from '../../activities/process/at-exit.ts';
 import { runCommand } from '../../activities/hooks/run-command.ts';
 import { pipePlace } from '../../activities/process/spawn-tree.ts';
 import { bashTool } from '../../activities/tools/builtin/bash.ts';
-import { holdsOnlyHarmless, gitMayDoMore } from '../../activities/tools/builtin/shell/git.ts';
+import { whyGitMayDoMore } from '../../activities/tools/builtin/shell/git.ts';
+import { doubtInConfig } from '../../activities/tools/builtin/shell/git-config.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
 import { tempFolder, toolContext } from '../activities/tools/support.ts';
 
@@ -82,9 +83,9 @@ test.each([
   ['a file that says so', 'mv .git ../git; echo gitdir: ../git > .git'],
   ['what is common to worktrees elsewhere', 'cp -r .git ../git; echo ../../git > .git/commondir'],
 ])('a git that reads is in doubt where the repository has %s (L55)', (_, change) => {
-  expect(gitMayDoMore(workspace(BEGIN), { cwd: '/' })).toBe(false);
+  expect(whyGitMayDoMore(workspace(BEGIN), { cwd: '/' })).toBeUndefined();
   const cwd = workspace(BEGIN, change);
-  expect(gitMayDoMore(cwd, { cwd })).toBe(true);
+  expect(whyGitMayDoMore(cwd, { cwd })).toBeDefined();
 });
 
 test('a git that reads is not in doubt in an ordinary repository (L55)', () => {
@@ -94,9 +95,50 @@ test('a git that reads is not in doubt in an ordinary repository (L55)', () => {
     'git config remote.origin.gh-resolved base; git config lfs.repositoryformatversion 0; git config commit.gpgsign true',
     'git config "lfs.https://x.example/y.git/info/lfs.access" basic; git config advice.detachedHead false',
   );
-  expect(gitMayDoMore(cwd, { cwd })).toBe(false);
+  expect(whyGitMayDoMore(cwd, { cwd })).toBeUndefined();
   mkdirSync(join(cwd, 'deep'));
-  expect(gitMayDoMore(join(cwd, 'deep'), { cwd: join(cwd, 'deep') })).toBe(false);
+  expect(whyGitMayDoMore(join(cwd, 'deep'), { cwd: join(cwd, 'deep') })).toBeUndefined();
+});
+
+// What people's repositories have in their configurations: no git that reads acts on it.
+test.each([
+  ['http "https://github.com/"', 'extraheader = AUTHORIZATION: basic x'],
+  ['http', 'extraheader = x\npostBuffer = 1\nproxy = http://p:1'],
+  ['alias', 'st = status\nx = !touch made'],
+  ['core', 'editor = vim\npager = less\nsshCommand = ssh -i k\nexcludesfile = ~/.gitignore\ncommitGraph = true'],
+  ['credential', 'helper = store'],
+  ['credential "https://x.example"', 'helper = !touch made'],
+  ['url "git@github.com:"', 'insteadOf = https://github.com/'],
+  ['diff', 'algorithm = histogram\ncolorMoved = zebra\ntool = vimdiff'],
+  ['merge', 'conflictstyle = zdiff3'],
+  ['log', 'date = iso'],
+  ['status', 'showUntrackedFiles = all'],
+  ['submodule "x"', 'active = true\nurl = https://x/y'],
+  ['extensions', 'relativeworktrees = true'],
+  ['fetch', 'recurseSubmodules = on-demand'],
+  ['safe', 'directory = *'],
+  ['includeIf "gitdir:~/work/"', 'path = more'],
+])('a git that reads is not in doubt for [%s] (L55)', (section, keys) => {
+  const cwd = workspace(BEGIN);
+  writeFileSync(join(cwd, '.git/more'), '[user]\nname = a\n');
+  appendFileSync(join(cwd, '.git/config'), `[${section}]\n${keys}\n`);
+  expect(whyGitMayDoMore(cwd, { cwd })).toBeUndefined();
+  execFileSync('git', ['status'], { cwd, stdio: 'ignore' });
+  expect(made(cwd)).toEqual([]);
+});
+
+test.each([
+  ['filter "x"', 'clean = sh -c true', 'sets filter.*.clean'],
+  ['core', 'worktree = ..', 'sets core.worktree'],
+  ['diff', 'external = x', 'sets diff.external'],
+  ['diff "x"', 'textconv = x', 'sets diff.*.textconv'],
+  ['include', 'path = other', 'includes a file that sets core.worktree'],
+  ['status', 'submoduleSummary = true', 'sets status.submodulesummary'],
+])('the key that decided is named: [%s] %s (L55)', (section, keys, said) => {
+  const cwd = workspace(BEGIN);
+  writeFileSync(join(cwd, '.git/other'), '[core]\nworktree = ..\n');
+  appendFileSync(join(cwd, '.git/config'), `[${section}]\n${keys}\n`);
+  expect(whyGitMayDoMore(cwd, { cwd })).toContain(`the repository's git configuration ${said}, with which`);
 });
 
 const PIECES =
@@ -108,7 +150,7 @@ test('whatever a configuration looks like, git finds no harmful key in one that 
   const file = join(tempFolder(), 'config');
   let compared = 0;
   const compare = (config: string): void => {
-    if (!holdsOnlyHarmless(config)) return;
+    if (doubtInConfig(file, (path) => (path === file ? config : '[core]\nworktree = x')) !== undefined) return;
     writeFileSync(file, config);
     const { stdout, status } = spawnSync('git', ['config', '-f', file, '--list', '--name-only'], { encoding: 'utf8' });
     if (status !== 0) return;
@@ -139,7 +181,7 @@ test.each([
   ],
 ])('git is read only where it reads what was judged: %s (L55)', (_what, setUp) => {
   const cwd = workspace(`${INNOCENT}${setUp}; echo b > f.txt`);
-  expect(gitMayDoMore(cwd, { cwd })).toBe(true);
+  expect(whyGitMayDoMore(cwd, { cwd })).toBeDefined();
   spawnSync('git', ['status'], { cwd });
   expect(made(cwd)).not.toEqual([]);
 });

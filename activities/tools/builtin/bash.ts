@@ -20,7 +20,7 @@ import { bashResult, createBoundedOutput, cleanText } from './shell/output.ts';
 import { wordStart } from './shell/background.ts';
 import { leavesWorkspace, sayGone } from './files/confine.ts';
 import type { BuiltinOptions } from './files/options.ts';
-import { gitMayDoMore } from './shell/git.ts';
+import { whyGitMayDoMore } from './shell/git.ts';
 import { parseShell } from './shell/parse-shell.ts';
 import { readOnlyCommands, readOnlyShell } from './shell/read-only-shell.ts';
 import { changingEnvironment, readOnlyEnvironment, supervise } from './shell/supervise.ts';
@@ -65,7 +65,10 @@ export function bashTool(options: BuiltinOptions): Tool {
       background && timeout !== undefined ? 'A command in the background has no timeout.' : problemOf(command),
     canUse: ({ command }, context) => {
       const judged = readOnlyShell(command, context, context.dir);
-      return judged.readOnly && leavesWorkspace(context, judged.paths, options.dataDir) ? { kind: 'ask' } : undefined;
+      if (!judged.readOnly) return undefined;
+      if (leavesWorkspace(context, judged.paths, options.dataDir)) return { kind: 'ask' };
+      const why = whyGit(judged.gitIn, context);
+      return why === undefined ? undefined : { kind: 'ask', why, unlessAllowed: true };
     },
     subject: ({ command }, context) => ({
       kind: 'command',
@@ -83,7 +86,15 @@ export function bashTool(options: BuiltinOptions): Tool {
 
 function riskOf(command: string, context: JudgeContext): Risk {
   const judged = readOnlyShell(command, context, context.dir);
-  return judged.readOnly && !judged.gitIn.some((folder) => gitMayDoMore(folder, context)) ? 'read' : 'execute';
+  return judged.readOnly && whyGit(judged.gitIn, context) === undefined ? 'read' : 'execute';
+}
+
+function whyGit(folders: readonly string[], context: JudgeContext): string | undefined {
+  for (const folder of folders) {
+    const why = whyGitMayDoMore(folder, context);
+    if (why !== undefined) return why;
+  }
+  return undefined;
 }
 
 function problemOf(command: string): string | undefined {

@@ -44,11 +44,11 @@ export function decide(
   const asking = touchingRule(permissions.ask, call);
   if (asking !== undefined) return asked(mode, risk, { rule: asking });
   if (hook?.kind === 'allow') return { kind: 'allow' };
-  if (own?.kind === 'ask') return asked(mode, risk, reasons(own));
+  if (own?.kind === 'ask' && !own.unlessAllowed) return asked(mode, risk, reasons(own));
   if (own?.kind === 'allow' || allowedByMode(mode, risk) || isAllowedByRules(permissions.allow, call)) {
     return { kind: 'allow' };
   }
-  return asked(mode, risk);
+  return asked(mode, risk, own?.kind === 'ask' ? reasons(own) : {});
 }
 
 function deniedBy(rule: string): Extract<PermissionDecision, { kind: 'deny' }> {

@@ -4,6 +4,7 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isInReach, type Reach } from '../../../process/places.ts';
+import { doubtInConfig } from './git-config.ts';
 
 /** The mode of a submodule in an index. `git status` starts git in it, under that repository's configuration. */
 const SUBMODULE = Buffer.from([0, 0, 0xe0, 0]);
@@ -11,15 +12,22 @@ const SUBMODULE = Buffer.from([0, 0, 0xe0, 0]);
 const MAX_CONFIG = 1024 * 1024;
 const MAX_INDEX = 64 * 1024 * 1024;
 
-/** In doubt it may. What the user configured for every repository is the user's own. */
-export function gitMayDoMore(folder: string, reach: Reach): boolean {
+/** Why it may, in words; undefined where it may not. In doubt it may. What the user configured for every repository is the user's own. */
+export function whyGitMayDoMore(folder: string, reach: Reach): string | undefined {
   try {
-    return !repositoriesOf(realpathSync.native(folder)).every((git) => isHarmless(git, reach));
+    for (const git of repositoriesOf(realpathSync.native(folder))) {
+      const why = doubtIn(git, reach);
+      if (why !== undefined) return why;
+    }
+    return undefined;
   } catch {
     // Whatever cannot be read as a repository may be one to git.
-    return true;
+    return UNREADABLE;
   }
 }
+
+const UNREADABLE = 'the repository, or its configuration, cannot be read as git might read it';
+const ELSEWHERE = 'the repository says that parts of it lie outside the workspace';
 
 /** Every `.git` from the folder upwards, since git passes over what is none. */
 function repositoriesOf(folder: string): readonly string[] {
@@ -29,20 +37,22 @@ function repositoriesOf(folder: string): readonly string[] {
 }
 
 /** `git` is a folder, or a file or link that says where it is. */
-function isHarmless(git: string, reach: Reach): boolean {
+function doubtIn(git: string, reach: Reach): string | undefined {
   const pointer = kindOf(git) === 'file' ? pathIn(git) : undefined;
   const repository = realpathSync.native(pointer ? resolve(dirname(git), pointer.replace(/^gitdir: /, '')) : git);
   const named = pathIn(join(repository, 'commondir'));
   const common = named === undefined ? repository : realpathSync.native(resolve(repository, named));
-  if (isInReach(reach, git) && !(isInReach(reach, repository) || leadsBack(repository, git))) return false;
+  if (isInReach(reach, git) && !(isInReach(reach, repository) || leadsBack(repository, git))) return ELSEWHERE;
   // An agent may have written anything in the folders of its run; one outside says itself where it belongs.
-  if (isInReach(reach, repository) && !isInReach(reach, common)) return false;
+  if (isInReach(reach, repository) && !isInReach(reach, common)) return ELSEWHERE;
   const configs = [repository, common].flatMap((at) => [join(at, 'config'), join(at, 'config.worktree')]);
-  return (
-    configs.every((config) => holdsOnlyHarmless(textOf(config) ?? '')) &&
-    !(isInReach(reach, common) && borrows(common, reach)) &&
-    !hasSubmodules(repository)
-  );
+  for (const config of configs) {
+    const doubt = doubtInConfig(config, textOf);
+    if (doubt !== undefined)
+      return `the repository's git configuration ${doubt}, with which git may run a program or read elsewhere`;
+  }
+  if (isInReach(reach, common) && borrows(common, reach)) return ELSEWHERE;
+  return hasSubmodules(repository) ? 'the repository has submodules, whose configurations git would read' : undefined;
 }
 
 /** A worktree's folder in the repository it belongs to names its `.git`. */
@@ -112,89 +122,4 @@ function kindOf(path: string): 'missing' | 'file' | 'other' {
     if (code === 'ENOENT' || code === 'ENOTDIR') return 'missing';
     throw error;
   }
-}
-
-// Whether a repository's configuration holds only what is known to be harmless to a git that reads. Git has hundreds of keys, and
-// others' programs (git-lfs) have theirs: a list of the bad ones would never be whole.
-
-/** Where a line of a file stands in it: what follows the part before, white space left out. */
-const HEADER = /\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\]|\\.)*)")?\]/y;
-const KEY = /([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=.*)?$/y;
-const BLANK = /[ \t\r]*/y;
-
-/**
- * By section, with `.*` where it has a name of its own, such as `[remote "origin"]`. What `readOnlyEnvironment` overrules is
- * harmless too: husky sets core.hooksPath.
- */
-const HARMLESS: Readonly<Record<string, readonly string[] | 'all'>> = {
-  advice: 'all',
-  author: 'all',
-  'branch.*': 'all',
-  branch: 'all',
-  color: 'all',
-  'color.*': 'all',
-  commit: words('gpgsign'),
-  committer: 'all',
-  core: words(
-    'abbrev autocrlf bare bigfilethreshold checkstat commentchar compression deltabasecachelimit eol filemode fscache fsmonitor ' +
-      'hidedotfiles hookspath ignorecase logallrefupdates longpaths multipackindex packedgitlimit packedgitwindowsize ' +
-      'precomposeunicode preloadindex protecthfs protectntfs quotepath repositoryformatversion safecrlf sharedrepository ' +
-      'sparsecheckout sparsecheckoutcone splitindex symlinks trustctime untrackedcache',
-  ),
-  extensions: words('noop objectformat refstorage worktreeconfig'),
-  fetch: words('prune prunetags parallel writecommitgraph'),
-  gc: words('auto autodetach'),
-  gpg: words('format program'),
-  'gpg.*': words('program'),
-  index: words('skiphash sparse threads version'),
-  init: words('defaultbranch'),
-  lfs: words('repositoryformatversion'),
-  'lfs.*': words('access locksverify'),
-  log: words('showsignature'),
-  maintenance: words('auto strategy'),
-  pack: words('threads windowmemory'),
-  pull: words('ff rebase'),
-  push: words('autosetupremote default followtags'),
-  rebase: words('autosquash autostash updaterefs'),
-  'remote.*': words('fetch gh-resolved mirror prune prunetags push pushurl skipdefaultupdate tagopt url'),
-  rerere: words('autoupdate enabled'),
-  tag: words('gpgsign'),
-  user: words('email name signingkey useconfigonly'),
-};
-
-function words(text: string): readonly string[] {
-  return text.split(' ');
-}
-
-/** In doubt it does not: where a line goes on in the next, or is not understood. */
-export function holdsOnlyHarmless(config: string): boolean {
-  let allowed: readonly string[] | 'all' = [];
-  for (const line of config.split('\n')) {
-    if (/\\\r?$/.test(line)) return false;
-    let at = skip(BLANK, line, 0);
-    for (let header = take(HEADER, line, at); header !== null; header = take(HEADER, line, at)) {
-      allowed = allowedIn(header);
-      at = skip(BLANK, line, HEADER.lastIndex);
-    }
-    if (at === line.length || line[at] === '#' || line[at] === ';') continue;
-    const key = take(KEY, line, at)?.[1]?.toLowerCase();
-    if (key === undefined || (allowed !== 'all' && !allowed.includes(key))) return false;
-  }
-  return true;
-}
-
-/** `[remote.origin]` is an old way to write `[remote "origin"]`. */
-function allowedIn([, section = '', name]: RegExpExecArray): readonly string[] | 'all' {
-  const [first = '', ...rest] = section.toLowerCase().split('.');
-  const known = rest.length > 0 || name !== undefined ? `${first}.*` : first;
-  return Object.hasOwn(HARMLESS, known) ? (HARMLESS[known] ?? []) : [];
-}
-
-function take(pattern: RegExp, line: string, at: number): RegExpExecArray | null {
-  pattern.lastIndex = at;
-  return pattern.exec(line);
-}
-
-function skip(pattern: RegExp, line: string, at: number): number {
-  return at + (take(pattern, line, at)?.[0].length ?? 0);
 }
