@@ -225,22 +225,14 @@ export function defineTool<Schema extends InputSchema>(
   if ('activity' in spec) {
     const { activity, ...tool } = spec;
     checkWorkOptions(tool.name, 'activity', activity.options);
-    const delegate = (input: InputOf<Schema>): Delegation => ({
-      kind: 'activity',
-      name: activity.name,
-      ...workOf(activity, input),
-    });
-    return defineDelegatedTool<Schema>({ ...tool, delegate });
+    const kind = { kind: 'activity', name: activity.name } as const;
+    return defineDelegatedTool<Schema>({ ...tool, delegate: (input) => ({ ...kind, ...workOf(activity, input) }) });
   }
   if ('workflow' in spec) {
     const { workflow, ...tool } = spec;
     checkWorkOptions(tool.name, 'workflow', workflow.options);
-    const delegate = (input: InputOf<Schema>): Delegation => ({
-      kind: 'workflow',
-      type: workflow.type,
-      ...workOf(workflow, input),
-    });
-    return defineDelegatedTool<Schema>({ ...tool, delegate });
+    const kind = { kind: 'workflow', type: workflow.type } as const;
+    return defineDelegatedTool<Schema>({ ...tool, delegate: (input) => ({ ...kind, ...workOf(workflow, input) }) });
   }
   return spec as unknown as Tool;
 }
