@@ -54,6 +54,7 @@ test.each<[string, (n: number) => unknown, number]>([
 test.each<[string, (n: number) => string]>([
   ['words after a runner', (n) => `sudo ${'cmd1 '.repeat(n / 5)}`],
   ['runners one after the other', (n) => `${'sudo -x bash '.repeat(n / 13)}-c x`],
+  ['runners in a pipe', (n) => `echo x ${'| sh '.repeat(n / 5)}`],
   ['options', (n) => `cmd1 ${'-a '.repeat(n / 3)}$x`],
   ['the same options and names', (n) => `cmd1 ${'-a sub '.repeat(n / 7)}`],
   ['commands', (n) => 'cmd1 -x $y; '.repeat(n / 12)],

@@ -75,8 +75,9 @@ const MOST_STEPS = 1_000_000;
 export function matchTouched({ text, commands }: CommandSubject): (pattern: string) => boolean {
   const said = commands?.map(({ words }) => words) ?? guessCommands(text);
   const exact = said.flatMap((words) => runIn(words));
-  if (exact.some(isAnything)) return () => true;
-  const loose = commands === null ? [text] : said.filter(isRunner).map(looseText);
+  const piped = pipedInto(commands ?? []);
+  if (piped === 'anything' || exact.some(isAnything)) return () => true;
+  const loose = commands === null ? [text] : [...said.filter(isRunner).map(looseText), ...piped.map(printedText)];
   const places = placesByName([...exact, ...loose.map(looseReading)]);
   const work = { left: MOST_STEPS };
   return (pattern) => {
@@ -137,10 +138,31 @@ function mayBeAnything(word: Word | undefined): boolean {
   return (glob !== -1 && text !== '[' && text !== '[[') || (!literal && /[$~{}`]/.test(text));
 }
 
+/** Words of all that is printed into runners together. */
+const MOST_PIPED = 10_000;
+
+/** What is printed into a runner: the commands of a shell, or the arguments of what xargs runs. */
+function pipedInto(commands: readonly SimpleCommand[]): readonly (readonly Word[])[] | 'anything' {
+  const found: (readonly Word[])[] = [];
+  let [printed, left] = [[] as Word[], MOST_PIPED];
+  for (const { joint, words } of commands) {
+    if (joint !== '|') printed = [];
+    if (printed.length > 0 && isRunner(words)) {
+      if ((left -= 2 * printed.length + words.length) < 0) return 'anything';
+      found.push([...printed], [...words, ...printed.slice(1)]);
+    }
+    printed.push(...words);
+  }
+  return found;
+}
+
 /** Some runners take a command within an option: `env -S"rm x"`, `su -c"rm x"`. */
 function looseText(words: readonly Word[]): string {
   return words.map(({ text }) => text.replace(/^-[A-Za-z0-9]{0,8}?[Sc](?=.)/s, '$& ')).join(' ');
 }
+
+/** `printf` and `echo -e` print these escapes as blanks. */
+const printedText = (words: readonly Word[]): string => looseText(words).replaceAll(/\\[nrtv]/g, ' ');
 
 /** Whatever could be a word of a command, however it is quoted and nested: a command may begin at any. */
 function looseReading(text: string): Reading {

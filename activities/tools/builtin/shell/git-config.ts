@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 
 /** Where a line of a file stands in it: what follows the part before, white space left out. */
 const HEADER = /\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\]|\\.)*)")?\]/y;
-const KEY = /([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*(.*))?$/y;
+const KEY = /([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=(.*))?$/y;
 const BLANK = /[ \t\r]*/y;
 
 /** Sections that nothing but a transfer, a change or another program reads: a git that reads meets none of what they say. `.*`: with a name. */

@@ -61,6 +61,12 @@ test.each([
   ['rm:*', 'A=1 rm x', true],
   ['rm:*', 'if true; then rm x; fi', true],
   ['rm:*', 'sudo -u me rm x', true],
+  ['git commit:*', "echo 'git commit' | sh", true],
+  ['git commit:*', "printf 'git commit\\n' | tee x | bash -s", true],
+  ['git commit:*', 'echo commit | xargs git', true],
+  ['git commit:*', 'echo git status | sh', false],
+  ['git commit:*', "echo 'git commit' | cat", false],
+  ['git commit:*', "echo 'git commit'; ls | sh", false],
   ['rm:*', 'bash -c "rm x"', true],
   // A pattern, or braces, where a program's name may be.
   ['rm:*', '(/bin/r? x)', true],
