@@ -3,6 +3,7 @@ import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { z } from 'zod';
 import { deeperThan } from '../json.ts';
+import { foldBranches } from '../schema/fold-branches.ts';
 import type { StandardSchema } from '../schema/input-schema.ts';
 import { compileSchema, DEEPEST, errorParts, type JsonSchema, sayErrors } from '../schema/json-schema.ts';
 import { costsMore, schemaCost, schemaLoop, subschemas } from '../schema/subschemas.ts';
@@ -30,13 +31,12 @@ export type ToolList = {
 
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
+/** Some servers write null for what they leave out. */
 const wireTool = z.looseObject({
   name: z.string().min(1).max(128),
-  description: z.string().optional(),
-  inputSchema: z.looseObject({ type: z.literal('object') }),
-  annotations: z
-    .looseObject({ readOnlyHint: z.boolean().optional(), idempotentHint: z.boolean().optional() })
-    .optional(),
+  description: z.string().nullish(),
+  inputSchema: z.looseObject({ type: z.literal('object').nullish() }),
+  annotations: z.looseObject({ readOnlyHint: z.boolean().nullish(), idempotentHint: z.boolean().nullish() }).nullish(),
 });
 
 const MOST_PAGES = 50;
@@ -81,21 +81,43 @@ function readTool(
 ): { readonly tool: ListedTool; readonly print: string } | string {
   if (at >= MOST.tools) return `there are more than ${MOST.tools} tools`;
   const read = wireTool.safeParse(each);
-  if (!read.success) return `tool ${at + 1} of the list is none: ${reasonOf(read.error.issues[0]?.message)}`;
-  const { name, description = '', inputSchema, annotations = {} } = read.data;
+  if (!read.success) return noTool(each, at, read.error);
+  const { name, description, inputSchema: given, annotations } = read.data;
   const shown = `tool ${JSON.stringify(name)}`;
-  if (deeperThan(inputSchema, DEEPEST)) return `the schema of ${shown} is nested more than ${DEEPEST} levels deep`;
+  if (deeperThan(given, DEEPEST)) return `the schema of ${shown} is nested more than ${DEEPEST} levels deep`;
+  const inputSchema: JsonSchema = { ...withoutNulls(given), type: 'object' };
   const schema = JSON.stringify(inputSchema);
   if (schema.length > MOST.schema) return `the schema of ${shown} is longer than ${MOST.schema} characters`;
-  const text = clip(description, MOST.description);
-  const { readOnlyHint: readOnly = false, idempotentHint: idempotent = false } = annotations;
+  const text = clip(description ?? '', MOST.description);
+  const [readOnly, idempotent] = [annotations?.readOnlyHint === true, annotations?.idempotentHint === true];
   const print = JSON.stringify([name, text, schema, readOnly, idempotent]);
   if (print.length > room) return `${shown} does not fit into ${MOST.list} characters, with those before it`;
-  const problem = sentProblem(inputSchema);
+  const problem = sentProblem(foldBranches(inputSchema));
   if (problem !== undefined) return `${shown}: ${problem}`;
   const checked = checkedSchema(inputSchema);
   if (typeof checked === 'string') return `the schema of ${shown} is none: ${clip(checked, 300)}`;
   return { tool: { name, description: text, inputSchema: checked, readOnly, idempotent }, print };
+}
+
+/** By its name, where it has one, and by the field that will not do. */
+function noTool(each: unknown, at: number, { issues: [issue] }: z.ZodError): string {
+  const name: unknown = typeof each === 'object' && each !== null ? Reflect.get(each, 'name') : undefined;
+  const shown =
+    typeof name === 'string' && name !== '' ? `tool ${JSON.stringify(clip(name, 128))}` : `tool ${at + 1} of the list`;
+  const field = issue?.path.length ? ` (its ${issue.path.join('.')})` : '';
+  return `${shown} is none: ${reasonOf(issue?.message)}${field}`;
+}
+
+/** Null is a value where one stands, and elsewhere says as little as an absent keyword. */
+function withoutNulls(schema: JsonSchema): JsonSchema {
+  const own = structuredClone(schema);
+  for (const { node } of subschemas(own)) {
+    for (const [keyword, value] of Object.entries(node)) {
+      if (value === null && !['const', 'default', 'example'].includes(keyword))
+        delete (node as Record<string, unknown>)[keyword];
+    }
+  }
+  return own;
 }
 
 /** One tool that the API refuses would make it refuse every request. */
@@ -105,11 +127,6 @@ function sentProblem(schema: JsonSchema): string | undefined {
   if (typeof properties !== 'object' || properties === null) return 'its properties are no object';
   const wrong = Object.keys(properties).find((key) => !/^[A-Za-z0-9_.-]{1,64}$/.test(key));
   return wrong === undefined ? undefined : `the API takes no field named ${JSON.stringify(wrong.slice(0, 80))}`;
-}
-
-/** The API takes no alternatives at the top of an input: the server says itself which do not go together. */
-function sentSchema({ oneOf: _one, anyOf: _any, allOf: _all, ...schema }: JsonSchema): JsonSchema {
-  return schema;
 }
 
 /** Schemas that one value is held to: more would keep the worker, which checks inputs of all its sessions, for long. */
@@ -137,7 +154,7 @@ function checkedSchema(schema: JsonSchema): StandardSchema | string {
         validate ??= compileForeign(own);
         return validate(value) ? { value } : { issues: errorParts(validate.errors, value).map(issueOf) };
       },
-      jsonSchema: { input: () => sentSchema(schema) },
+      jsonSchema: { input: () => schema },
     },
   };
 }

@@ -1,7 +1,9 @@
 // The input schema of a tool: one of zod or another library with the Standard Schema interface, or a plain JSON schema.
 import type { ValidateFunction } from 'ajv';
 import { z } from 'zod';
+import { foldBranches } from './fold-branches.ts';
 import { compileSchema, errorParts, type JsonSchema, schemaProblem } from './json-schema.ts';
+import { mendInput } from './mend-input.ts';
 
 /** The interface that schema libraries share (standardschema.dev). */
 export type StandardSchema<Output = unknown> = {
@@ -85,8 +87,23 @@ type Described = {
   readonly inputJsonSchema?: JsonSchema | undefined;
 };
 
-/** The schema that the model is shown. Throws a sentence where there is none, or where it cannot be held to. */
-export function inputJsonSchema({ name, inputSchema, inputJsonSchema: given }: Described): JsonSchema {
+/** The schema that the model is shown, with no branches at its top. Throws a sentence where there is none, or where it cannot be held to. */
+export function inputJsonSchema(described: Described): JsonSchema {
+  return foldBranches(ownSchema(described));
+}
+
+/** As `checkInput`; an input that misses the schema only by how its values are written is taken as it was meant. */
+export function acceptInput(described: Described, input: unknown): CheckedInput {
+  const { inputSchema } = described;
+  const checked = checkInput(inputSchema, input);
+  if (checked.ok) return checked;
+  const meant = mendInput(ownSchema(described), input);
+  if (meant === input) return checked;
+  const taken = checkInput(inputSchema, meant);
+  return taken.ok ? taken : checked;
+}
+
+function ownSchema({ name, inputSchema, inputJsonSchema: given }: Described): JsonSchema {
   if (given !== undefined) return held(given, 'input JSON schema');
   if (!isStandard(inputSchema)) return held(inputSchema, 'input schema');
   // Any copy of zod.

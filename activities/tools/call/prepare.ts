@@ -1,7 +1,7 @@
 // The cheap, synchronous front of L33: name, schema, risk, permission. It runs nothing, so it can decide while a reply
 // still streams whether a call may start early (L37).
 import { isBrokenInput, deeperThan, MAX_DEPTH } from '../../json.ts';
-import { checkInput, type InputProblem } from '../../schema/input-schema.ts';
+import { acceptInput, type InputProblem } from '../../schema/input-schema.ts';
 import { decide, judgeContext, type PermissionSettings } from '../rules/permission.ts';
 import { sieve } from '../rules/match-rules.ts';
 import { isListed } from '../listed.ts';
@@ -59,7 +59,7 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
     return { kind: 'invalid', text: `The input of ${tool.name} is nested more than ${MAX_DEPTH} levels deep.` };
   }
   try {
-    const checked = checkInput(tool.inputSchema, call.input);
+    const checked = acceptInput(tool, call.input);
     if (!checked.ok) return { kind: 'invalid', text: schemaProblem(tool.name, checked.problems) };
     const { value: input } = checked;
     const judged = judge(tool, input, judgeContext(settings));

@@ -37,9 +37,9 @@ const doubling = (levels: number): object => ({
 });
 
 test.each<[string, unknown, RegExp]>([
-  ['no tool', 1, /tool 1 of the list is none/],
-  ['no name', tool({ name: '' }), /tool 1 of the list is none/],
-  ['another type of input', tool({ inputSchema: { type: 'string' } }), /tool 1 of the list is none/],
+  ['no tool', 1, /tool "t" is none/],
+  ['no name', tool({ name: '' }), /tool "t" is none/],
+  ['another type of input', tool({ inputSchema: { type: 'string' } }), /tool "t" is none/],
   ['a schema that is none', tool({ inputSchema: { type: 'object', properties: { a: { type: 'txt' } } } }), /is none/],
   ['a field that the API refuses', tool({ inputSchema: { type: 'object', properties: { 'a b': {} } } }), /"a b"/],
   ['a schema that refers to itself alone', tool({ inputSchema: { type: 'object', $ref: '#' } }), /refers to itself/],
@@ -118,6 +118,28 @@ test('keywords and formats that are not known say nothing, and alternatives at t
   const read = only({ inputSchema });
   expect(checkInput(read.inputSchema, {})).toMatchObject({ ok: false });
   expect(inputJsonSchema({ name: 't', inputSchema: read.inputSchema })).not.toHaveProperty('anyOf');
+});
+
+test('null for what a server leaves out says nothing, and a schema that names no type is of an object', () => {
+  const inputSchema = {
+    properties: { a: { type: 'string', description: null, default: null } },
+    required: null,
+    $defs: null,
+  };
+  const read = only({ description: null, annotations: { readOnlyHint: null }, inputSchema });
+  expect(read).toMatchObject({ description: '', readOnly: false });
+  expect(inputJsonSchema({ name: 't', inputSchema: read.inputSchema })).toEqual({
+    type: 'object',
+    properties: { a: { type: 'string', default: null } },
+  });
+  expect(only({ inputSchema: { type: 'object', properties: null }, annotations: null })).toBeDefined();
+});
+
+test('a tool that is none is named, with the field that will not do', () => {
+  expect(readList([tool({ name: 'odd', inputSchema: { type: 'string' } })]).leftOut).toEqual([
+    expect.stringMatching(/^tool "odd" is none: .*\(its inputSchema\.type\)$/),
+  ]);
+  expect(readList([{}]).leftOut).toEqual([expect.stringMatching(/^tool 1 of the list is none: .*\(its name\)$/)]);
 });
 
 test('the same list has the same print, whatever else the server sends', () => {

@@ -1,0 +1,120 @@
+// The schema of an input as a model may be shown it: the API takes an object whose fields stand at its top, and no alternatives there. What the
+// branches say of fields is folded into the top, and which fields go together is said in words; inputs are held to the schema as it was.
+import type { JsonSchema } from './json-schema.ts';
+
+const BRANCHES = ['allOf', 'anyOf', 'oneOf'] as const;
+/** Branches within branches, and references that are followed. */
+const DEEPEST_BRANCH = 8;
+/** Branches that are told apart in words. */
+const MOST_TOLD = 12;
+
+type Fields = {
+  readonly properties: ReadonlyMap<string, readonly unknown[]>;
+  readonly required: ReadonlySet<string>;
+};
+
+/** The same schema where it has no branches at its top, or is not about objects alone. */
+export function foldBranches(schema: JsonSchema): JsonSchema {
+  const types = typesOf(schema, schema, 0);
+  const isObject = types?.size === 1 && types.has('object');
+  if (!isObject || !BRANCHES.some((key) => schema[key] !== undefined)) return schema;
+  const { allOf: _all, anyOf: _any, oneOf: _one, ...top } = schema;
+  const { properties, required } = fieldsOf(schema, schema, 0);
+  const folded = [...properties].map(([name, said]) => [name, said.length === 1 ? said[0] : { anyOf: said }] as const);
+  const told = [top['description'], ...alternatives(schema)].filter((text) => typeof text === 'string');
+  return {
+    ...top,
+    type: 'object',
+    properties: Object.fromEntries(folded),
+    ...(required.size > 0 ? { required: [...required] } : {}),
+    ...(told.length > 0 && { description: told.join(' ') }),
+  };
+}
+
+/** Fields of an object with those of all its branches; needed are those that it needs in any case. */
+export function fieldsOf(node: unknown, root: JsonSchema, depth: number): Fields {
+  if (!isNode(node) || depth > DEEPEST_BRANCH) return NONE;
+  const own: Fields = {
+    properties: new Map(
+      Object.entries(isNode(node['properties']) ? node['properties'] : {}).map(([name, said]) => [name, [said]]),
+    ),
+    required: new Set(textsIn(node['required'])),
+  };
+  const within = (each: unknown): Fields => fieldsOf(each, root, depth + 1);
+  const all = [...listIn(node['allOf']), ...(typeof node['$ref'] === 'string' ? [resolveRef(node['$ref'], root)] : [])];
+  const some = [node['anyOf'], node['oneOf']].map((list) => listIn(list).map(within));
+  return [own, ...all.map(within), ...some.filter(({ length }) => length > 0).map(either)].reduce(both);
+}
+
+const NONE: Fields = { properties: new Map(), required: new Set() };
+
+function both(one: Fields, other: Fields): Fields {
+  return { properties: joined([one, other]), required: new Set([...one.required, ...other.required]) };
+}
+
+function either(branches: readonly Fields[]): Fields {
+  const [first = NONE, ...rest] = branches;
+  const required = [...first.required].filter((name) => rest.every((branch) => branch.required.has(name)));
+  return { properties: joined(branches), required: new Set(required) };
+}
+
+/** What is said of a field by several is said once where it is the same. */
+function joined(branches: readonly Fields[]): ReadonlyMap<string, readonly unknown[]> {
+  const found = new Map<string, unknown[]>();
+  for (const [name, said] of branches.flatMap(({ properties }) => [...properties])) {
+    const known = found.get(name) ?? [];
+    const added = said.filter((each) => !known.some((other) => JSON.stringify(other) === JSON.stringify(each)));
+    found.set(name, [...known, ...added]);
+  }
+  return found;
+}
+
+function alternatives(schema: JsonSchema): readonly string[] {
+  return (['oneOf', 'anyOf'] as const).flatMap((key) => {
+    const branches = listIn(schema[key]).map((branch) => [...fieldsOf(branch, schema, 1).required]);
+    const named = branches.filter(({ length }) => length > 0).map((names) => names.join(' and '));
+    if (named.length < 2 || named.length > MOST_TOLD) return [];
+    return [`${key === 'oneOf' ? 'Give exactly one of' : 'Give at least one of'}: ${named.join('; ')}.`];
+  });
+}
+
+/** Of references into the schema itself; undefined for others. */
+export function resolveRef(ref: string, root: JsonSchema): unknown {
+  if (!ref.startsWith('#/')) return undefined;
+  const steps = ref
+    .slice(2)
+    .split('/')
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return steps.reduce<unknown>((at, step) => (isNode(at) && Object.hasOwn(at, step) ? at[step] : undefined), root);
+}
+
+/** The types that a value may have; null where the schema does not say. */
+export function typesOf(node: unknown, root: JsonSchema, depth: number): ReadonlySet<string> | null {
+  if (!isNode(node) || depth > DEEPEST_BRANCH) return null;
+  if (typeof node['$ref'] === 'string') return typesOf(resolveRef(node['$ref'], root), root, depth + 1);
+  const { type } = node;
+  if (typeof type === 'string') return new Set([type]);
+  if (Array.isArray(type)) return new Set(textsIn(type));
+  const values = 'const' in node ? [node['const']] : listIn(node['enum']);
+  if (values.length > 0) return new Set(values.map(typeOf));
+  const together = listIn(node['allOf']).map((each) => typesOf(each, root, depth + 1));
+  const named = together.find((each) => each !== null);
+  if (named) return named;
+  const branches = [...listIn(node['anyOf']), ...listIn(node['oneOf'])].map((each) => typesOf(each, root, depth + 1));
+  if (branches.length === 0 || branches.includes(null)) return null;
+  return new Set(branches.flatMap((each) => [...(each ?? [])]));
+}
+
+export function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+export type Node = Readonly<Record<string, unknown>>;
+
+export function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as readonly unknown[]) : []);
+export const textsIn = (value: unknown): readonly string[] => listIn(value).filter((each) => typeof each === 'string');
