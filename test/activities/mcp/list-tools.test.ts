@@ -37,8 +37,8 @@ const doubling = (levels: number): object => ({
 });
 
 test.each<[string, unknown, RegExp]>([
-  ['no tool', 1, /tool "t" is none/],
-  ['no name', tool({ name: '' }), /tool "t" is none/],
+  ['no tool', 1, /tool 1 of the list is none/],
+  ['no name', tool({ name: '' }), /tool 1 of the list is none/],
   ['another type of input', tool({ inputSchema: { type: 'string' } }), /tool "t" is none/],
   ['a schema that is none', tool({ inputSchema: { type: 'object', properties: { a: { type: 'txt' } } } }), /is none/],
   ['a field that the API refuses', tool({ inputSchema: { type: 'object', properties: { 'a b': {} } } }), /"a b"/],

@@ -9,23 +9,23 @@ import { createRegistry } from '../../../activities/tools/registry.ts';
 import { defineTool } from '../../../activities/tools/tool.ts';
 
 const text = { type: 'string' };
-const branch = (...names: readonly string[]) =>
+const branchesOf = (...names: readonly string[]) =>
   names.map((name) => ({ properties: { [name]: text }, required: [name] }));
 
 test('branches at the top are folded: a field is needed where every branch needs it, and the words say which go together', () => {
   const properties = { id: text, content: text, source_url: text };
   const top = { type: 'object', properties: { id: text }, required: ['id'] };
-  expect(foldBranches({ ...top, anyOf: branch('content', 'source_url') })).toEqual({
+  expect(foldBranches({ ...top, anyOf: branchesOf('content', 'source_url') })).toEqual({
     ...top,
     properties,
     description: 'Give at least one of: content; source_url.',
   });
-  expect(foldBranches({ ...top, description: 'A note.', oneOf: branch('content', 'source_url') })).toEqual({
+  expect(foldBranches({ ...top, description: 'A note.', oneOf: branchesOf('content', 'source_url') })).toEqual({
     ...top,
     properties,
     description: 'A note. Give exactly one of: content; source_url.',
   });
-  expect(foldBranches({ ...top, allOf: branch('content', 'source_url') })).toEqual({
+  expect(foldBranches({ ...top, allOf: branchesOf('content', 'source_url') })).toEqual({
     ...top,
     properties,
     required: ['id', 'content', 'source_url'],
@@ -91,8 +91,8 @@ test('whatever the branches are, all fields are shown, and an input that they ta
     const folded = foldBranches(branches);
     const all = [...branches.anyOf, ...branches.allOf].flatMap(({ properties }) => Object.keys(properties));
     expect(new Set(Object.keys(folded['properties'] as object))).toEqual(new Set(all));
-    const meets = (object: { readonly required: readonly string[] }): boolean =>
-      object.required.every((name) => has.includes(name));
+    const meets = (branch: { readonly required: readonly string[] }): boolean =>
+      branch.required.every((name) => has.includes(name));
     if (!branches.anyOf.some(meets) || !branches.allOf.every(meets)) return;
     for (const name of (folded['required'] ?? []) as readonly string[]) expect(has).toContain(name);
   });
