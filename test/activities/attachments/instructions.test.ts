@@ -1,5 +1,5 @@
 // What a workspace says to whoever works in it, and what it cannot say.
-import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { instructionsFor, LONGEST_INSTRUCTIONS } from '../../../activities/attachments/instructions.ts';
@@ -64,6 +64,78 @@ test('CLAUDE.md is told where there is no AGENTS.md, or an empty one (L78)', asy
     ['a/AGENTS.md', 'A.'],
     ['b/CLAUDE.md', 'B.'],
   ]);
+});
+
+test('.claude/CLAUDE.md is told where there is no other (L78)', async () => {
+  const cwd = workspace({ '.claude/CLAUDE.md': 'Dot.', 'a/CLAUDE.md': 'A.', 'a/.claude/CLAUDE.md': 'Not this.' });
+  expect(await told({ cwd }, seenIn(cwd, 'a/x.ts'))).toEqual([
+    ['.claude/CLAUDE.md', 'Dot.'],
+    ['a/CLAUDE.md', 'A.'],
+  ]);
+});
+
+test('the folders of its repository above a workspace are told first, and none above that (L78)', async () => {
+  const above = workspace({
+    'AGENTS.md': 'Repository.',
+    'packages/CLAUDE.md': 'Packages.',
+    'packages/web/AGENTS.md': 'Web.',
+  });
+  writeFileSync(join(dirname(above), 'AGENTS.md'), 'Of somebody else.');
+  const cwd = join(above, 'packages/web');
+  expect(await told({ cwd })).toEqual([['AGENTS.md', 'Web.']]);
+  mkdirSync(join(above, '.git'));
+  expect(await told({ cwd })).toEqual([
+    ['../../AGENTS.md', 'Repository.'],
+    ['../CLAUDE.md', 'Packages.'],
+    ['AGENTS.md', 'Web.'],
+  ]);
+  expect(await told({ cwd, permissions: { deny: [`read(/${above}/AGENTS.md)`] } })).toHaveLength(2);
+});
+
+test.runIf(process.getuid?.() === 0)(
+  'a repository of another user’s above the workspace has no say (L78)',
+  async () => {
+    const above = workspace({ 'AGENTS.md': 'Repository.', 'web/AGENTS.md': 'Web.' });
+    mkdirSync(join(above, '.git'));
+    chownSync(join(above, '.git'), 4321, 4321);
+    expect(await told({ cwd: join(above, 'web') })).toEqual([['AGENTS.md', 'Web.']]);
+  },
+);
+
+test('files that it names with @ are told behind it, each once, and what cannot be is said (L78)', async () => {
+  const cwd = workspace({
+    'CLAUDE.md':
+      'See @docs/rules.md, @docs/rules.md and @missing/name.\n`@docs/code.md`\n```\n@docs/code.md\n```\n@~/own.md @../outside.md',
+    'docs/rules.md': 'Rules. (@more.md)',
+    'docs/more.md': 'More. @../CLAUDE.md',
+    'docs/code.md': 'Not told.',
+  });
+  writeFileSync(join(dirname(cwd), 'outside.md'), 'Outside.');
+  const [only] = await instructionsFor({ cwd }, new Map(), undefined);
+  const [, ...words] = only?.text.split('\n\n') ?? [];
+  expect(words.join('\n\n').replaceAll(/^> ?/gm, '').split('\n').slice(6)).toEqual([
+    '',
+    '(docs/rules.md says:)',
+    'Rules. (@more.md)',
+    '',
+    '(@~/own.md is left out: it is no readable file of this workspace.)',
+    '',
+    '(@../outside.md is left out: it is no readable file of this workspace.)',
+    '',
+    '(docs/more.md says:)',
+    'More. @../CLAUDE.md',
+  ]);
+});
+
+test('at most twenty files that others name are told (L78)', async () => {
+  const names = Array.from({ length: 30 }, (_, n) => `f${n}.md`);
+  const cwd = workspace({
+    'AGENTS.md': names.map((name) => `@${name}`).join(' '),
+    ...Object.fromEntries(names.map((name) => [name, name])),
+  });
+  const [only] = await instructionsFor({ cwd }, new Map(), undefined);
+  expect(only?.text.match(/says:/g)).toHaveLength(20);
+  expect(only?.text).toContain('(More than 20 files are named: the rest is left out.)');
 });
 
 test('folders on the way to a file that was read are asked, from the root down, and no others (L78)', async () => {

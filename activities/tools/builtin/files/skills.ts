@@ -3,14 +3,11 @@
 import type { Dirent } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { opendir, readdir, realpath } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
-import { isMap, parseDocument } from 'yaml';
-import { z } from 'zod';
-import { wellFormedText } from '../../../text.ts';
+import { basename, dirname, join, relative } from 'node:path';
 import { ToolFailure } from '../../failures.ts';
 import { confine, type Workspace } from './confine.ts';
 import { openFile } from './open-inside.ts';
+import { splitFront } from './skill-front.ts';
 
 export type SkillSettings = {
   /** Absolute paths: each is a folder of skills, or one itself. */
@@ -61,14 +58,6 @@ const MOST_LOOKED_AT = 1_000;
 /** Bytes. */
 const LARGEST = 256 * 1024;
 const LONGEST_FRONT = 8 * 1024;
-const LONGEST_DESCRIPTION = 1_024;
-
-const front = z.object({
-  name: z
-    .string('has no name')
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'has a name that is not 1 to 64 letters, digits, "-", "_" or "."'),
-  description: z.string('has no description').refine((text) => text.trim() !== '', 'has no description'),
-});
 
 /** Of two with one name the first counts: of the configuration in its order, then of the workspace. Throws nothing of the system's own. */
 export async function findSkills({ folders, workspace }: SkillSettings, at: Searched): Promise<FoundSkills> {
@@ -127,7 +116,7 @@ async function readSkill(path: string, place: Workspace, from: Skill['from']): P
     const { handle, stats } = await openFile(place, found);
     try {
       if (stats.size > LARGEST) return { file: path, problem: `has ${stats.size} bytes: a skill has ${LARGEST}` };
-      const { text: _, ...said } = split(await textOf(handle, LONGEST_FRONT));
+      const { text: _, ...said } = splitFront(await textOf(handle, LONGEST_FRONT), basename(dirname(path)));
       if ('problem' in said) return { file: path, problem: said.problem };
       return { ...said, from, file: found.path, place };
     } finally {
@@ -143,7 +132,7 @@ async function readSkill(path: string, place: Workspace, from: Skill['from']): P
 export async function readBody({ file, place }: Skill): Promise<string> {
   const { handle } = await openFile(place, await confine(place, file));
   try {
-    return split(await textOf(handle, LARGEST)).text;
+    return splitFront(await textOf(handle, LARGEST), '').text;
   } finally {
     await handle.close();
   }
@@ -152,57 +141,6 @@ export async function readBody({ file, place }: Skill): Promise<string> {
 async function textOf(handle: FileHandle, most: number): Promise<string> {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(most), 0, most, 0);
   return buffer.toString('utf8', 0, bytesRead);
-}
-
-type Front = Pick<Skill, 'name' | 'description'> | { readonly problem: string };
-
-function split(text: string): Front & { readonly text: string } {
-  const [whole, yaml] = /^\uFEFF?---[ \t]*\r?\n([^]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text) ?? [];
-  if (whole === undefined || yaml === undefined)
-    return { problem: 'does not begin with front matter between two lines "---"', text };
-  return { ...parsed(yaml), text: text.slice(whole.length) };
-}
-
-/** Lists and keys that one line may open, and brackets of all. */
-const MOST_OPENED = 20;
-const MOST_BRACKETS = 100;
-
-/** A parser that calls itself for each level runs out of stack, and an expression that is compiled there ends the process. */
-function isNestedDeep(yaml: string): boolean {
-  const opened = (line: string): number => line.match(/(?:^|[\s[{])[-?:](?=\s|$)/g)?.length ?? 0;
-  return (
-    (yaml.match(/[[{]/g)?.length ?? 0) > MOST_BRACKETS || yaml.split('\n').some((line) => opened(line) > MOST_OPENED)
-  );
-}
-
-/** Only the two fields are turned into values: of a few kilobytes of aliases or nested keys that takes gigabytes, or minutes. */
-function parsed(yaml: string): Front {
-  let value: unknown;
-  if (isNestedDeep(yaml))
-    return { problem: 'has front matter that is nested too deep: it needs a name and a description' };
-  try {
-    const document = parseDocument(yaml, { logLevel: 'silent', schema: 'core' });
-    if (document.errors.length > 0)
-      return { problem: `has front matter that is no YAML: ${firstLine(document.errors[0]?.message)}` };
-    const fields = isMap(document.contents) ? document.contents : null;
-    value = { name: fields?.get('name'), description: fields?.get('description') };
-  } catch (error) {
-    return { problem: `has front matter that cannot be read: ${firstLine(String(error))}` };
-  }
-  const checked = front.safeParse(value);
-  if (!checked.success) return { problem: checked.error.issues[0]?.message ?? 'has no name' };
-  const { name, description } = checked.data;
-  return { name, description: plain(description) };
-}
-
-const firstLine = (text = ''): string => plain(text.split('\n')[0] ?? '').slice(0, 200);
-
-/** One line without control characters: it is shown to people, and stands in a list. */
-function plain(text: string): string {
-  const line = stripVTControlCharacters(text)
-    .replaceAll(/[\p{Cc}\u2028\u2029\s]+/gu, ' ')
-    .trim();
-  return line.length <= LONGEST_DESCRIPTION ? line : `${wellFormedText(line.slice(0, LONGEST_DESCRIPTION - 1))}…`;
 }
 
 /** Where the tool `read` may read besides a run's folders: real paths. */

@@ -45,12 +45,27 @@ test('each folder with a SKILL.md is a skill, and a folder that has one itself i
 });
 
 test.each([
+  [
+    'a colon in its description',
+    'name: pdf\ndescription: Use it when: a PDF is there',
+    'pdf',
+    'Use it when: a PDF is there',
+  ],
+  ['a description over lines', 'name: pdf\ndescription: Use it: now\n  and then', 'pdf', 'Use it: now and then'],
+  ['quotes', 'name: "pdf"\ndescription: \'a: b\': c', 'pdf', "'a: b': c"],
+  ['no name but its folder’s', 'description: x', 'x', 'x'],
+])('front matter with %s is read as it was meant (L79)', async (_, front, name, description) => {
+  const { skills, problems } = await findSkills(of(folder({ 'x/SKILL.md': md(front) })), anywhere);
+  expect(problems).toEqual([]);
+  expect(skills).toMatchObject([{ name, description }]);
+});
+
+test.each([
   ['without front matter', 'Just text.', 'does not begin with front matter'],
-  ['without a name', md('description: x'), 'has no name'],
   ['without a description', md('name: x\ndescription: " "'), 'has no description'],
   ['with a name that leads elsewhere', md('name: ../x\ndescription: x'), 'has a name that is not'],
-  ['with broken YAML', md('name: [x\ndescription: x'), 'has front matter that is no YAML'],
-  ['that is a list', md('- name'), 'has no name'],
+  ['with broken YAML', md('name: [x\ndescription: x'), 'has a name that is not'],
+  ['that is a list', md('- name'), 'has no description'],
   ['with aliases', md('a: &a [x, x]\nname: *a\ndescription: x'), 'has no name'],
 ])('one %s is none, and it is said why (L79)', async (_, text, problem) => {
   const { skills, problems } = await findSkills(of(folder({ 'x/SKILL.md': text })), anywhere);
