@@ -72,9 +72,9 @@ export function createClient(given: CreateClient): PerdureClient {
     start: (task, start = {}) => wait('start()', start, known.start, () => startSession(options, task, start)),
     send: (id, text, sent = {}) =>
       wait('send()', sent, known.send, async () => {
-        const { by, now, messageId: asId, options: changed, traceparent } = sent;
+        const { by, now, messageId: asId, options: changed, traceparent, querySource } = sent;
         const session = await reach(id);
-        const message = await messageOf(options, text, { id: asId, options: changed, traceparent, by });
+        const message = await messageOf(options, text, { id: asId, options: changed, traceparent, by, querySource });
         await signal(temporal, session, SIGNALS.message, [{ ...message, ...(now ? { now } : {}) }]);
         return { session, messageId: message.id };
       }),

@@ -84,7 +84,7 @@ function endUnopened(opened: Exclude<RunOpened | Unopened, { kind: 'opened' }>):
  * opened with. Hooks that were stopped are asked by the next run.
  */
 async function open(session: Session, place: Place | null): Promise<RunOpened | Unopened> {
-  const { chain, runs, options, begun, refused, traceparent, host = null } = session.facts.now;
+  const { chain, runs, options, begun, refused, traceparent, querySource, host = null } = session.facts.now;
   const tooLarge = refused ?? sizeProblem(options);
   if (tooLarge !== undefined) return { kind: 'refused', detail: tooLarge };
   const onHost = place !== null && host !== null;
@@ -92,6 +92,7 @@ async function open(session: Session, place: Place | null): Promise<RunOpened | 
     ...(place === null ? {} : { place, ...(onHost ? { onHost: true as const } : {}) }),
     ...(session.input.agent && { agent: session.input.agent }),
     ...(traceparent && { traceparent }),
+    ...(querySource && { querySource }),
   };
   const input = (): OpenRun => ({ chain, run: runs, step: session.facts.nextStep(), options, ...known });
   try {

@@ -1,4 +1,5 @@
 // All a session is between two workflow tasks, and the part of it that travels through continue-as-new (L4).
+import type { QuerySource } from './contract/facts.ts';
 import type { CallKey, Hash, MessageId } from './contract/ids.ts';
 import { addSpend, nothingSpent, type RunSnapshot, type Spent } from './contract/loop.ts';
 import { sizeProblem } from './contract/options-problem.ts';
@@ -68,6 +69,7 @@ export type Carry = {
   /** Not told yet. */
   readonly alerts?: readonly Waking[];
   readonly traceparent?: string | undefined;
+  readonly querySource?: QuerySource | undefined;
   /** Who answered the newest questions (L81). */
   readonly answered?: readonly Answered[];
   /** How many questions open calls have asked while they ran (L77). */
@@ -159,7 +161,8 @@ export class Facts {
     const { runs, options, spent } = this.carried;
     const isAsked = spent !== undefined && messages.some(({ ended }) => ended === undefined);
     const traceparent = messages.find((message) => message.traceparent)?.traceparent;
-    const begun = { runs: runs + 1, options: withOptions(options, messages), traceparent };
+    const querySource = messages.find((message) => message.querySource)?.querySource;
+    const begun = { runs: runs + 1, options: withOptions(options, messages), traceparent, querySource };
     this.set({ ...begun, ...(isAsked && { since: spent }) });
   }
 

@@ -137,10 +137,11 @@ function runOne({ env, hold, pipes = pipePlace(findPrograms(env), undefined) }: 
   const exit = atExit(process);
   const apart = join(findPlaces(env).named[0], 'hooks');
   return async (name, hook, context, payload) => {
-    const { session, queryId, depth, iteration, cwd, folders, signal, watch } = context;
+    const { session, queryId, depth, iteration, cwd, folders, querySource, signal, watch } = context;
     const called = hookName(hook);
     watch?.({ type: 'start', hook: called });
-    const input = { hook: name, session, queryId, depth, iteration, cwd, ...(folders && { folders }), ...payload };
+    const more = { ...(folders && { folders }), ...(querySource && { querySource }) };
+    const input = { hook: name, session, queryId, depth, iteration, cwd, ...more, ...payload };
     const end = await runHook(hook, { input, signal, env, hold, pipes, apart, atExit: exit });
     watch?.({ type: 'end', hook: called, result: inWords(end) });
     return { hook: called, end };

@@ -2,6 +2,7 @@
 // or time out are listed in `failed`, reported, and change nothing.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { AlertKind, StopHooksRan, WaitingCall } from '../../workflows/contract/activities.ts';
+import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { TerminalReason } from '../../workflows/contract/loop.ts';
 
@@ -25,6 +26,8 @@ export type HookContext = {
   /** The workspace root, null where there is no run (sessionEnd); `folders`: the others of the run, absent: none. */
   readonly cwd: string | null;
   readonly folders?: readonly string[] | undefined;
+  /** How the prompt came that opened the run; absent where nobody said it. */
+  readonly querySource?: QuerySource | undefined;
   readonly signal: AbortSignal;
   /** Told as each hook starts and ends, for watchers (L60). */
   readonly watch?: (event: HookEvent) => void;
@@ -123,7 +126,7 @@ export type HookRunner = {
 // A command gets what a function gets, as one line of JSON, and answers the same.
 
 /** The facts that every hook is told. `cwd` is the workspace, null where there is no run; `folders` are the others of the run, absent: none. */
-type Told<Name extends HookName> = Pick<HookContext, 'cwd' | 'folders'> & {
+type Told<Name extends HookName> = Pick<HookContext, 'cwd' | 'folders' | 'querySource'> & {
   readonly hook: Name;
   readonly session: string;
   readonly queryId: string;

@@ -105,7 +105,7 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
 function snapshot(
   deps: Deps,
   { session }: Attempt,
-  { chain, run, options, agent, traceparent }: OpenRun,
+  { chain, run, options, agent, traceparent, querySource }: OpenRun,
   {
     folders,
     ...found
@@ -123,6 +123,7 @@ function snapshot(
     queryId: queryIdOf(chain, run),
     depth: agent?.depth ?? 0,
     ...(traceparent && { traceparent }),
+    ...(querySource && { querySource }),
     ...(agent && { agent: agentFacts(agent) }),
     ...found,
     mode: options.permissionMode ?? defaults.permissionMode,

@@ -38,9 +38,9 @@ async function contextOf(
   { alert: { run, iteration }, chain, config }: TellAlert,
 ): Promise<{ readonly context: HookContext; readonly about: ObservedAbout }> {
   const opened = config === null ? null : await deps.config(config);
-  const { depth = 0, cwd = null, folders, traceparent } = opened ?? {};
+  const { depth = 0, cwd = null, folders, traceparent, querySource } = opened ?? {};
   const queryId = queryIdOf(chain, run);
-  const context = { session, queryId, depth, iteration, cwd, ...(folders && { folders }), signal };
+  const context = { session, queryId, depth, iteration, cwd, ...(folders && { folders }), querySource, signal };
   return { context, about: { session, chain, run, queryId, depth, iteration, ...(traceparent && { traceparent }) } };
 }
 

@@ -6,6 +6,7 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
+import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { SessionId, MessageId } from '../../workflows/contract/ids.ts';
 import { withChanges } from '../../workflows/contract/options-problem.ts';
 import {
@@ -15,20 +16,12 @@ import {
   type Configuration,
   type OptionChanges,
 } from '../../workflows/contract/session.ts';
-import {
-  messageOf,
-  titleOf,
-  findWrongOption,
-  describe,
-  elsewhereProblem,
-  signalWithStart,
-  closedProblem,
-} from './send.ts';
+import { messageOf, findWrongOption, describe, elsewhereProblem, signalWithStart, closedProblem } from './send.ts';
 import type { Signed } from '../../workflows/contract/steered.ts';
 import type { Abortable } from '../async.ts';
 import type { ActOptions } from './decide.ts';
 import { ClientProblem } from '../problem.ts';
-import { type Prompt, readPrompt } from './prompt.ts';
+import { type Prompt, readPrompt, titleOf } from './prompt.ts';
 import { checkedId, newSessionId, type SessionDescription } from './info.ts';
 import { lastPoll, describeNoWorker } from './worker-polls.ts';
 import { NotYet, patience, persist, type Patience } from './persist.ts';
@@ -66,12 +59,23 @@ async function openedBefore(client: ClientOptions, session: SessionId): Promise<
 }
 
 export async function startSession(client: ClientOptions, task: Prompt, start: StartOptions): Promise<Sent> {
-  const { session: id, newId, messageId, ifNew = {}, workers, signal: _, traceparent, by, ...given } = start;
+  const {
+    session: id,
+    newId,
+    messageId,
+    ifNew = {},
+    workers,
+    signal: _,
+    traceparent,
+    by,
+    querySource,
+    ...given
+  } = start;
   const session = checkedId(id ?? newId ?? newSessionId());
   // A new session has nothing that null could take back.
   const options: RunOptions = { cwd: process.cwd(), ...ifNew, ...withChanges<Partial<RunOptions>>({}, given) };
   // A session that is open already has options of its own: those given hold from its next run on.
-  const facts = { id: messageId, options: id === undefined ? undefined : given, traceparent, by };
+  const facts = { id: messageId, options: id === undefined ? undefined : given, traceparent, by, querySource };
   const message = await messageOf(client, task, facts);
   const problem = findWrongOption(options);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
@@ -204,6 +208,8 @@ export type ClientOptions = {
   readonly sealed?: boolean;
   /** Whoever acts by it, for transcripts, where a method names nobody (O12). Absent: as the client of Temporal names itself, and its messages say nothing. */
   readonly by?: string;
+  /** How its prompts come, where a method does not say it. Absent: `sdk`. */
+  readonly querySource?: QuerySource;
   /** The span that what it sends is a part of, by its W3C trace context (O15), where a message names none. */
   readonly traceparent?: string;
   /** Milliseconds between looks at a session that is followed. */
@@ -224,6 +230,8 @@ export type StartOptions = OptionChanges &
     readonly workers?: ForWorkers;
     /** Whoever sends it, by name, for the transcript; absent: the client's. */
     readonly by?: string;
+    /** How it came; absent: as the client's do. */
+    readonly querySource?: QuerySource;
     /** The span that sends it, by its W3C trace context: the run it opens is a part of that trace (O15). Absent: the client's. */
     readonly traceparent?: string;
   };
@@ -231,9 +239,10 @@ export type StartOptions = OptionChanges &
 /** `messageId`: the same on a retry asks once, so that no later run is stopped by it. */
 export type OnceOptions = ActOptions & { readonly messageId?: MessageId };
 
-/** `by` and `traceparent`: as in StartOptions. */
+/** `by`, `querySource` and `traceparent`: as in StartOptions. */
 export type SendOptions = Abortable & {
   readonly by?: string;
+  readonly querySource?: QuerySource;
   readonly traceparent?: string;
   readonly now?: boolean;
   readonly messageId?: MessageId;

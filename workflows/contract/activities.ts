@@ -6,7 +6,7 @@ import type { AgentOrigin, EndWorktree, WorktreeEnd } from './delegation.ts';
 import type { Hash } from './ids.ts';
 import type { FiringFound, LookAtFiring } from './schedules/firing.ts';
 import type { Left, RunSnapshot, Spend } from './loop.ts';
-import type { RunOptions, RunReport, RunSummary, SessionHost } from './session.ts';
+import type { RunOptions, RunReport, RunSummary, SessionHost, UserMessage } from './session.ts';
 
 export type { Alert, AlertKind, TellAlert, WaitingCall } from './told.ts';
 export type * from './calls.ts';
@@ -63,7 +63,7 @@ export type ReadResult = { readonly head: Hash; readonly run: number; readonly s
 export type RunResultFacts = Omit<RunReport, keyof RunSummary | 'session' | 'reason'>;
 
 /** Snapshot models, prices, limits, tools and prompts for a run (L57), and make the live channel ready for it. */
-export type OpenRun = {
+export type OpenRun = Pick<UserMessage, 'traceparent' | 'querySource'> & {
   /** Temporal's id of the session's first run: with the head it makes call keys unique for ever (L40). */
   readonly chain: string;
   readonly run: number;
@@ -77,8 +77,6 @@ export type OpenRun = {
   /** It is opened on the host that had the workspace: a folder that is not there is gone. Else another worker may have it. */
   readonly onHost?: true;
   readonly agent?: AgentOrigin;
-  /** Of the message that opens it. */
-  readonly traceparent?: string;
 };
 
 /**

@@ -1,5 +1,6 @@
 // What a session tells others beside its loop: events to its worker, for metrics, traces and the log, and alerts to the worker's hooks.
 import type { PendingApproval } from './people.ts';
+import type { QuerySource } from './facts.ts';
 import type { Hash } from './ids.ts';
 import type { Spend, Terminal, TerminalReason, TransitionReason } from './loop.ts';
 
@@ -9,12 +10,13 @@ import type { Spend, Terminal, TerminalReason, TransitionReason } from './loop.t
 /** Milliseconds since the epoch, by the workflow's clock. */
 type Span = { readonly from: number; readonly to: number };
 
-/** `run`: its number. `chain`: Temporal's id of the session's first run. `traceparent`: of the message that opened it. */
+/** `run`: its number. `chain`: Temporal's id of the session's first run. `traceparent` and `querySource`: of the message that opened it. */
 export type SeenAbout = {
   readonly chain: string;
   readonly run: number;
   readonly iteration: number;
   readonly traceparent?: string;
+  readonly querySource?: QuerySource;
 };
 
 export type Seen = SeenAbout &

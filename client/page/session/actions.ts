@@ -51,7 +51,7 @@ const actions: Readonly<Record<string, Act>> = {
     const given = read(sent, body);
     const now = given.now !== undefined;
     const message = { id: newMessageId(), text: given.text, now };
-    await ports.send(session, given.text, { messageId: message.id, now });
+    await ports.send(session, given.text, { messageId: message.id, now, querySource: 'page' });
     return { said: now ? 'Sent: it interrupts what runs.' : 'Sent: it waits for its turn.', message };
   },
   interrupt: async (ports, session) => {
