@@ -181,7 +181,9 @@ test('each prompt says how it came: by a program, unless its client or its sende
   await sessions({ signalWithStart }).client.start('do it');
   expect([sent().signalArgs[0]?.querySource, sent().memo]).toEqual([
     'sdk',
-    expect.objectContaining({ perdure: expect.objectContaining({ facts: expect.objectContaining({ querySource: 'sdk' }) }) }),
+    expect.objectContaining({
+      perdure: expect.objectContaining({ facts: expect.objectContaining({ querySource: 'sdk' }) }),
+    }),
   ]);
   await sessions({ signalWithStart }).client.start('do it', { querySource: 'api' });
   expect(sent().signalArgs[0]?.querySource).toBe('api');
@@ -224,13 +226,13 @@ test('refuses an id that a session would pass over, before anything is sent (L61
 });
 
 test('a message brings the trace of its caller, or else the client’s, and one that is none is refused (O15)', async () => {
-  const [own, named] = ['a', 'b'].map((digit) => `00-${digit.repeat(32)}-${'1'.repeat(16)}-01`);
+  const [own = '', named = ''] = ['a', 'b'].map((digit) => `00-${digit.repeat(32)}-${'1'.repeat(16)}-01`);
   const signal = vi.fn<Call>(() => Promise.resolve());
   const describe = () =>
     Promise.resolve({ workflowId: 's-1', status: { name: 'RUNNING' }, memo: {}, startTime: new Date() });
   const { client } = sessions({ signal, describe }, { traceparent: own });
   await client.send('s-1', 'x');
-  await client.send('s-1', 'x', { traceparent: named! });
+  await client.send('s-1', 'x', { traceparent: named });
   expect(signal.mock.calls.map(([, message]) => (message as UserMessage).traceparent)).toEqual([own, named]);
   await expect(client.send('s-1', 'x', { traceparent: 'abc' })).rejects.toThrow(
     'traceparent is "abc", and no trace context as W3C writes it: give one such as',

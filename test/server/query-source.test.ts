@@ -13,7 +13,7 @@ test('how a prompt came is in the transcript, told to hooks and listed; what is 
     void told.push([hook, querySource]);
   const hooks = { sessionStart: [tell], promptSubmitted: [tell], stop: [tell] };
   const script = byPrompt({ 'Go.': [reply('One.'), reply('Two.'), reply('Three.')] });
-  const h = await harness({ script, worker: { hooks }, handover: { events: 1, signals: 10_000 } });
+  const h = await harness({ script, worker: { hooks }, handover: { events: 5, signals: 5_000, iterations: 1 } });
   const session = await h.open('Go.', {}, { querySource: 'cli' });
   await session.ended(1);
   await session.send('On.', { querySource: 'page' });
@@ -38,7 +38,7 @@ test('a program that says nothing is one, and what it asks an agent is said by a
   const script = byPrompt({ 'Go.': [reply([agentCall('Count.')]), reply('Done.')], 'Count.': [reply('Three.')] });
   const h = await harness({ script });
   const { client: temporal, taskQueue, storePlace } = h;
-  const store = fileStore(storePlace);
+  const store = fileStore({ dir: storePlace });
   const sessions = createClient({ temporal, store, taskQueue });
   const { session } = await sessions.start('Go.', { cwd: h.cwd, permissionMode: 'bypass' });
   const ended = async (id: string) => (await sessions.describe(id)).last !== null;
