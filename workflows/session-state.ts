@@ -1,5 +1,4 @@
 // All a session is between two workflow tasks, and the part of it that travels through continue-as-new (L4).
-import type { QuerySource } from './contract/facts.ts';
 import type { CallKey, Hash, MessageId } from './contract/ids.ts';
 import { addSpend, nothingSpent, type RunSnapshot, type Spent } from './contract/loop.ts';
 import { sizeProblem } from './contract/options-problem.ts';
@@ -66,10 +65,9 @@ export type Carry = {
   readonly since?: Spent;
   /** The alerts that the worker which opened the last run has hooks for; absent while none has said so. */
   readonly alertKinds?: readonly AlertKind[];
-  /** Not told yet. */
   readonly alerts?: readonly Waking[];
   readonly traceparent?: string | undefined;
-  readonly querySource?: QuerySource | undefined;
+  readonly querySource?: UserMessage['querySource'] | undefined;
   /** Who answered the newest questions (L81). */
   readonly answered?: readonly Answered[];
   /** How many questions open calls have asked while they ran (L77). */

@@ -87,6 +87,7 @@ export class Session {
     this.delegations = new Delegations(carry, {
       ended: (key, news) => this.take(newsMessage(key, news)),
       lost: (agent) => this.asks.lost(agent),
+      over: (agent, end) => this.alerts.agentEnded(agent, end, this.run?.state.iteration ?? 0),
     });
     this.told = new Told((withFacts) => memoOf(this.facts.now, nowOf(this), withFacts), input);
     this.alerts = new Alerts(this, alerts);

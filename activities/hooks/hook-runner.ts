@@ -45,6 +45,7 @@ export function hookRunner(config: HookConfig, options: HookRunnerOptions): Hook
       ...named('preTool', config.preTool),
       ...named('postTool', config.postTool),
       ...named('stop', config.stop),
+      ...named('agentIdle', config.agentIdle),
     ],
     has: (name, tool) => about(config, name, tool === undefined ? {} : { tool }).length > 0,
     async sessionStart(context) {
@@ -74,6 +75,7 @@ export function hookRunner(config: HookConfig, options: HookRunnerOptions): Hook
     },
     stop: (context, reply, transcript = noTranscript) =>
       stopHooks(config.stop ?? [], { one, context, reply, transcript, folder }),
+    agentIdle: async (context, idle) => stopVerdict(await all('agentIdle', context, idle)),
     sessionEnd: async (context) => ({ failed: collectFailures(await all('sessionEnd', context, {})) }),
     async alert(name, context, payload, told) {
       const hooks = about(config, name, payload).map((hook, at) => ({ hook, place: `${at} ${hookName(hook)}` }));

@@ -8,7 +8,7 @@ import type { FiringFound, LookAtFiring } from './schedules/firing.ts';
 import type { Left, RunSnapshot, Spend } from './loop.ts';
 import type { RunOptions, RunReport, RunSummary, SessionHost, UserMessage } from './session.ts';
 
-export type { Alert, AlertKind, TellAlert, WaitingCall } from './told.ts';
+export type { AgentEnded, Alert, AlertKind, TellAlert, WaitingCall } from './told.ts';
 export type * from './calls.ts';
 export type * from './model-call.ts';
 
