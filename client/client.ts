@@ -19,10 +19,10 @@ import {
   type CreateClient,
   describeHere,
   startSession,
-  MOST_UPDATES,
   type OnceOptions,
-  update,
 } from './sessions/start.ts';
+import { askAside } from './sessions/updates/ask-aside.ts';
+import { MOST_UPDATES, update } from './sessions/updates/update.ts';
 import { closedProblem, messageIdProblem, messageOf, nameProblem, newMessageId, signal } from './sessions/send.ts';
 import { patience, persist } from './sessions/persist.ts';
 import { examineDamage } from './sessions/repair.ts';
@@ -91,6 +91,10 @@ export function createClient(given: CreateClient): PerdureClient {
         refuseUnknown('setOptions()', changes, known.setOptions);
         return setOptions(decisions, checkedId(id), changes, actor(asked));
       }),
+    askAside: (id, question, asked) =>
+      wait('askAside()', asked, known.act, () =>
+        askAside(options, decisions, { session: checkedId(id), question, by: actor(asked) }),
+      ),
     approvals: (id, waiting) =>
       wait('approvals()', waiting, known.wait, async () => {
         const sessions =

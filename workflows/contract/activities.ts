@@ -1,7 +1,7 @@
 // The activity port: what the workflow asks of the world. activities/ implements it; content never crosses, only hashes and facts.
 import type { AlertKind, TellAlert } from './told.ts';
 import type { RunTool, ToolResult } from './calls.ts';
-import type { AppendingStep, CallModel, ModelAnswer, ModelResult } from './model-call.ts';
+import type { Append, AppendingStep, CallModel, ModelAnswer, ModelResult } from './model-call.ts';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from './delegation.ts';
 import type { Hash } from './ids.ts';
 import type { FiringFound, LookAtFiring } from './schedules/firing.ts';
@@ -24,6 +24,7 @@ export type Activities = {
   collapse(input: Collapse): Promise<Collapsed>;
   runStopHooks(input: RunStopHooks): Promise<StopHooksRan>;
   summarizeBatch(input: SummarizeBatch): Promise<BatchSummary>;
+  answerAside(input: AnswerAside): Promise<AsideEnd>;
   afterStop(input: AfterStop): Promise<{ readonly spend: Spend } | null>;
   tellAlert(input: TellAlert): Promise<void>;
   readResult(input: ReadResult): Promise<RunResultFacts>;
@@ -34,6 +35,29 @@ export type Activities = {
 
 /** Those that a session schedules; the rest are for whoever starts one. */
 export type SessionActivities = Omit<Activities, 'storeText'>;
+
+/**
+ * Answer a question that a person asks aside, from the conversation up to `head`, or to the reply that `call` has stored, though it is not over yet.
+ * `said`: prompts that are stored with the next reply. `config`, `cap`: of the run under way; absent: there is none, and those of the last one count.
+ */
+export type AnswerAside = Pick<CallModel, 'model' | 'taskRemaining' | 'left' | 'step' | 'iteration'> & {
+  readonly head: Hash | null;
+  readonly question: string;
+  readonly said: readonly Append[];
+  readonly call?: CallModel;
+  readonly config?: Hash;
+  readonly cap?: number;
+};
+
+export type AsideEnd =
+  | {
+      readonly kind: 'answered';
+      readonly text: string;
+      readonly cut: boolean;
+      readonly model: string;
+      readonly spend: Spend;
+    }
+  | { readonly kind: 'failed'; readonly detail: string; readonly spend: Spend };
 
 /** Store a piece of a text that is too long to travel in a message (Q4). `after`: what the pieces before it came to. */
 export type StoreText = { readonly text: string; readonly after?: Hash };

@@ -41,6 +41,7 @@ export const UPDATES = {
   repair: 'repair',
   setOptions: 'setOptions',
   topUp: 'topUp',
+  aside: 'aside',
 } as const;
 /** Query: returns a SessionView. */
 export const QUERIES = { view: 'view', elicited: 'elicited' } as const;
