@@ -6,6 +6,7 @@ import type { ParsedRequest } from '../../worker/scripted-model/index.ts';
 import { fault, gate, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { clientOf, harness } from '../support/harness.ts';
+import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
 
 const MODEL = 'claude-sonnet-5-5';
@@ -83,6 +84,7 @@ describe('a question that is asked aside', () => {
     const [spend] = all.flatMap((entry) => (entry.kind === 'run_ended' ? [entry.ended.spend] : []));
     expect(spend?.usage.output).toBe(own.reduce((sum, tokens) => sum + tokens, aside.usage.output));
     expect((await session.memo())?.facts?.cents).toBeCloseTo((spend?.usd ?? 0) * 100, 2);
+    await keepHistory('a question that was asked aside', session.handle);
     expect(h.model.problems).toEqual([]);
   });
 

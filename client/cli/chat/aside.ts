@@ -1,11 +1,8 @@
 // What is asked aside at a terminal: `/btw` and a question, while a session is followed. The answer is said between what the run says.
 import { reasonOf } from '../../../activities/text.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import { totalTokens } from '../../../workflows/contract/loop.ts';
-import { oneLine } from '../../paint.ts';
 import type { PerdureClient } from '../../perdure-client.ts';
-import type { Aside } from '../../sessions/updates/ask-aside.ts';
-import { count, formatMoney } from '../../units.ts';
+import { asideCost } from '../../sessions/updates/ask-aside.ts';
 
 type Asking = {
   readonly sessions: Pick<PerdureClient, 'askAside'>;
@@ -19,12 +16,6 @@ export async function askAside({ sessions, session, say }: Asking, question: str
   const aside = await sessions.askAside(session, question);
   say(aside.answer);
   say(asideCost(aside));
-}
-
-/** What an answer took, on one line. */
-export function asideCost({ model, usage, costUsd, cut }: Aside): string {
-  const facts = [`aside, by ${oneLine(model, 100)}`, count(totalTokens(usage), 'token'), formatMoney(costUsd)];
-  return [...facts, ...(cut ? ['the rest of the answer is left out'] : [])].join(' · ');
 }
 
 /** For where what is typed are messages: those that begin with `/btw` are none. */

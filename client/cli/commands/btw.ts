@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { jsonLine, showUnseen } from '../../../activities/text.ts';
 import { asideProblem } from '../../../workflows/contract/people.ts';
-import { asideCost } from '../chat/aside.ts';
+import { asideCost } from '../../sessions/updates/ask-aside.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { withSession } from '../with-server.ts';

@@ -107,6 +107,17 @@ export const steerings: readonly Operation[] = [
   ),
   posting(
     {
+      name: 'askAside',
+      path: '/sessions/{session}/aside',
+      role: 'steer',
+      says: 'A question aside: the session’s model answers it, and its conversation keeps no trace.',
+      answer: shapes.answeredAside,
+    },
+    shapes.aside,
+    ({ acting, session, signal }, { question }) => acting.askAside(session, question, { signal }),
+  ),
+  posting(
+    {
       name: 'snip',
       path: '/sessions/{session}/snip',
       role: 'steer',

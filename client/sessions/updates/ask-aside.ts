@@ -1,9 +1,11 @@
 // A question that a person asks aside: answered by the session's own model, beside whatever runs, with no trace in its conversation.
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import type { Usage } from '../../../workflows/contract/loop.ts';
+import { totalTokens, type Usage } from '../../../workflows/contract/loop.ts';
 import { asideProblem, type AsideAnswer } from '../../../workflows/contract/people.ts';
 import { UPDATES } from '../../../workflows/contract/session.ts';
+import { oneLine } from '../../paint.ts';
 import { ClientProblem } from '../../problem.ts';
+import { count, formatMoney } from '../../units.ts';
 import type { DecidePorts } from '../decide.ts';
 import { closedProblem } from '../send.ts';
 import type { ClientOptions } from '../start.ts';
@@ -35,4 +37,10 @@ export async function askAside(
   const about = { temporal, session, name: UPDATES.aside, arg: { question }, signed: { by }, taskQueue, configuration };
   const { text: answer, usd: costUsd, ...rest } = await updateAndWait<AsideAnswer>(about, ANSWER_MS);
   return { answer, costUsd, ...rest };
+}
+
+/** What an answer took, on one line. */
+export function asideCost({ model, usage, costUsd, cut }: Aside): string {
+  const facts = [`aside, by ${oneLine(model, 100)}`, count(totalTokens(usage), 'token'), formatMoney(costUsd)];
+  return [...facts, ...(cut ? ['the rest of the answer is left out'] : [])].join(' · ');
 }

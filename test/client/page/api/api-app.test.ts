@@ -108,6 +108,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   deny: { reason: 'no' },
   answer: { text: 'yes' },
   topUp: { maxTurns: 9 },
+  askAside: { question: 'Why?' },
   setOptions: { model: null },
   createSchedule: { cron: '@daily', task: 'Go.' },
 };
