@@ -7,6 +7,7 @@ import { fault, gate, reply, text, thinking, toolUse } from '../../worker/script
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { clientOf, harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
+import { newKeys } from '../support/new-keys.ts';
 import { until } from '../support/until.ts';
 
 const MODEL = 'claude-sonnet-5-5';
@@ -99,6 +100,7 @@ describe('a question that is asked aside', () => {
         return next?.() ?? reply('Well.', { hold: asides.hold });
       },
       worker: { config },
+      keys: newKeys(),
       handover: { events: 5, signals: 5_000, iterations: 1 },
     });
     const session = await h.open('Go.');
