@@ -7,7 +7,7 @@ import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { Effort, Rules, Price } from '../workflows/contract/loop.ts';
 import type { SystemPart } from '../workflows/contract/activities.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
-import type { AgentFacts, ToolEnv } from '../workflows/contract/facts.ts';
+import type { AgentFacts, QuerySource, ToolEnv } from '../workflows/contract/facts.ts';
 import { StoreError, type Store, newerValue, newerVersion, parseStored } from './transcript/store/store.ts';
 
 /** A model as a run knows it. Window and maximum output in tokens. */
@@ -24,6 +24,8 @@ export type RunConfig = {
   readonly depth: number;
   /** Its caller's span, by its W3C trace context (O15). */
   readonly traceparent?: string;
+  /** How the prompt came that opened it. */
+  readonly querySource?: QuerySource;
   /** The session is an agent's (L66). */
   readonly agent?: AgentFacts;
   /** Absolute real path of the workspace. */

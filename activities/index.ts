@@ -11,6 +11,7 @@ import { compact } from './compaction/compact.ts';
 import { prepareCompaction } from './compaction/prepare-compaction.ts';
 import { summarizeBatch } from './compaction/summarize.ts';
 import type { Deps } from './deps.ts';
+import { answerAside } from './run/answer-aside.ts';
 import { openRun } from './run/open-run.ts';
 import { endWorktree } from './run/inherit.ts';
 import { lookAtFiring } from './run/look-at-firing.ts';
@@ -46,6 +47,7 @@ export function createActivities(deps: Deps, stops: Stops | null = null): Schedu
     summarizeBatch: activity(work(limitTries(2, summarizeBatch(deps)))),
     // It is its tries that are bounded, not its time: an alert outlives an outage of a minute.
     tellAlert: activity(work(withoutWithdrawn(stops, limitTries(5, tellAlert(deps))), { unless: isStopped })),
+    answerAside: activity(work(limitTries(2, answerAside(deps)))),
     // A session closes when its own handlers are over (L56).
     afterStop: activity(work(limitTries(3, afterStop(deps)), { unless: isStopped })),
   };

@@ -1,10 +1,12 @@
 // Asks the stop hooks whether the run may end with its last reply (L30). Safe to attempt twice: hooks only answer.
 import type { Activities, RunStopHooks, StopHooksRan, AfterStop } from '../workflows/contract/activities.ts';
-import type { Hash, SessionId } from '../workflows/contract/ids.ts';
+import { agentName, type Hash, type SessionId } from '../workflows/contract/ids.ts';
 import { addSpend } from '../workflows/contract/loop.ts';
 import { type Attempt, describeGivenUp, isGivenUp } from './attempt.ts';
+import type { RunConfig } from './configuration.ts';
 import type { Deps, AfterStopHandler, EndedRun } from './deps.ts';
 import { hookContext } from './hooks/hook-context.ts';
+import type { HookContext } from './hooks/hooks.ts';
 import { refuseWithoutHooks } from './guards.ts';
 import { tellIfDies } from './live/tell.ts';
 import { bodyReader } from './transcript/log/bodies.ts';
@@ -24,13 +26,28 @@ export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks
     return tellIfDies(live, async () => {
       const text = finalText(await deps.transcripts.view(session, head));
       const transcript = (): Promise<string> => runText(deps, session, head);
-      const ran = await deps.hooks.stop(hookContext(config, { iteration, signal }, live), { text, active }, transcript);
+      const context = hookContext(config, { iteration, signal }, live);
+      const stopped = await deps.hooks.stop(context, { text, active }, transcript);
+      const ran = await askIdle(deps, config, context, { text, active }, stopped);
       // Another attempt finds out what the hooks would have said.
       if (isGivenUp(attempt)) throw describeGivenUp(attempt);
       await live.end({ type: 'fate', fate: 'done' });
       return attempt.abortedBy() === 'stop' ? { verdict: { kind: 'passed' }, failed: [] } : ran;
     });
   };
+}
+
+/** An agent that no stop hook keeps at work has nothing left to do, unless an `agentIdle` hook knows of something. */
+async function askIdle(
+  { hooks }: Deps,
+  { agent, session }: RunConfig,
+  context: HookContext,
+  reply: { readonly text: string; readonly active: boolean },
+  stopped: StopHooksRan,
+): Promise<StopHooksRan> {
+  if (!agent || stopped.verdict.kind !== 'passed' || !hooks.has('agentIdle')) return stopped;
+  const { verdict, failed } = await hooks.agentIdle(context, { ...reply, agent: { id: agentName(session), ...agent } });
+  return { verdict, failed: [...stopped.failed, ...failed] };
 }
 
 async function runText({ transcripts, store }: Deps, session: SessionId, head: Hash): Promise<string> {

@@ -19,10 +19,10 @@ import {
   type CreateClient,
   describeHere,
   startSession,
-  MOST_UPDATES,
   type OnceOptions,
-  update,
 } from './sessions/start.ts';
+import { askAside } from './sessions/updates/ask-aside.ts';
+import { MOST_UPDATES, update } from './sessions/updates/update.ts';
 import { closedProblem, messageIdProblem, messageOf, nameProblem, newMessageId, signal } from './sessions/send.ts';
 import { patience, persist } from './sessions/persist.ts';
 import { examineDamage } from './sessions/repair.ts';
@@ -72,9 +72,9 @@ export function createClient(given: CreateClient): PerdureClient {
     start: (task, start = {}) => wait('start()', start, known.start, () => startSession(options, task, start)),
     send: (id, text, sent = {}) =>
       wait('send()', sent, known.send, async () => {
-        const { by, now, messageId: asId, options: changed, traceparent } = sent;
+        const { by, now, messageId: asId, options: changed, traceparent, querySource } = sent;
         const session = await reach(id);
-        const message = await messageOf(options, text, { id: asId, options: changed, traceparent, by });
+        const message = await messageOf(options, text, { id: asId, options: changed, traceparent, by, querySource });
         await signal(temporal, session, SIGNALS.message, [{ ...message, ...(now ? { now } : {}) }]);
         return { session, messageId: message.id };
       }),
@@ -91,6 +91,10 @@ export function createClient(given: CreateClient): PerdureClient {
         refuseUnknown('setOptions()', changes, known.setOptions);
         return setOptions(decisions, checkedId(id), changes, actor(asked));
       }),
+    askAside: (id, question, asked) =>
+      wait('askAside()', asked, known.act, () =>
+        askAside(options, decisions, { session: checkedId(id), question, by: actor(asked) }),
+      ),
     approvals: (id, waiting) =>
       wait('approvals()', waiting, known.wait, async () => {
         const sessions =

@@ -74,6 +74,7 @@ const clientKeys: KeysOf<CreateClient> = {
   sealed: true,
   lookMs: true,
   traceparent: true,
+  querySource: true,
   by: true,
 };
 const startKeys: KeysOf<StartOptions> = {
@@ -85,6 +86,7 @@ const startKeys: KeysOf<StartOptions> = {
   workers: true,
   signal: true,
   traceparent: true,
+  querySource: true,
   by: true,
 };
 const scheduleKeys: KeysOf<ScheduleOptions> = {
@@ -99,6 +101,7 @@ const scheduleKeys: KeysOf<ScheduleOptions> = {
 const onceKeys: KeysOf<OnceOptions> = { messageId: true, by: true, signal: true };
 const sendKeys: KeysOf<SendOptions> = {
   by: true,
+  querySource: true,
   now: true,
   messageId: true,
   options: true,

@@ -13,6 +13,7 @@ import type { Damage } from './sessions/repair.ts';
 import type { Snipped } from './sessions/snip.ts';
 import type { Schedules } from './schedules/schedules.ts';
 import type { OnceOptions, SendOptions, Sent, StartOptions } from './sessions/start.ts';
+import type { Aside } from './sessions/updates/ask-aside.ts';
 
 /** `from`: the position of the first entry that is wanted; absent: 0. */
 export type TranscriptOptions = Abortable & { readonly from?: number };
@@ -39,6 +40,11 @@ export type PerdureClient = {
   topUp(session: string, limits: TopUp, options?: ActOptions): Promise<void>;
   /** Options from the next run on; the one under way keeps its own (L57). null takes one back. A worker has to run. */
   setOptions(session: string, changes: OptionChanges, options?: ActOptions): Promise<void>;
+  /**
+   * A question aside: the session's model answers it from what it knows by now, and the conversation keeps no trace of it. What it costs counts as
+   * the session's. A worker has to run.
+   */
+  askAside(session: string, question: string, options?: ActOptions): Promise<Aside>;
   /** Calls that wait for a decision or, with `question`, for an answer, of one session or of all that are open, with their inputs (L55). No worker is needed. */
   approvals(session?: string, options?: Abortable): Promise<readonly WaitingApproval[]>;
   /** Returns what was decided about. A worker has to run: it takes the decision, once. */

@@ -104,6 +104,7 @@ async function close(session: Session): Promise<WorktreeEnd | null> {
     await session.alerts.settled();
     await stopBackground(session);
     await agentsEnded(session);
+    await session.alerts.settled();
     session.billLate(true);
     await session.asks.settled();
     await session.pauses.settled();

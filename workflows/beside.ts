@@ -1,9 +1,11 @@
-// Runs work beside the loop that never holds it up: the summary of the last batch (L42), a compaction that is prepared (L9), and the handlers
-// after a natural end (L56).
+// Runs work beside the loop that never holds it up: the summary of the last batch (L42), a compaction that is prepared (L9), the handlers
+// after a natural end (L56), and questions that people ask aside.
 import { ActivityFailure, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import type {
   Activities,
   AfterStop,
+  AnswerAside,
+  AsideEnd,
   BatchSummary,
   PrepareCompaction,
   PreparedCompaction,
@@ -13,6 +15,7 @@ import type { Hash } from './contract/ids.ts';
 import { addSpend, noSpend, type Spend } from './contract/loop.ts';
 import type { PreparedBeside } from './machine/events.ts';
 import type { PendingSummary } from './machine/state.ts';
+import { activityProblem } from './ports.ts';
 
 type Summary = { readonly iteration: number; readonly scope: CancellationScope; result: BatchSummary | null };
 
@@ -21,7 +24,7 @@ type Preparation = { readonly iteration: number; readonly scope: CancellationSco
 /** `left`: of the run's limits. */
 type SummaryTerms = { readonly config: Hash; readonly left: Pick<SummarizeBatch, 'left'> };
 
-type Ports = Pick<Activities, 'afterStop' | 'prepareCompaction' | 'summarizeBatch'>;
+type Ports = Pick<Activities, 'afterStop' | 'answerAside' | 'prepareCompaction' | 'summarizeBatch'>;
 
 export class Beside {
   private summary: Summary | null = null;
@@ -117,6 +120,19 @@ export class Beside {
     return taken;
   }
 
+  /** `isRunning`: a run is under way, which pays for it with its next step; else the session alone counts it. Cancelled with the session. */
+  async answerAside(input: AnswerAside, isRunning: () => boolean): Promise<AsideEnd> {
+    this.handlers += 1;
+    try {
+      const end = await this.ports.answerAside(input).catch(unanswered);
+      if (isRunning()) this.billed = addSpend(this.billed ?? noSpend, end.spend);
+      else this.bill(end.spend);
+      return end;
+    } finally {
+      this.handlers -= 1;
+    }
+  }
+
   /** Not cancelled with the session: it finishes or times out by itself. */
   afterStop(input: AfterStop): void {
     this.handlers += 1;
@@ -148,6 +164,14 @@ function nothing(error: unknown): BatchSummary {
 function unprepared(error: unknown): PreparedCompaction {
   onlyFailures(error);
   return { kind: 'nothing', spend: noSpend };
+}
+
+function unanswered(error: unknown): AsideEnd {
+  onlyFailures(error);
+  const detail = isCancellation(error)
+    ? 'the session was ended meanwhile'
+    : (activityProblem(error)?.detail ?? 'it timed out');
+  return { kind: 'failed', detail, spend: noSpend };
 }
 
 function onlyFailures(error: unknown): void {

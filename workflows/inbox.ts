@@ -1,6 +1,7 @@
 // The session's queue of user messages: each id once, in order of arrival (L61). Signal handlers push, nothing else.
 import type { Place } from './contract/activities.ts';
 import { isName, MEDIA_TYPES, MOST_MEDIA, type MessageBody } from './contract/people.ts';
+import { isQuerySource } from './contract/facts.ts';
 import { isHash, isTraceparent, type MessageId } from './contract/ids.ts';
 import { sizeProblem, withChanges } from './contract/options-problem.ts';
 import { LISTED_MESSAGES, LONGEST_ID, type RunOptions, type UserMessage } from './contract/session.ts';
@@ -132,7 +133,7 @@ export type Taken = { readonly message: UserMessage; readonly refused?: string }
  * that it was not taken, and the next run is refused for its options: either way whoever sent it can see it.
  */
 export function carriable(sent: UserMessage): Taken {
-  const { body, options, by, traceparent, ...rest } = sent;
+  const { body, options, by, traceparent, querySource, ...rest } = sent;
   const tooLong = body.kind === 'text' && body.text.length > LONGEST_TEXT;
   const text = tooLong
     ? `(A message of ${body.text.length} characters stood here and was not taken: send at most ${LONGEST_TEXT} in a signal, and put a longer text into the store, as \`perdure send\` does.)`
@@ -142,6 +143,7 @@ export function carriable(sent: UserMessage): Taken {
     body: tooLong ? ({ kind: 'text', text } as const) : body,
     ...(isName(by) ? { by } : {}),
     ...(isTraceparent(traceparent) ? { traceparent } : {}),
+    ...(isQuerySource(querySource) ? { querySource } : {}),
   };
   const refused = options && sizeProblem(options as Partial<RunOptions>);
   if (refused !== undefined) return { message, refused };

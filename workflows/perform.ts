@@ -63,6 +63,7 @@ function modelCall(bench: RunBench, state: RunState): Promise<Event> {
   }
   const ended = (answer: ModelAnswer): Event => {
     const { beside, delegations } = session;
+    session.calling = null;
     const taken = { ...beside.take(), ...beside.takePrepared(), ...delegations.agents.take() };
     return { kind: 'model', result: resultOf(answer), step: input.step, stop: session.stopCause, ...taken };
   };
@@ -73,6 +74,7 @@ function modelCall(bench: RunBench, state: RunState): Promise<Event> {
       return result.kind === 'nothing' ? noResult.failed(problem) : result;
     },
   };
+  session.calling = input;
   return outcome(session, () => session.ports.callModel(input), instead, ended);
 }
 

@@ -39,6 +39,8 @@ export function createPorts(
   /** Beside the loop: what they cannot do in time, or in a few tries, is left undone (L42, L56). */
   const summary: ActivityOptions = { ...waited, startToCloseTimeout: '2 minutes' };
   const summing: ActivityOptions = { ...waited, startToCloseTimeout: '30 minutes' };
+  /** Whoever asks waits for it. */
+  const aside: ActivityOptions = { ...waited, startToCloseTimeout: '5 minutes', scheduleToCloseTimeout: '10 minutes' };
   const handlers: ActivityOptions = { ...waited, startToCloseTimeout: '1 hour' };
   const worktree: ActivityOptions = { ...waited, startToCloseTimeout: '1 hour' };
   /** Never behind the calls of other sessions: whoever is to be told is told soon. */
@@ -58,6 +60,7 @@ export function createPorts(
     readResult: port('readResult', () => records),
     commit: port('commit', () => records),
     summarizeBatch: port('summarizeBatch', () => summary),
+    answerAside: port('answerAside', () => aside),
     afterStop: port('afterStop', () => there(handlers, { scheduleToStartTimeout: HANDLERS_WAIT })),
     endWorktree: port('endWorktree', () => there(worktree, { scheduleToStartTimeout: HANDLERS_WAIT })),
     tellAlert: port('tellAlert', () => alerts),

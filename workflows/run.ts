@@ -79,19 +79,17 @@ function endUnopened(opened: Exclude<RunOpened | Unopened, { kind: 'opened' }>):
   return { terminal: { reason: 'aborted_streaming', by: opened.by }, append: stopNotice(opened.by) };
 }
 
-/**
- * A stop ends the hooks of the session's start (L47), never the opening: whatever becomes of the run, its transcript says what it was
- * opened with. Hooks that were stopped are asked by the next run.
- */
+/** A stop ends the hooks of the session's start (L47), which the next run asks again, never the opening: the transcript says what each run was opened with. */
 async function open(session: Session, place: Place | null): Promise<RunOpened | Unopened> {
-  const { chain, runs, options, begun, refused, traceparent, host = null } = session.facts.now;
-  const tooLarge = refused ?? sizeProblem(options);
-  if (tooLarge !== undefined) return { kind: 'refused', detail: tooLarge };
+  const { chain, runs, options, begun, refused, traceparent, querySource, host = null } = session.facts.now;
+  const detail = refused ?? sizeProblem(options);
+  if (detail !== undefined) return { kind: 'refused', detail };
   const onHost = place !== null && host !== null;
   const known = {
-    ...(place === null ? {} : { place, ...(onHost ? { onHost: true as const } : {}) }),
+    ...(place && { place, ...(onHost && { onHost: true as const }) }),
     ...(session.input.agent && { agent: session.input.agent }),
     ...(traceparent && { traceparent }),
+    ...(querySource && { querySource }),
   };
   const input = (): OpenRun => ({ chain, run: runs, step: session.facts.nextStep(), options, ...known });
   try {

@@ -1,6 +1,6 @@
 // A session as others see it: without a worker its memo, with the numbers over all its runs (O1), else its view.
 import type { AgentOrigin } from './contract/delegation.ts';
-import { agentFacts, type SessionFacts } from './contract/facts.ts';
+import { agentFacts, type QuerySource, type SessionFacts } from './contract/facts.ts';
 import { addSpend, nothingSpent, type Spent, totalTokens } from './contract/loop.ts';
 import type { Hash, SessionId } from './contract/ids.ts';
 import {
@@ -26,7 +26,7 @@ type LiveRun = {
 };
 
 function factsNow(
-  { spent = nothingSpent, options }: { readonly spent?: Spent; readonly options: RunOptions },
+  { spent = nothingSpent, options, querySource }: Pick<Facts, 'spent' | 'options' | 'querySource'>,
   { run, pending, agent }: Pick<Now, 'run' | 'pending' | 'agent'>,
 ): SessionFacts {
   const model = run?.models?.[run.state.modelPosition] ?? spent.model ?? options.model;
@@ -41,6 +41,7 @@ function factsNow(
     ...(asked.length === 0 ? {} : { waitingSince: Math.min(...asked) }),
     ...(options.tags === undefined ? {} : { tags: options.tags }),
     ...(agent && { agent: agentFacts(agent) }),
+    ...(querySource && { querySource }),
   };
 }
 
@@ -51,6 +52,7 @@ type Facts = {
   readonly last: RunSummary | null;
   readonly host?: SessionHost | null;
   readonly spent?: Spent;
+  readonly querySource?: QuerySource | undefined;
 };
 
 /** A session, as those see it whom it tells of itself. */

@@ -65,9 +65,9 @@ export type Carry = {
   readonly since?: Spent;
   /** The alerts that the worker which opened the last run has hooks for; absent while none has said so. */
   readonly alertKinds?: readonly AlertKind[];
-  /** Not told yet. */
   readonly alerts?: readonly Waking[];
   readonly traceparent?: string | undefined;
+  readonly querySource?: UserMessage['querySource'] | undefined;
   /** Who answered the newest questions (L81). */
   readonly answered?: readonly Answered[];
   /** How many questions open calls have asked while they ran (L77). */
@@ -159,7 +159,8 @@ export class Facts {
     const { runs, options, spent } = this.carried;
     const isAsked = spent !== undefined && messages.some(({ ended }) => ended === undefined);
     const traceparent = messages.find((message) => message.traceparent)?.traceparent;
-    const begun = { runs: runs + 1, options: withOptions(options, messages), traceparent };
+    const querySource = messages.find((message) => message.querySource)?.querySource;
+    const begun = { runs: runs + 1, options: withOptions(options, messages), traceparent, querySource };
     this.set({ ...begun, ...(isAsked && { since: spent }) });
   }
 

@@ -6,7 +6,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { SessionActivities } from './contract/activities.ts';
+import type { CallModel, SessionActivities } from './contract/activities.ts';
 import type { ElicitationEnd } from './contract/people.ts';
 import type { SessionId } from './contract/ids.ts';
 import type { StopCause } from './contract/loop.ts';
@@ -14,6 +14,7 @@ import { QUERIES, type Phase, type RunSummary, type SessionView, type UserMessag
 import { Approvals } from './updates/approvals.ts';
 import type { RunLimits } from './updates/run-limits.ts';
 import { AskedOnce } from './updates/asked-once.ts';
+import { listenForAsides } from './updates/aside.ts';
 import { listenForSteering } from './updates/steer.ts';
 import { receiveSignal } from './updates/signals.ts';
 import { Elicitations } from './updates/elicitations.ts';
@@ -62,6 +63,8 @@ export class Session {
   private last: RunSummary | null = null;
   /** The run's end is decided, and is being stored. */
   private finishing = false;
+  /** The model call under way. */
+  calling: CallModel | null = null;
   /** How many of the oldest waiting messages were interrupted before a run took them. */
   private interrupted = 0;
   /** Set by the `resume` signal, cleared by whoever waits for it. */
@@ -87,6 +90,7 @@ export class Session {
     this.delegations = new Delegations(carry, {
       ended: (key, news) => this.take(newsMessage(key, news)),
       lost: (agent) => this.asks.lost(agent),
+      over: (agent, end) => this.alerts.agentEnded(agent, end, this.run?.state.iteration ?? 0),
     });
     this.told = new Told((withFacts) => memoOf(this.facts.now, nowOf(this), withFacts), input);
     this.alerts = new Alerts(this, alerts);
@@ -98,6 +102,7 @@ export class Session {
     });
     setHandler(defineQuery<SessionView>(QUERIES.view), () => viewOf(this.facts.now, nowOf(this)));
     setHandler(defineQuery<ElicitationEnd, [unknown]>(QUERIES.elicited), (id) => this.elicitations.endOf(id));
+    listenForAsides(this);
     listenForSteering({
       facts: this.facts,
       busy: () => this.run !== null || this.inbox.count > 0,
@@ -117,6 +122,10 @@ export class Session {
   get granting(): Granting | null {
     const { live, limits } = this;
     return live && limits && { state: live.state, snapshot: limits.snapshot, leftMs: limits.leftMs, now: Date.now() };
+  }
+
+  get isFinishing(): boolean {
+    return this.finishing;
   }
 
   /** The scope of the current run: cancelled by a stop, and with the workflow. */

@@ -6,11 +6,19 @@ import type { HookContext, HookEvent, HookFailure } from './hooks.ts';
 
 /** With `live`, watchers see each hook start and end (L60). */
 export function hookContext(
-  { session, queryId, depth, cwd, folders }: Pick<RunConfig, 'session' | 'queryId' | 'depth' | 'cwd' | 'folders'>,
+  {
+    session,
+    queryId,
+    depth,
+    cwd,
+    folders,
+    querySource,
+  }: Pick<RunConfig, Exclude<keyof HookContext, 'iteration' | 'signal' | 'watch'>>,
   { iteration, signal }: Pick<HookContext, 'iteration' | 'signal'>,
   live?: Pick<LiveWriter, 'write'>,
 ): HookContext {
-  const told = { session, queryId, depth, iteration, cwd, ...(folders && { folders }), signal };
+  const more = { ...(folders && { folders }), ...(querySource && { querySource }) };
+  const told = { session, queryId, depth, iteration, cwd, ...more, signal };
   return live ? { ...told, watch: watchHooks(live, iteration) } : told;
 }
 

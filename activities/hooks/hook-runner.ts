@@ -45,6 +45,7 @@ export function hookRunner(config: HookConfig, options: HookRunnerOptions): Hook
       ...named('preTool', config.preTool),
       ...named('postTool', config.postTool),
       ...named('stop', config.stop),
+      ...named('agentIdle', config.agentIdle),
     ],
     has: (name, tool) => about(config, name, tool === undefined ? {} : { tool }).length > 0,
     async sessionStart(context) {
@@ -74,6 +75,7 @@ export function hookRunner(config: HookConfig, options: HookRunnerOptions): Hook
     },
     stop: (context, reply, transcript = noTranscript) =>
       stopHooks(config.stop ?? [], { one, context, reply, transcript, folder }),
+    agentIdle: async (context, idle) => stopVerdict(await all('agentIdle', context, idle)),
     sessionEnd: async (context) => ({ failed: collectFailures(await all('sessionEnd', context, {})) }),
     async alert(name, context, payload, told) {
       const hooks = about(config, name, payload).map((hook, at) => ({ hook, place: `${at} ${hookName(hook)}` }));
@@ -137,10 +139,11 @@ function runOne({ env, hold, pipes = pipePlace(findPrograms(env), undefined) }: 
   const exit = atExit(process);
   const apart = join(findPlaces(env).named[0], 'hooks');
   return async (name, hook, context, payload) => {
-    const { session, queryId, depth, iteration, cwd, folders, signal, watch } = context;
+    const { session, queryId, depth, iteration, cwd, folders, querySource, signal, watch } = context;
     const called = hookName(hook);
     watch?.({ type: 'start', hook: called });
-    const input = { hook: name, session, queryId, depth, iteration, cwd, ...(folders && { folders }), ...payload };
+    const more = { ...(folders && { folders }), ...(querySource && { querySource }) };
+    const input = { hook: name, session, queryId, depth, iteration, cwd, ...more, ...payload };
     const end = await runHook(hook, { input, signal, env, hold, pipes, apart, atExit: exit });
     watch?.({ type: 'end', hook: called, result: inWords(end) });
     return { hook: called, end };

@@ -1,9 +1,10 @@
 // The hooks of a worker as the activities see them: by name, each with what it is told and what it may answer. Hooks that crash
 // or time out are listed in `failed`, reported, and change nothing.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import type { AlertKind, StopHooksRan, WaitingCall } from '../../workflows/contract/activities.ts';
+import type { AlertKind, StopHooksRan } from '../../workflows/contract/activities.ts';
+import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { TerminalReason } from '../../workflows/contract/loop.ts';
+import type { Payloads } from './payloads.ts';
 
 export type HookName =
   | 'sessionStart'
@@ -14,6 +15,7 @@ export type HookName =
   | 'preCompact'
   | 'postCompact'
   | 'stop'
+  | 'agentIdle'
   | 'sessionEnd'
   | AlertKind;
 
@@ -25,6 +27,8 @@ export type HookContext = {
   /** The workspace root, null where there is no run (sessionEnd); `folders`: the others of the run, absent: none. */
   readonly cwd: string | null;
   readonly folders?: readonly string[] | undefined;
+  /** How the prompt came that opened the run; absent where nobody said it. */
+  readonly querySource?: QuerySource | undefined;
   readonly signal: AbortSignal;
   /** Told as each hook starts and ends, for watchers (L60). */
   readonly watch?: (event: HookEvent) => void;
@@ -107,6 +111,8 @@ export type HookRunner = {
     reply: { readonly text: string; readonly active: boolean },
     transcript?: () => Promise<string>,
   ): Promise<StopHooksRan>;
+  /** In an agent's session, once no stop hook objects. */
+  agentIdle(context: HookContext, idle: HookPayload<'agentIdle'>): Promise<StopHooksRan>;
   sessionEnd(context: HookContext): Promise<{ readonly failed: readonly HookFailure[] }>;
   /** `told`: says which hooks have been told already, and is told of each that now is: a later attempt does not tell them again. */
   alert<Name extends AlertKind>(
@@ -123,51 +129,12 @@ export type HookRunner = {
 // A command gets what a function gets, as one line of JSON, and answers the same.
 
 /** The facts that every hook is told. `cwd` is the workspace, null where there is no run; `folders` are the others of the run, absent: none. */
-type Told<Name extends HookName> = Pick<HookContext, 'cwd' | 'folders'> & {
+type Told<Name extends HookName> = Pick<HookContext, 'cwd' | 'folders' | 'querySource'> & {
   readonly hook: Name;
   readonly session: string;
   readonly queryId: string;
   readonly depth: number;
   readonly iteration: number;
-};
-
-type Payloads = {
-  readonly sessionStart: object;
-  readonly promptSubmitted: { readonly prompts: readonly string[] };
-  readonly preTool: { readonly tool: string; readonly input: unknown };
-  readonly postTool: {
-    readonly tool: string;
-    readonly input: unknown;
-    readonly content: string;
-    readonly isError: boolean;
-  };
-  readonly postSampling: { readonly message: Message };
-  readonly preCompact: { readonly trigger: 'auto' | 'reactive'; readonly tokens: number };
-  readonly postCompact: {
-    readonly trigger: 'auto' | 'reactive';
-    readonly before: number;
-    readonly after: number;
-    readonly summary: string;
-  };
-  /**
-   * `text`: of the last reply, whole where it was cut and continued. `active`: a stop hook has blocked in this run before. `transcript`: a file
-   * with what was said in the run, while the hook runs; for a hook that asks for it.
-   */
-  readonly stop: { readonly text: string; readonly active: boolean; readonly transcript?: string };
-  readonly sessionEnd: object;
-  /** Times in milliseconds since the epoch. By the time it is told a call may be decided. */
-  readonly waiting: { readonly title: string; readonly calls: readonly WaitingCall[] };
-  /** `costUsd`: null when a price is not known. */
-  readonly failed: {
-    readonly title: string;
-    readonly run: number;
-    readonly reason: TerminalReason;
-    readonly detail: string | null;
-    readonly status: number | null;
-    readonly turns: number;
-    readonly costUsd: number | null;
-    readonly durationMs: number;
-  };
 };
 
 export type HookPayload<Name extends HookName> = Payloads[Name];
@@ -193,9 +160,11 @@ export type HookAnswers = {
   readonly preCompact: { readonly instructions?: string | undefined };
   readonly postCompact: object;
   readonly stop: { readonly block?: string | undefined; readonly prevent?: string | undefined };
+  readonly agentIdle: { readonly block?: string | undefined; readonly prevent?: string | undefined };
   readonly sessionEnd: object;
   readonly waiting: object;
   readonly failed: object;
+  readonly agentEnded: object;
 };
 
 type Common = {

@@ -27,10 +27,10 @@ type HookRun<Name extends HookName> = {
 const TIMEOUT_MS = 60_000;
 
 /** What they print or return is read by nobody: a pager says `ok`, in its own way. */
-const ALERTS: readonly HookName[] = ['waiting', 'failed'];
+const ALERTS: readonly HookName[] = ['waiting', 'failed', 'agentEnded'];
 
 /** Kinds of hooks that a command may answer by status 2 alone. */
-const REFUSING: readonly HookName[] = ['preTool', 'promptSubmitted', 'stop'];
+const REFUSING: readonly HookName[] = ['preTool', 'promptSubmitted', 'stop', 'agentIdle'];
 
 export function hookName<Name extends HookName>(hook: Hook<Name>): string {
   if (typeof hook === 'function') return hook.name === '' ? 'function' : hook.name;
@@ -137,9 +137,11 @@ const schemas: { readonly [Name in HookName]: z.ZodType<HookAnswers[Name]> } = {
   preCompact: z.strictObject({ instructions: text.optional() }),
   postCompact: z.strictObject({}),
   stop: z.strictObject({ block: reason.optional(), prevent: reason.optional() }),
+  agentIdle: z.strictObject({ block: reason.optional(), prevent: reason.optional() }),
   sessionEnd: z.strictObject({}),
   waiting: z.strictObject({}),
   failed: z.strictObject({}),
+  agentEnded: z.strictObject({}),
 };
 
 type Failed = { readonly kind: 'failed'; readonly detail: string };

@@ -45,9 +45,9 @@ function stricter(one: Decision, other: Decision): Decision {
   return strictness[other.kind] > strictness[one.kind] ? other : one;
 }
 
-// The verdict of stop hooks on a finished reply: one that prevents outweighs those that block; a failed hook has no vote (L30).
+// The verdict of stop hooks, and of those of an idle agent, on a finished reply: one that prevents outweighs those that block; a failed hook has no vote (L30).
 
-export function stopVerdict(ran: readonly HookRan<'stop'>[]): StopHooksRan {
+export function stopVerdict(ran: readonly HookRan<'stop' | 'agentIdle'>[]): StopHooksRan {
   const failed = collectFailures(ran);
   const prevented = ran.flatMap(({ hook, end }) =>
     end.kind === 'answer' && end.answer.prevent !== undefined ? [hookReason(hook, end.answer.prevent)] : [],

@@ -79,7 +79,7 @@ export type SessionStarted = { readonly context: readonly HookText[]; readonly f
 export async function sessionStart(
   deps: Pick<Deps, 'hooks' | 'store'>,
   attempt: Attempt,
-  { chain, run, begins, agent }: Pick<OpenRun, 'chain' | 'run' | 'begins' | 'agent'>,
+  { chain, run, begins, agent, querySource }: Pick<OpenRun, 'chain' | 'run' | 'begins' | 'agent' | 'querySource'>,
   { cwd, folders = [] }: Reach,
 ): Promise<SessionStarted> {
   const { session, signal } = attempt;
@@ -95,6 +95,7 @@ export async function sessionStart(
     iteration: 0,
     cwd,
     ...(folders.length > 0 && { folders }),
+    ...(querySource && { querySource }),
     signal,
   };
   const said = await deps.hooks.sessionStart(context);
@@ -144,6 +145,7 @@ export async function sessionEnd(
     iteration: 0,
     cwd: run?.cwd ?? null,
     folders: run?.folders,
+    querySource: run?.querySource,
   };
   const { failed } = await deps.hooks.sessionEnd({ ...about, signal });
   const fields = { ...aboutRun(run ?? about), attempt: number };

@@ -31,7 +31,7 @@ export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promi
 
 /** What someone wants to be told of. */
 function alertsOf({ hooks }: Deps): readonly AlertKind[] {
-  return (['waiting', 'failed'] as const).filter((kind) => hooks.has(kind));
+  return (['waiting', 'failed', 'agentEnded'] as const).filter((kind) => hooks.has(kind));
 }
 
 /** Sessions of which a worker remembers what their watchers have been told of models. */
@@ -105,7 +105,7 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
 function snapshot(
   deps: Deps,
   { session }: Attempt,
-  { chain, run, options, agent, traceparent }: OpenRun,
+  { chain, run, options, agent, traceparent, querySource }: OpenRun,
   {
     folders,
     ...found
@@ -123,6 +123,7 @@ function snapshot(
     queryId: queryIdOf(chain, run),
     depth: agent?.depth ?? 0,
     ...(traceparent && { traceparent }),
+    ...(querySource && { querySource }),
     ...(agent && { agent: agentFacts(agent) }),
     ...found,
     mode: options.permissionMode ?? defaults.permissionMode,
@@ -142,7 +143,7 @@ function snapshot(
     ...(defaults.overflowWords && { overflowWords: defaults.overflowWords }),
     maxEmptyReplies: MAX_EMPTY_REPLIES,
     rules: {
-      ...rulesOf(deps, found, found.system, options),
+      ...rulesOf(deps, { ...found, agent }, found.system, options),
       // Nobody reads along with an agent, and its work is remembered with that of the session that a person began (L73).
       ...(agent && { batchSummaries: false, afterStop: false }),
     },

@@ -18,10 +18,11 @@ const HARD: readonly unknown[] = ['xhigh', 'max'];
 /** However full the window is, a reply has so much, and the server says whether it fits. */
 const LEAST_OUTPUT_CAP = 4_096;
 
-type Models = Pick<RunConfig, 'models' | 'smallModel'>;
+type Known = Pick<RunConfig, 'models' | 'smallModel'> & { readonly agent?: unknown };
 
-export function rulesOf(deps: Deps, { models, smallModel }: Models, system: string, options: RunOptions): Rules {
+export function rulesOf(deps: Deps, known: Known, system: string, options: RunOptions): Rules {
   const { defaults, hooks, tools } = deps;
+  const { models, smallModel, agent } = known;
   const aside = defaults.compaction.collapse;
   const limits = (model: RunModel, thinking = 0): ModelLimits => {
     // Thinking counts as output, and must not take the room of the answer (L59).
@@ -53,7 +54,7 @@ export function rulesOf(deps: Deps, { models, smallModel }: Models, system: stri
     taskBudget: options.taskBudget ?? null,
     structured: options.outputSchema !== undefined,
     maxStructuredRetries: MAX_STRUCTURED_RETRIES,
-    stopHooks: hooks.has('stop'),
+    stopHooks: hooks.has('stop') || (agent !== undefined && hooks.has('agentIdle')),
     maxStopHookRounds: MAX_STOP_HOOK_ROUNDS,
     batchSummaries: defaults.batchSummaries,
     summarySpend: summarySpend(smallModel),

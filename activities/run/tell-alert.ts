@@ -1,13 +1,18 @@
-// Tells the hooks `waiting` and `failed` of a worker (O14): that a person is waited for, that a run has ended badly. Each hook is told
+// Tells the hooks `waiting`, `failed` and `agentEnded` of a worker (O14): that a person is waited for, that a run has ended badly, an agent at all. Each hook is told
 // at least once, and again only when its worker died, or the session was handed over, before that was recorded.
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
-import type { Alert, TellAlert } from '../../workflows/contract/activities.ts';
-import { queryIdOf } from '../../workflows/contract/ids.ts';
+import type { AgentEnded, Alert, TellAlert } from '../../workflows/contract/activities.ts';
+import { agentName, queryIdOf } from '../../workflows/contract/ids.ts';
+import { totalTokens } from '../../workflows/contract/loop.ts';
 import { type Attempt, forAnotherWorker, describeGivenUp, isGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
-import type { HookContext, HookFailure } from '../hooks/hooks.ts';
+import type { HookContext, HookFailure, HookPayload } from '../hooks/hooks.ts';
+import { CONTEXT_LIMIT } from '../hooks/run-hook.ts';
 import type { ObservedAbout } from '../live/observe.ts';
 import { aboutRun } from '../log.ts';
+import { clip } from '../text.ts';
+import type { Store } from '../transcript/store/store.ts';
+import { lastWords } from '../transcript/view/agent-end.ts';
 
 /** At once in one worker: when a pager hangs, what ends runs must find a slot. */
 const MOST_AT_ONCE = 20;
@@ -38,14 +43,14 @@ async function contextOf(
   { alert: { run, iteration }, chain, config }: TellAlert,
 ): Promise<{ readonly context: HookContext; readonly about: ObservedAbout }> {
   const opened = config === null ? null : await deps.config(config);
-  const { depth = 0, cwd = null, folders, traceparent } = opened ?? {};
+  const { depth = 0, cwd = null, folders, traceparent, querySource } = opened ?? {};
   const queryId = queryIdOf(chain, run);
-  const context = { session, queryId, depth, iteration, cwd, ...(folders && { folders }), signal };
+  const context = { session, queryId, depth, iteration, cwd, ...(folders && { folders }), querySource, signal };
   return { context, about: { session, chain, run, queryId, depth, iteration, ...(traceparent && { traceparent }) } };
 }
 
-function tell(
-  { hooks }: Deps,
+async function tell(
+  { hooks, store }: Deps,
   attempt: Attempt,
   context: HookContext,
   { alert, title }: TellAlert,
@@ -60,6 +65,8 @@ function tell(
     },
   };
   if (alert.kind === 'waiting') return hooks.alert('waiting', context, { title, calls: alert.calls }, told);
+  if (alert.kind === 'agentEnded')
+    return hooks.alert('agentEnded', context, await describeAgent(store, title, alert.ended), told);
   const { run, terminal, turns, spend, durationMs } = alert;
   const { reason } = terminal;
   const detail = 'detail' in terminal ? terminal.detail : null;
@@ -70,6 +77,21 @@ function tell(
     { title, run, reason, detail, status, turns, costUsd: spend.usd, durationMs },
     told,
   );
+}
+
+async function describeAgent(store: Store, title: string, ended: AgentEnded): Promise<HookPayload<'agentEnded'>> {
+  const { session, run, spend, detail, ...about } = ended;
+  const { terminal } = run ?? {};
+  return {
+    title,
+    agent: { id: agentName(session), session, ...about },
+    reason: terminal?.reason ?? null,
+    detail: detail ?? (terminal && 'detail' in terminal ? terminal.detail : null),
+    text: clip(await lastWords(store, { kind: 'agent', session, run, spend }), CONTEXT_LIMIT),
+    turns: run?.turns ?? 0,
+    tokens: totalTokens(spend.usage),
+    costUsd: detail === undefined ? spend.usd : null,
+  };
 }
 
 function report(

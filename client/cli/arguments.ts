@@ -16,9 +16,9 @@ import type { Cli } from './cli.ts';
 import { added } from './repeatable.ts';
 
 /** The name under which transcripts have what is done here, and by which whoever is second is told who was first (O12). */
-export function personAt({ env }: Pick<Cli, 'env'>): { readonly by?: string } {
+export function personAt({ env }: Pick<Cli, 'env'>): { readonly by?: string; readonly querySource: 'cli' } {
   const name = env['USER']?.trim();
-  return isName(name) ? { by: name } : {};
+  return { querySource: 'cli', ...(isName(name) ? { by: name } : {}) };
 }
 
 /** Throws UsageError. */

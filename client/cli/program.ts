@@ -6,6 +6,7 @@ import type { Cli } from './cli.ts';
 import { answerCommand } from './commands/answer.ts';
 import { approvalsCommand } from './commands/approvals.ts';
 import { approveCommand } from './commands/approve.ts';
+import { btwCommand } from './commands/btw.ts';
 import { chatCommand } from './commands/chat.ts';
 import { denyCommand } from './commands/deny.ts';
 import { logsCommand } from './commands/logs.ts';
@@ -50,6 +51,7 @@ const commands = [
   scheduleCommand,
   watchCommand,
   sendCommand,
+  btwCommand,
   answerCommand,
   approvalsCommand,
   approveCommand,

@@ -10,6 +10,7 @@ import { FRAME_MS, nextStatus, type RunStatus, statusText } from '../render/run-
 import { isApprovalEvent } from '../sessions/decide.ts';
 import { createAlways } from './approving/always-allow.ts';
 import { askApprovals } from './approving/ask-approvals.ts';
+import { typedAsides } from './chat/aside.ts';
 import type { Cli } from './cli.ts';
 import type { Hands } from './typing/input.ts';
 import { type TypedMessages, typedMessages } from './typing/typed-messages.ts';
@@ -22,7 +23,7 @@ export type RunScreen = {
 };
 
 type Watching = {
-  readonly sessions: Pick<PerdureClient, 'approve' | 'deny' | 'answer' | 'send'>;
+  readonly sessions: Pick<PerdureClient, 'approve' | 'deny' | 'answer' | 'send' | 'askAside'>;
   readonly session: SessionId;
   /** The message that the one who watches just gave: it need not be said again. */
   readonly own: MessageId | null;
@@ -40,7 +41,8 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands }: Watch
   const status = showStatus(cli);
   const always = createAlways();
   const typed = typedMessages(cli, sessions, session);
-  const input = cli.openInput?.({ submit: typed.submit, ...hands }) ?? null;
+  const asides = typedAsides({ sessions, session, say: cli.say }, typed.submit);
+  const input = cli.openInput?.({ submit: asides.submit, ...hands }) ?? null;
   const approvals = askApprovals({ ...cli, input }, sessions, always);
   const sayScripted = sayScriptedOnce(cli);
   return {
@@ -59,7 +61,7 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands }: Watch
       typed.close();
       cli.bottom?.show('said', []);
       if (draft.trim() !== '') cli.say(`not sent: ${draft}`);
-      await Promise.all([approvals.stop(), typed.sent()]);
+      await Promise.all([approvals.stop(), typed.sent(), asides.answered()]);
     },
   };
 }

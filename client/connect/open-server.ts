@@ -9,6 +9,7 @@ import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
 import { SetupProblem } from '../../worker/setup-problem.ts';
 import { createClient } from '../client.ts';
+import type { QuerySource } from '../../workflows/contract/facts.ts';
 import { isTraceparent } from '../../workflows/contract/ids.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';
 import type { PerdureClient } from '../perdure-client.ts';
@@ -29,6 +30,8 @@ export type OpenServer = {
   readonly ui?: boolean;
   /** Whoever acts by its client, for transcripts (O12). */
   readonly by?: string;
+  /** How prompts come that are sent by its client. Absent: `sdk`. */
+  readonly querySource?: QuerySource;
   /** Progress for a person, one line each. Absent: said to nobody. */
   readonly say?: (line: string) => void;
 };
@@ -53,6 +56,7 @@ const KEYS: KeysOf<OpenServer> = {
   taskQueue: true,
   ui: true,
   by: true,
+  querySource: true,
   say: true,
 };
 
@@ -69,7 +73,7 @@ export async function openServer(open: OpenServer = {}): Promise<Opened> {
     const temporal = await connectClient(target);
     // The client's own: what it has read of a transcript is not read again by others of this process.
     const ports = folderPorts(temporal.client, env);
-    const { taskQueue, by } = open;
+    const { taskQueue, by, querySource } = open;
     const sessions = createClient({
       temporal: temporal.client,
       ...ports,
@@ -77,6 +81,7 @@ export async function openServer(open: OpenServer = {}): Promise<Opened> {
       sealed: target.keys !== undefined,
       ...(taskQueue === undefined ? {} : { taskQueue }),
       ...(by === undefined ? {} : { by }),
+      ...(querySource && { querySource }),
       // As tracing tools tell it to the programs that they start.
       ...(isTraceparent(env.TRACEPARENT) && { traceparent: env.TRACEPARENT }),
     });

@@ -1,4 +1,5 @@
 // A server, and somebody who works there for as long as it is needed: what `run`, `watch` and query() wait in.
+import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { Log } from '../../activities/log.ts';
 import {
   stayingWorkers,
@@ -31,6 +32,7 @@ export type OpenWorkplace = {
   readonly beforeWork?: (opened: Opened) => Promise<void>;
   /** Whoever acts by its client, for transcripts. */
   readonly by?: string;
+  readonly querySource?: QuerySource;
   /** Progress for a person, one line each. */
   readonly say: (line: string) => void;
   /** Tells of failures in our worker that are tried again. */
@@ -63,7 +65,7 @@ const FINISHING = 'this process ends when its worker has finished what it runs; 
  * resolves: sessions can be sent to already.
  */
 export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
-  const { env, chosen, say, log, by, session = newSessionId() } = open;
+  const { env, chosen, say, log, by, querySource, session = newSessionId() } = open;
   const mine = await workersFor(chosen, dataFolder(env), session);
   const first = isOurs(open, session, mine);
   // Before anything is started or sent: a session of a run that cannot begin would wait for the next worker.
@@ -77,6 +79,7 @@ export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
     queues: [mine.taskQueue],
     say,
     ...(by && { by }),
+    ...(querySource && { querySource }),
   });
   let letGo = (): void => undefined;
   try {

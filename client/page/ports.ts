@@ -38,6 +38,7 @@ export type Acting = Pick<
   | 'topUp'
   | 'setOptions'
   | 'snip'
+  | 'askAside'
   | 'schedules'
 >;
 

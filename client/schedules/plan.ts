@@ -17,7 +17,8 @@ import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { checkedId, newSessionId, STORE_KEY } from '../sessions/info.ts';
 import { promptProblem } from '../sessions/prompt.ts';
-import { closedProblem, findWrongOption, titleOf } from '../sessions/send.ts';
+import { titleOf } from '../sessions/prompt.ts';
+import { closedProblem, findWrongOption } from '../sessions/send.ts';
 import { type ClientOptions, describeHere, sessionInput } from '../sessions/start.ts';
 import { cronProblem, timeZoneProblem } from './cron.ts';
 

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import type { WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
-import type { SessionFacts } from '../../workflows/contract/facts.ts';
+import { querySources, type SessionFacts } from '../../workflows/contract/facts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { oneLine } from '../paint.ts';
 import { formatMoment } from '../units.ts';
@@ -86,6 +86,7 @@ const facts = z.object({
   waitingSince: z.number().optional(),
   tags: z.record(z.string(), z.string()).optional(),
   agent: z.object({ type: z.string(), parent: z.string(), root: z.string(), depth: z.number() }).optional(),
+  querySource: z.enum(querySources).optional().catch(undefined),
 });
 
 /** Any client can write a memo: one that is not ours shows nothing rather than fail. */

@@ -96,3 +96,14 @@ function mediaProblem(media: readonly PromptMedium[]): string | undefined {
   const sizes = media.map(({ bytes }) => ({ bytes: bytes.length }));
   return fitsMessage(sizes) ? undefined : `the prompt has ${media.length} images and documents: ${TOO_MANY_MEDIA}`;
 }
+
+/** Characters, for lists. */
+const TITLE = 120;
+
+export function titleOf(text: string): string {
+  const line = text
+    .slice(0, TITLE * 4)
+    .trim()
+    .replaceAll(/\s+/g, ' ');
+  return Array.from(line).slice(0, TITLE).join('');
+}

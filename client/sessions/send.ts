@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
+import { type QuerySource, querySourceProblem } from '../../workflows/contract/facts.ts';
 import { isName, LONGEST_NAME, type MessageBody } from '../../workflows/contract/people.ts';
 import { traceparentProblem, type SessionId, type MessageId } from '../../workflows/contract/ids.ts';
 import type { ForWorkers } from '../../worker/config/queue.ts';
@@ -52,7 +53,7 @@ export async function signalWithStart(client: Client, opening: Opening): Promise
   const { session, input, message } = opening;
   const start = () =>
     client.workflow.signalWithStart(WORKFLOW_TYPE, {
-      ...startOptions(opening, firstMemo(input.options, input.title)),
+      ...startOptions(opening, firstMemo(input.options, input.title, message.querySource)),
       signal: SIGNALS.message,
       signalArgs: [message],
     });
@@ -112,9 +113,9 @@ function startOptions({ session, input, workers, now, store }: Omit<Opening, 'me
   } as const;
 }
 
-function firstMemo({ cwd, model, tags }: RunOptions, title: string): SessionMemo {
+function firstMemo({ cwd, model, tags }: RunOptions, title: string, querySource?: QuerySource): SessionMemo {
   const named = { ...(model === undefined ? {} : { model }), ...(tags === undefined ? {} : { tags }) };
-  const facts = { turns: 0, tokens: 0, cents: 0, ...named };
+  const facts = { turns: 0, tokens: 0, cents: 0, ...named, ...(querySource && { querySource }) };
   return { phase: 'running', head: null, cwd, title, runs: 0, last: null, facts };
 }
 
@@ -184,9 +185,6 @@ function noSession(session: SessionId): ClientProblem {
 
 // A user's text on its way into a session: short ones travel with the signal, longer ones are stored first and travel by hash.
 
-/** Characters, for lists. */
-const TITLE = 120;
-
 export function newMessageId(): MessageId {
   return randomUUID() as MessageId;
 }
@@ -205,35 +203,33 @@ async function messageBody(store: Store, { text, media }: ReadPrompt): Promise<M
   return { ...(await textBody(store, text)), ...(stored.length > 0 ? { media: stored } : {}) };
 }
 
-export function titleOf(text: string): string {
-  const line = text
-    .slice(0, TITLE * 4)
-    .trim()
-    .replaceAll(/\s+/g, ' ');
-  return Array.from(line).slice(0, TITLE).join('');
-}
-
 type MessageFacts = {
   readonly id?: MessageId | undefined;
   readonly options?: OptionChanges | undefined;
   readonly traceparent?: string | undefined;
   readonly by?: string | undefined;
+  readonly querySource?: QuerySource | undefined;
 };
 
 /** Throws ClientProblem `refused`, StoreError. */
 export async function messageOf(
-  client: { readonly store: Store; readonly traceparent?: string; readonly by?: string },
+  client: { readonly store: Store } & Omit<MessageFacts, 'id' | 'options'>,
   prompt: Prompt,
-  { id = newMessageId(), options, traceparent = client.traceparent, by = client.by }: MessageFacts,
+  { id = newMessageId(), options, traceparent = client.traceparent, by = client.by, ...how }: MessageFacts,
 ): Promise<UserMessage> {
   const read = readPrompt(prompt);
   const unsigned = by === undefined ? undefined : nameProblem(by);
   const problem =
-    unsigned ?? messageIdProblem(id) ?? traceparentProblem(traceparent) ?? (options && findWrongOption(options));
+    unsigned ??
+    querySourceProblem(how.querySource ?? client.querySource) ??
+    messageIdProblem(id) ??
+    traceparentProblem(traceparent) ??
+    (options && findWrongOption(options));
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const changes = options && Object.keys(options).length > 0 ? { options } : {};
   const body = await messageBody(client.store, read);
-  return { id, body, ...changes, ...(traceparent && { traceparent }), ...(by && { by }) };
+  const { querySource = client.querySource ?? 'sdk' } = how;
+  return { id, body, ...changes, ...(traceparent && { traceparent }), ...(by && { by }), querySource };
 }
 
 /** A sentence that says what is wrong with the name of whoever acts, or undefined. */

@@ -44,6 +44,7 @@ const PATHS = [
   '/sessions/s-1/send',
   '/sessions/s-1/options',
   '/sessions/s-1/topUp',
+  '/sessions/s-1/aside',
   '/sessions/none',
 ] as const;
 const API_PATHS = [
@@ -58,6 +59,7 @@ const API_PATHS = [
   '/api/v1/sessions/s-1/transcript?from=0&size=5',
   '/api/v1/sessions/s-1/interrupt',
   '/api/v1/sessions/s-1/top-up',
+  '/api/v1/sessions/s-1/aside',
   '/api/v1/sessions/s-1/options',
   '/api/v1/sessions/s-1/snip',
   '/api/v1/approvals',

@@ -45,7 +45,7 @@ test('takes options, more for a run and a repair once, however often they are se
   await sessions.setOptions(session.id, { permissionMode: 'default' });
   const again = (name: string, payloads = input?.args?.payloads ?? []) => replayUpdate(h, session.id, name, payloads);
   expect(await again(UPDATES.setOptions)).toContain('was asked before, and counts once');
-  for (const other of [UPDATES.topUp, UPDATES.repair])
+  for (const other of [UPDATES.topUp, UPDATES.repair, UPDATES.aside])
     expect(await again(other)).toContain('not what it was sealed for');
   // Over a handover, after which the server knows the update's own id no more.
   await session.send('Second.');

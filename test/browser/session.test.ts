@@ -227,3 +227,20 @@ test('a timeline tells what each iteration took, who worked on it and what it wa
   expect(problems).toEqual([]);
   await close();
 });
+
+test('a question aside is answered below the composer, and the transcript stays as it is (O5 O8)', async () => {
+  const session = await stage.play('Look around.', [reply('Three files.'), reply('Because *you* asked.')]);
+  const { tab, problems, close } = await stage.visit(`/sessions/${session}`);
+  await tab.locator('.ended.good').waitFor();
+  const items = await tab.locator('.transcript > li').count();
+  await tab.getByText('Ask aside').click();
+  await tab.locator('#question').fill('Why did you?');
+  await tab.getByRole('button', { name: 'Ask', exact: true }).click();
+  await tab.locator('#aside-answer', { hasText: 'Because *you* asked.' }).waitFor();
+  expect(await tab.locator('#aside-answer').textContent()).toMatch(/\(aside, by \S+ · \d+ tokens/);
+  expect(await tab.locator('.transcript > li').count()).toBe(items);
+  expect(await tab.locator('#transcript').textContent()).not.toMatch(/Because|Why did you/);
+  expect(await axeFindings(tab)).toEqual([]);
+  expect(problems).toEqual([]);
+  await close();
+});

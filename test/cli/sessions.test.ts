@@ -49,6 +49,8 @@ describe('a session in the background', () => {
     const first = await place.run('run', '--json', 'hi');
     const id = String(jsonLines(first.out).at(-1)?.sessionId);
     expect((await place.run('list')).out).toContain(id);
+    const [listed] = jsonLines((await place.run('list', '--json')).out);
+    expect(listed).toMatchObject({ session: id, facts: { querySource: 'cli' } });
     expect((await place.run('top')).out).toMatch(new RegExp(`^\\d running .*\\n\\nSESSION .*\\n${id} `));
     expect((await place.run('send', id, 'think')).status).toBe(0);
     await until(() => model.requests.length === 2);

@@ -5,6 +5,7 @@ import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@te
 import { hashOf } from '../../activities/transcript/store/store.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { createClient } from '../../client/client.ts';
+import type { CreateClient } from '../../client/sessions/start.ts';
 import { clientConverter } from '../../worker/payloads/data-converter.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { LARGEST_INLINE } from '../../activities/transcript/log/bodies.ts';
@@ -15,7 +16,7 @@ type Call = (...args: unknown[]) => Promise<unknown>;
 
 type Calls = { signalWithStart?: Call; signal?: Call; describe?: Call; cancel?: Call };
 
-function sessions({ signalWithStart, signal, describe, cancel }: Calls, traceparent?: string) {
+function sessions({ signalWithStart, signal, describe, cancel }: Calls, more: Partial<CreateClient> = {}) {
   const handle = { signal, describe, cancel };
   const workflow = { signalWithStart, getHandle: () => handle };
   const withDeadline = <T>(_deadline: unknown, call: () => Promise<T>): Promise<T> => call();
@@ -32,7 +33,7 @@ function sessions({ signalWithStart, signal, describe, cancel }: Calls, tracepar
       throw new Error('nothing is followed here');
     },
     visibility: () => Promise.resolve(true),
-    ...(traceparent && { traceparent }),
+    ...more,
   });
   return { client, store };
 }
@@ -174,6 +175,26 @@ test('a session that takes no more signals is cancelled all the same, though nob
   expect([signal.mock.calls.length, cancel.mock.calls.length]).toEqual([1, 1]);
 });
 
+test('each prompt says how it came: by a program, unless its client or its sender says otherwise (O12)', async () => {
+  const signalWithStart = vi.fn(() => Promise.resolve());
+  const sent = () => startOf(signalWithStart, signalWithStart.mock.calls.length - 1);
+  await sessions({ signalWithStart }).client.start('do it');
+  expect([sent().signalArgs[0]?.querySource, sent().memo]).toEqual([
+    'sdk',
+    expect.objectContaining({
+      perdure: expect.objectContaining({ facts: expect.objectContaining({ querySource: 'sdk' }) }),
+    }),
+  ]);
+  await sessions({ signalWithStart }).client.start('do it', { querySource: 'api' });
+  expect(sent().signalArgs[0]?.querySource).toBe('api');
+  const { client } = sessions({ signalWithStart }, { querySource: 'cli' });
+  await client.start('do it');
+  expect(sent().signalArgs[0]?.querySource).toBe('cli');
+  await expect(client.start('do it', { querySource: 'web' as never })).rejects.toThrow(
+    'querySource is "web": give one of cli, page, api, sdk, schedule, agent',
+  );
+});
+
 test('does not open a closed session again under its id', async () => {
   const taken = new WorkflowExecutionAlreadyStartedError('taken', 'mine', 'perdure.agentSession');
   const { client } = sessions({ signalWithStart: vi.fn<Call>().mockRejectedValue(taken) });
@@ -205,13 +226,13 @@ test('refuses an id that a session would pass over, before anything is sent (L61
 });
 
 test('a message brings the trace of its caller, or else the client’s, and one that is none is refused (O15)', async () => {
-  const [own, named] = ['a', 'b'].map((digit) => `00-${digit.repeat(32)}-${'1'.repeat(16)}-01`);
+  const [own = '', named = ''] = ['a', 'b'].map((digit) => `00-${digit.repeat(32)}-${'1'.repeat(16)}-01`);
   const signal = vi.fn<Call>(() => Promise.resolve());
   const describe = () =>
     Promise.resolve({ workflowId: 's-1', status: { name: 'RUNNING' }, memo: {}, startTime: new Date() });
-  const { client } = sessions({ signal, describe }, own);
+  const { client } = sessions({ signal, describe }, { traceparent: own });
   await client.send('s-1', 'x');
-  await client.send('s-1', 'x', { traceparent: named! });
+  await client.send('s-1', 'x', { traceparent: named });
   expect(signal.mock.calls.map(([, message]) => (message as UserMessage).traceparent)).toEqual([own, named]);
   await expect(client.send('s-1', 'x', { traceparent: 'abc' })).rejects.toThrow(
     'traceparent is "abc", and no trace context as W3C writes it: give one such as',

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
 import { UPDATES, type Phase } from '../../workflows/contract/session.ts';
-import { update } from '../../client/sessions/start.ts';
+import { update } from '../../client/sessions/updates/update.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 

@@ -73,6 +73,7 @@ test('a firing opens a session of its own, which lists find by its schedule and 
     last: { terminal: { reason: 'completed' } },
   });
   expect(described.facts?.tags).toEqual({ team: 'web', schedule: made.name });
+  expect(described.facts?.querySource).toBe('schedule');
   // Nobody is there to be asked, and the mode says so.
   expect(JSON.stringify(h.bodies()[1]?.messages)).toMatch(/dontAsk|denied|not allowed|permission/i);
   const found = await until(async () => ((await ofSchedule(sessions, made.name)).length > 0 ? true : null));

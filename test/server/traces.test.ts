@@ -90,7 +90,7 @@ describe('a run', () => {
       worker: { logEvents: true, log: (_level, _message, fields) => void traces.add(fields?.trace) },
       handover: { ...defaultHandover, iterations: 1 },
     });
-    const session = await h.open('SECRET-PROMPT', { permissionMode: 'default' });
+    const session = await h.open('SECRET-PROMPT', { permissionMode: 'default' }, { querySource: 'api' });
     await until(async () => ((await session.memo())?.approvals ? true : null));
     await h.worker.stop();
     await h.startWorker();
@@ -112,6 +112,7 @@ describe('a run', () => {
     expect(named('execute_tool ').map(({ name }) => name)).toEqual(['execute_tool bash', 'execute_tool glob']);
     expect(named('approval wait').map((each) => attribute(each, 'perdure.decision'))).toEqual(['allow']);
     expect(attribute(root, 'perdure.reason')).toBe('completed');
+    expect(attribute(root, 'perdure.query_source')).toBe('api');
     expect(attribute(root, 'gen_ai.conversation.id')).toBe(session.id);
     const inside = collector.spans.every(
       (each) =>

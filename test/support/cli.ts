@@ -36,7 +36,7 @@ export type { Result };
 
 /** They start no worker and follow nothing; the tiers `packages` and `crash` run them as processes. */
 const LIGHT: ReadonlySet<string> = new Set(
-  'approvals approve deny list resume send show snip start top top-up'.split(' '),
+  'approvals approve btw deny list resume send show snip start top top-up'.split(' '),
 );
 
 export function cliPlace(model: ScriptedModel | null) {

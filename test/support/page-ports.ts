@@ -95,6 +95,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     result: () => Promise.resolve(null),
     transcript: () => noEvents(),
     send: noted('send'),
+    askAside: noted('askAside'),
     answer: noted('answer'),
     interrupt: noted('interrupt'),
     resume: noted('resume'),

@@ -39,6 +39,8 @@ const everything: PerdureConfig = defineConfig({
   hooks: {
     preTool: [() => undefined, { command: 'true', tools: ['bash'] }, { command: ['true'], name: 'x', timeoutMs: 10 }],
     stop: [{ run: () => ({ block: 'no' }) }],
+    agentIdle: [{ command: 'true', timeoutMs: 86_400_000 }],
+    agentEnded: [{ command: 'true', timeoutMs: 300_000 }],
   },
   afterStop: [{ name: 'memory', timeoutMs: 1_000, run: () => Promise.resolve() }],
   attachments: [{ name: 'news', collect: () => null }],

@@ -60,7 +60,9 @@ export const hooksSchema = z.strictObject({
   preCompact: hooks,
   postCompact: hooks,
   stop: z.array(z.union([run, stopHook])).optional(),
+  agentIdle: hooks,
   sessionEnd: shortHooks,
   waiting: shortHooks,
   failed: shortHooks,
+  agentEnded: shortHooks,
 } satisfies Readonly<Record<HookName, unknown>>);

@@ -100,7 +100,7 @@ function placeOf({ session, run, iteration, step, attempt }: ObservedAbout): Rec
 }
 
 function ofWorkflow(session: string, seen: Seen): Span {
-  const { from, to, run, iteration, traceparent } = seen;
+  const { from, to, run, iteration, traceparent, querySource } = seen;
   const traced = { queryId: queryIdOf(seen.chain, run), ...(traceparent && { traceparent }) };
   const place = { 'gen_ai.conversation.id': session, 'perdure.run': run, 'perdure.iteration': iteration };
   const root = runSpanOf(traced);
@@ -139,6 +139,7 @@ function ofWorkflow(session: string, seen: Seen): Span {
         ...(usd === null ? {} : { 'perdure.cost_usd': usd }),
         'perdure.turns': seen.turns,
         'perdure.reason': seen.reason,
+        ...(querySource && { 'perdure.query_source': querySource }),
       };
       const parentSpanId = callingSpan(traceparent)?.spanId ?? null;
       return { ...own, spanId: root, parentSpanId, name: 'invoke_agent perdure', isFailed: seen.bad, attributes };

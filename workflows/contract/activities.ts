@@ -1,14 +1,14 @@
 // The activity port: what the workflow asks of the world. activities/ implements it; content never crosses, only hashes and facts.
 import type { AlertKind, TellAlert } from './told.ts';
 import type { RunTool, ToolResult } from './calls.ts';
-import type { AppendingStep, CallModel, ModelAnswer, ModelResult } from './model-call.ts';
+import type { Append, AppendingStep, CallModel, ModelAnswer, ModelResult } from './model-call.ts';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from './delegation.ts';
 import type { Hash } from './ids.ts';
 import type { FiringFound, LookAtFiring } from './schedules/firing.ts';
 import type { Left, RunSnapshot, Spend } from './loop.ts';
-import type { RunOptions, RunReport, RunSummary, SessionHost } from './session.ts';
+import type { RunOptions, RunReport, RunSummary, SessionHost, UserMessage } from './session.ts';
 
-export type { Alert, AlertKind, TellAlert, WaitingCall } from './told.ts';
+export type { AgentEnded, Alert, AlertKind, TellAlert, WaitingCall } from './told.ts';
 export type * from './calls.ts';
 export type * from './model-call.ts';
 
@@ -24,6 +24,7 @@ export type Activities = {
   collapse(input: Collapse): Promise<Collapsed>;
   runStopHooks(input: RunStopHooks): Promise<StopHooksRan>;
   summarizeBatch(input: SummarizeBatch): Promise<BatchSummary>;
+  answerAside(input: AnswerAside): Promise<AsideEnd>;
   afterStop(input: AfterStop): Promise<{ readonly spend: Spend } | null>;
   tellAlert(input: TellAlert): Promise<void>;
   readResult(input: ReadResult): Promise<RunResultFacts>;
@@ -34,6 +35,29 @@ export type Activities = {
 
 /** Those that a session schedules; the rest are for whoever starts one. */
 export type SessionActivities = Omit<Activities, 'storeText'>;
+
+/**
+ * Answer a question that a person asks aside, from the conversation up to `head`, or to the reply that `call` has stored, though it is not over yet.
+ * `said`: prompts that are stored with the next reply. `config`, `cap`: of the run under way; absent: there is none, and those of the last one count.
+ */
+export type AnswerAside = Pick<CallModel, 'model' | 'taskRemaining' | 'left' | 'step' | 'iteration'> & {
+  readonly head: Hash | null;
+  readonly question: string;
+  readonly said: readonly Append[];
+  readonly call?: CallModel;
+  readonly config?: Hash;
+  readonly cap?: number;
+};
+
+export type AsideEnd =
+  | {
+      readonly kind: 'answered';
+      readonly text: string;
+      readonly cut: boolean;
+      readonly model: string;
+      readonly spend: Spend;
+    }
+  | { readonly kind: 'failed'; readonly detail: string; readonly spend: Spend };
 
 /** Store a piece of a text that is too long to travel in a message (Q4). `after`: what the pieces before it came to. */
 export type StoreText = { readonly text: string; readonly after?: Hash };
@@ -63,7 +87,7 @@ export type ReadResult = { readonly head: Hash; readonly run: number; readonly s
 export type RunResultFacts = Omit<RunReport, keyof RunSummary | 'session' | 'reason'>;
 
 /** Snapshot models, prices, limits, tools and prompts for a run (L57), and make the live channel ready for it. */
-export type OpenRun = {
+export type OpenRun = Pick<UserMessage, 'traceparent' | 'querySource'> & {
   /** Temporal's id of the session's first run: with the head it makes call keys unique for ever (L40). */
   readonly chain: string;
   readonly run: number;
@@ -77,8 +101,6 @@ export type OpenRun = {
   /** It is opened on the host that had the workspace: a folder that is not there is gone. Else another worker may have it. */
   readonly onHost?: true;
   readonly agent?: AgentOrigin;
-  /** Of the message that opens it. */
-  readonly traceparent?: string;
 };
 
 /**

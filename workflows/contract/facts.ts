@@ -16,7 +16,22 @@ export type SessionFacts = {
   readonly tags?: Tags;
   /** The session is an agent's (L66). */
   readonly agent?: AgentFacts;
+  /** Of the prompt that opened the run under way, or the last one. */
+  readonly querySource?: QuerySource;
 };
+
+/** How a prompt came: by the command line, the ops page, the HTTP API, a program, a schedule or another agent. */
+export const querySources = ['cli', 'page', 'api', 'sdk', 'schedule', 'agent'] as const;
+
+export type QuerySource = (typeof querySources)[number];
+
+export const isQuerySource = (value: unknown): value is QuerySource => querySources.some((known) => known === value);
+
+/** A sentence, or undefined. */
+export function querySourceProblem(given: unknown): string | undefined {
+  if (given === undefined || isQuerySource(given)) return undefined;
+  return `querySource is ${JSON.stringify(given)?.slice(0, 80)}: give one of ${querySources.join(', ')}`;
+}
 
 /** `type`: of the worker's configuration. `root`: the session that a person began. */
 export type AgentFacts = {

@@ -1,4 +1,5 @@
 // One model call as the workflow asks for it, and what it can come to.
+import type { QuerySource } from './facts.ts';
 import type { Hash, MessageId } from './ids.ts';
 import type { Call, OutcomeItem, ToolContextState } from './calls.ts';
 import type { AgentNews, AgentSpent } from './delegation.ts';
@@ -116,7 +117,13 @@ export type AppendingStep = {
 /** Something to append to the transcript before the next thing happens. Built from inputs only, so that a retry hashes the same. */
 export type Append =
   | { readonly kind: 'run_started'; readonly run: number; readonly config: Hash; readonly at: number }
-  | { readonly kind: 'user'; readonly id: MessageId; readonly body: MessageBody; readonly by?: string }
+  | {
+      readonly kind: 'user';
+      readonly id: MessageId;
+      readonly body: MessageBody;
+      readonly by?: string;
+      readonly querySource?: QuerySource;
+    }
   | { readonly kind: 'outcomes'; readonly items: readonly OutcomeItem[] }
   /** Becomes a notice with its last words (L71). */
   | { readonly kind: 'agent_ended'; readonly ended: AgentNews }

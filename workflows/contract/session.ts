@@ -1,5 +1,5 @@
 // The public face of a session: its input, its messages, its view from outside, its names.
-import type { ExtraFolders, SessionFacts, Tags, ToolEnv } from './facts.ts';
+import type { ExtraFolders, QuerySource, SessionFacts, Tags, ToolEnv } from './facts.ts';
 import type { Profile } from './failures.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { AgentNews } from './delegation.ts';
@@ -41,6 +41,7 @@ export const UPDATES = {
   repair: 'repair',
   setOptions: 'setOptions',
   topUp: 'topUp',
+  aside: 'aside',
 } as const;
 /** Query: returns a SessionView. */
 export const QUERIES = { view: 'view', elicited: 'elicited' } as const;
@@ -127,6 +128,8 @@ export type UserMessage = {
   readonly by?: string;
   /** The span that sent it, by its W3C trace context: the run that it opens is a part of that trace (O15). */
   readonly traceparent?: string;
+  /** How it came. Absent: nobody said it. */
+  readonly querySource?: QuerySource;
   /** It is no message: the session itself put it there, when an agent in the background ended (L71). */
   readonly ended?: AgentNews;
 };

@@ -1,6 +1,8 @@
 // What a session tells others beside its loop: events to its worker, for metrics, traces and the log, and alerts to the worker's hooks.
 import type { PendingApproval } from './people.ts';
-import type { Hash } from './ids.ts';
+import type { QuerySource } from './facts.ts';
+import type { AgentEnd } from './delegation.ts';
+import type { Hash, SessionId } from './ids.ts';
 import type { Spend, Terminal, TerminalReason, TransitionReason } from './loop.ts';
 
 // Events: by a sink, never while the workflow replays. One leaves nothing in the history. It can be told twice, when a worker dies in the
@@ -9,12 +11,13 @@ import type { Spend, Terminal, TerminalReason, TransitionReason } from './loop.t
 /** Milliseconds since the epoch, by the workflow's clock. */
 type Span = { readonly from: number; readonly to: number };
 
-/** `run`: its number. `chain`: Temporal's id of the session's first run. `traceparent`: of the message that opened it. */
+/** `run`: its number. `chain`: Temporal's id of the session's first run. `traceparent` and `querySource`: of the message that opened it. */
 export type SeenAbout = {
   readonly chain: string;
   readonly run: number;
   readonly iteration: number;
   readonly traceparent?: string;
+  readonly querySource?: QuerySource;
 };
 
 export type Seen = SeenAbout &
@@ -38,10 +41,10 @@ export type WaitEnd = 'allow' | 'deny' | 'answered' | 'expired' | 'withdrawn';
 /** The name of the sink, and of its only function. */
 export const SEEN_SINK = 'perdureSeen';
 
-// Alerts: a person is waited for, a run has ended badly.
+// Alerts: a person is waited for, a run has ended badly, an agent has ended.
 
 /** Named as the hooks that are told. */
-export type AlertKind = 'waiting' | 'failed';
+export type AlertKind = 'waiting' | 'failed' | 'agentEnded';
 
 export type WaitingCall = Pick<PendingApproval, 'call' | 'tool' | 'reason' | 'deadline' | 'askedAt'>;
 
@@ -55,7 +58,17 @@ export type Alert = { readonly run: number; readonly iteration: number } & (
       readonly spend: Spend;
       readonly durationMs: number;
     }
+  | { readonly kind: 'agentEnded'; readonly ended: AgentEnded }
 );
+
+/** An agent of the session. `detail`: it was ended from outside, and left no report. */
+export type AgentEnded = Pick<AgentEnd, 'run' | 'spend'> & {
+  readonly session: SessionId;
+  readonly type: string;
+  readonly title: string;
+  readonly background: boolean;
+  readonly detail?: string;
+};
 
 /** Tell the hooks of a worker. `config`: null where the run could not be opened. */
 export type TellAlert = {

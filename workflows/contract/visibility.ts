@@ -95,6 +95,7 @@ export const CHANGES_ATTRIBUTE = 'TemporalChangeVersion';
 
 /** Those that this release knows: a session that has another cannot be replayed by it. */
 export const CHANGES: readonly string[] = [
+  'perdure-agent-ended',
   'perdure-agent-lost',
   'perdure-agent-pauses',
   'perdure-alerts',

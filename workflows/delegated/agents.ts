@@ -31,6 +31,8 @@ export type AgentListener = {
   readonly ended: (key: CallKey, news: AgentNews) => void;
   /** Its session was ended from outside. */
   readonly lost: (session: SessionId) => void;
+  /** Any has ended, told once. */
+  readonly over: (agent: Working, end: DelegatedReport['end']) => void;
 };
 
 export type AgentsCarry = {
@@ -66,7 +68,7 @@ export class Agents {
 
   constructor(
     carried: AgentsCarry = { working: [], started: 0, spent: [] },
-    listener: AgentListener = { ended: () => {}, lost: () => {} },
+    listener: AgentListener = { ended: () => {}, lost: () => {}, over: () => {} },
   ) {
     const { working, started, spent, gone = {}, goneEarlier = {}, ended = [], counted = [], asks = [] } = carried;
     this.gone = gone;
@@ -195,7 +197,8 @@ export class Agents {
       return 'Not run: nothing is left of the budget of this run that an agent could be given.';
     this.started += 1;
     const background = work.background ? { background: run.now } : {};
-    this.known.set(key, { key, session, type, title, does, granted, state: 'open', ...background });
+    const { config } = run.snapshot;
+    this.known.set(key, { key, session, type, title, does, granted, config, state: 'open', ...background });
     return {
       ...(granted.usd === undefined ? {} : { maxBudgetUsd: granted.usd }),
       ...(granted.tokens === undefined ? {} : { maxTokens: granted.tokens }),
@@ -208,6 +211,7 @@ export class Agents {
     const each = this.known.get(key);
     if (!each) return;
     this.asks.drop(each.session);
+    if (each.state !== 'lost') this.listener.over(each, end);
     this.tellEnd(each, end);
     if (end.kind === 'agent') {
       const { session, type, title, earlier } = each;

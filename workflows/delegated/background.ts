@@ -18,7 +18,7 @@ export function begunInBackground(child: string): DelegatedEnd {
 
 /** A message that is none: the end of one, which waits among the messages for the next turn, or opens a run. */
 export function newsMessage(key: CallKey, ended: AgentNews): UserMessage {
-  return { id: `agent-end ${key}` as MessageId, body: { kind: 'text', text: '' }, ended };
+  return { id: `agent-end ${key}` as MessageId, body: { kind: 'text', text: '' }, querySource: 'agent', ended };
 }
 
 /** What someone asks of one; cancelled by nothing, for at most some seconds. */
@@ -55,7 +55,8 @@ async function send(
   key: CallKey,
   { agent, message: body, traceparent }: Extract<AgentDeed, { kind: 'agent_send' }>,
 ): Promise<DelegatedEnd> {
-  const message: UserMessage = { id: key as string as MessageId, body, ...(traceparent && { traceparent }) };
+  const id = key as string as MessageId;
+  const message: UserMessage = { id, body, querySource: 'agent', ...(traceparent && { traceparent }) };
   try {
     await getExternalWorkflowHandle(session).signal(SIGNALS.message, message);
     return { kind: 'told', text: `Sent to agent ${agent}: it reads it before its next turn, unless it ends first.` };

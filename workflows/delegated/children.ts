@@ -96,7 +96,7 @@ function agentChild(parent: Parent, key: CallKey, work: AgentWork, config: Hash,
     ...(handover && { handover }),
     ...(profile && { profile }),
     ...(sealed && { sealed }),
-    first: { id: key as string as MessageId, body: prompt, ...(traceparent && { traceparent }) },
+    first: { id: key as string as MessageId, body: prompt, querySource: 'agent', ...(traceparent && { traceparent }) },
     until: 'run',
     agent,
   };

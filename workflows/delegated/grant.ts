@@ -1,6 +1,6 @@
 // An agent's share of its parent's limits (L69). It lies in what makes the session an agent, which nothing that is sent to it changes, and
 // holds for all its runs together.
-import type { CallKey } from '../contract/ids.ts';
+import type { CallKey, Hash } from '../contract/ids.ts';
 import type { AgentOrigin, AgentSpent, AgentWork, Grant } from '../contract/delegation.ts';
 import { patched } from '@temporalio/workflow';
 import type { RunState } from '../machine/state.ts';
@@ -200,6 +200,8 @@ export type Working = Omit<AgentSpent, 'spend'> & {
   readonly quiet?: boolean;
   /** It was begun before the last message of a person: what it has and takes is no part of that prompt's limits. */
   readonly earlier?: true;
+  /** Of the run that began it; absent where an earlier release did. */
+  readonly config?: Hash;
 };
 
 /** What one took that no run counts any longer. */

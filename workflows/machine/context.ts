@@ -1,5 +1,13 @@
 // How full the context is: what the API counted at the last reply, and an estimate of what is newer (L10).
-import type { Append, AppendingStep, CallModel, Collapse, Compact, PrepareCompaction } from '../contract/activities.ts';
+import type {
+  AnswerAside,
+  Append,
+  AppendingStep,
+  CallModel,
+  Collapse,
+  Compact,
+  PrepareCompaction,
+} from '../contract/activities.ts';
 import { estimateTokens } from '../contract/ids.ts';
 import { bodyCharacters } from '../contract/people.ts';
 import type { ContextFacts, RuleChange, RunState } from './state.ts';
@@ -78,6 +86,16 @@ export function capOf(state: RunState, rules: Rules): number {
   const cap = leastOutputCap === undefined ? most : Math.min(most, Math.max(leastOutputCap, room));
   if (state.capOverride === null) return cap;
   return Math.max(cap, Math.min(state.capOverride, raisedOutputCap, state.maxOutput ?? raisedOutputCap, room));
+}
+
+/** Of a question that is asked beside the run, with what the run's next request would have. */
+export function asideTerms(
+  state: RunState,
+  rules: Rules,
+): Pick<AnswerAside, 'cap' | 'model' | 'taskRemaining' | 'left'> {
+  const { taskRemaining } = state;
+  const remaining = taskRemaining === null ? {} : { taskRemaining };
+  return { cap: capOf(state, rules), ...modelPosition(state), ...remaining, ...leftWith(state, rules) };
 }
 
 /** For the input of a step that asks a model. */

@@ -118,7 +118,7 @@ export function snipAppend(entries: readonly number[]): readonly Append[] {
 }
 
 export function userAppend(message: UserMessage): Append {
-  const { id, body, by, ended } = message;
+  const { id, body, by, querySource, ended } = message;
   if (ended) return { kind: 'agent_ended', ended };
-  return { kind: 'user', id, body, ...(by === undefined ? {} : { by }) };
+  return { kind: 'user', id, body, ...(by === undefined ? {} : { by }), ...(querySource && { querySource }) };
 }

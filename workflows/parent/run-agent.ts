@@ -77,7 +77,8 @@ export async function startAgent({
   if (problem !== undefined) throw ApplicationFailure.nonRetryable(problem, 'BadAgentCall');
   const id = (session ?? `s-${uuid4()}`) as SessionId;
   const title = prompt.trim().slice(0, 120);
-  const first = { ...(await messageOf(prompt, taskQueue)), ...(traceparent && { traceparent }) };
+  const querySource = 'sdk' as const;
+  const first = { ...(await messageOf(prompt, taskQueue)), querySource, ...(traceparent && { traceparent }) };
   const input: SessionInput = { options, title, visibility: false, first, until: 'run' };
   const child = await startChild<(given: SessionInput) => Promise<RunReport>>(WORKFLOW_TYPE, {
     workflowId: id,

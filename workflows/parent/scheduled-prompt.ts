@@ -36,7 +36,7 @@ export async function scheduledPrompt(argument: ScheduledInput): Promise<Fired> 
   await refuseForeign(given);
   // One for each firing, the same however often its task is tried (L61).
   const id = workflowInfo().workflowId as MessageId;
-  const message: UserMessage = { id, body: given.body, by: `schedule ${given.schedule}` };
+  const message: UserMessage = { id, body: given.body, by: `schedule ${given.schedule}`, querySource: 'schedule' };
   if (given.kind === 'open') return openSession(given, message);
   const { session, options } = given;
   try {
@@ -96,7 +96,8 @@ async function startSession(
 }
 
 function firstMemo({ options: { cwd, model, tags }, title }: SessionInput): SessionMemo {
-  const facts = { turns: 0, tokens: 0, cents: 0, ...(model !== undefined && { model }), ...(tags && { tags }) };
+  const chosen = { ...(model !== undefined && { model }), ...(tags && { tags }) };
+  const facts = { turns: 0, tokens: 0, cents: 0, ...chosen, querySource: 'schedule' } as const;
   return { phase: 'running', head: null, cwd, title, runs: 0, last: null, facts };
 }
 

@@ -1,13 +1,19 @@
-// The alerts of a session: that it waits for a person, that a run has ended badly. Told to a worker's hooks one after the other, beside
+// The alerts of a session: that it waits for a person, that a run has ended badly, that an agent of it has ended. Told to a worker's hooks one after the other, beside
 // the loop, which never waits for them. A handover carries those that are not told yet, so that one may be told twice.
 import { ActivityFailure, CancellationScope, condition, isCancellation, patched } from '@temporalio/workflow';
 import type { RunEnded, SessionActivities } from '../contract/activities.ts';
-import type { AlertKind, WaitingCall } from '../contract/told.ts';
+import type { DelegatedEnd } from '../contract/delegation.ts';
+import { noSpend } from '../contract/loop.ts';
+import type { WaitingCall } from '../contract/told.ts';
 import type { Hash } from '../contract/ids.ts';
 import { LISTED_APPROVALS, type PendingApproval } from '../contract/session.ts';
 import { isBadEnd } from '../contract/visibility.ts';
 import type { Approvals } from '../updates/approvals.ts';
+import type { Working } from '../delegated/grant.ts';
 import type { Facts, Waking } from '../session-state.ts';
+
+/** That wait to be told, while hooks hang: a handover carries them. Beyond, agents end untold. */
+const MOST_AGENT_ENDS = 100;
 
 type Teller = {
   readonly ports: Pick<SessionActivities, 'tellAlert'>;
@@ -51,13 +57,27 @@ export class Alerts {
     this.add({ alert: { kind: 'failed', run, iteration, terminal, turns, spend, durationMs }, config });
   }
 
+  /** In runs that an earlier release worked on, nobody is told. */
+  agentEnded({ session, type, title, background, config }: Working, end: DelegatedEnd, iteration: number): void {
+    const { alertKinds = [], runs: run } = this.session.facts.now;
+    if (!alertKinds.includes('agentEnded') || !patched('perdure-agent-ended')) return;
+    if (this.queue.filter(({ alert }) => alert.kind === 'agentEnded').length >= MOST_AGENT_ENDS) return;
+    const about = { session, type, title, background: background !== undefined };
+    const took = end.kind === 'agent' ? { run: end.run, spend: end.spend } : { run: null, spend: noSpend };
+    const detail = end.kind === 'failed' ? { detail: end.detail } : {};
+    this.add({
+      alert: { kind: 'agentEnded', run, iteration, ended: { ...about, ...took, ...detail } },
+      config: config ?? null,
+    });
+  }
+
   async settled(): Promise<void> {
     if (this.open.length === 0) return;
     await CancellationScope.nonCancellable(() => condition(() => this.open.length === 0));
   }
 
   /** While no worker has said which it has hooks for, as when the first run could not be opened, it is found out by telling. */
-  private isHeard(kind: AlertKind): boolean {
+  private isHeard(kind: 'waiting' | 'failed'): boolean {
     const { alertKinds } = this.session.facts.now;
     return alertKinds?.includes(kind) ?? patched('perdure-alerts');
   }

@@ -1,5 +1,6 @@
 // Tells the worker what the session has come to. A replay tells nothing, and no sink has to be there for it.
 import { proxySinks, workflowInfo, type Sinks } from '@temporalio/workflow';
+import type { QuerySource } from '../contract/facts.ts';
 import { SEEN_SINK, type Seen, type SeenAbout, type WaitEnd } from '../contract/told.ts';
 import type { PendingApproval } from '../contract/session.ts';
 
@@ -11,12 +12,17 @@ export function see(seen: Seen): void {
   if (!workflowInfo().unsafe.isReplaying) sinks[SEEN_SINK].see(seen);
 }
 
-type Now = { readonly chain: string; readonly runs: number; readonly traceparent?: string | undefined };
+type Now = {
+  readonly chain: string;
+  readonly runs: number;
+  readonly traceparent?: string | undefined;
+  readonly querySource?: QuerySource | undefined;
+};
 type Place = { readonly facts: { readonly now: Now } };
 
 export function seenIn({ facts }: Place, iteration: number): SeenAbout {
-  const { chain, runs: run, traceparent } = facts.now;
-  return { chain, run, iteration, ...(traceparent && { traceparent }) };
+  const { chain, runs: run, traceparent, querySource } = facts.now;
+  return { chain, run, iteration, ...(traceparent && { traceparent }), ...(querySource && { querySource }) };
 }
 
 export function seeWait(place: Place, iteration: number, approval: PendingApproval, how: WaitEnd): void {

@@ -2,9 +2,9 @@
 // The hash of the last segment is the session's head. Entries are never changed; the model's view is computed from them.
 import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { CallKey, Hash, MessageId, SessionId } from '../../../workflows/contract/ids.ts';
-import type { Notice, RunEnded, SeenFile, SystemPart } from '../../../workflows/contract/activities.ts';
+import type { Append, Notice, RunEnded, SeenFile, SystemPart } from '../../../workflows/contract/activities.ts';
 import type { Spend, TransitionReason } from '../../../workflows/contract/loop.ts';
-import type { MessageBody, StoredMedium } from '../../../workflows/contract/people.ts';
+import type { StoredMedium } from '../../../workflows/contract/people.ts';
 import type { Steered } from '../../../workflows/contract/steered.ts';
 
 export type Segment = {
@@ -32,8 +32,8 @@ export type Behind = {
 
 export type Entry =
   | { readonly kind: 'run_started'; readonly run: number; readonly config: Hash; readonly at: number }
-  /** `by`: the name of whoever sent it, where that was said (O12). */
-  | { readonly kind: 'user'; readonly id: MessageId; readonly body: MessageBody; readonly by?: string }
+  /** `by`: the name of whoever sent it, `querySource`: how, where that was said (O12). */
+  | Extract<Append, { readonly kind: 'user' }>
   | ReplyEntry
   | { readonly kind: 'outcomes'; readonly outcomes: readonly Outcome[] }
   | BoundaryEntry

@@ -66,10 +66,15 @@ export async function agentNotice(store: Store, { agent, title, end }: AgentNews
 }
 
 async function shortWords(store: Store, end: AgentEnd): Promise<string> {
+  const said = await lastWords(store, end);
+  if (said.length <= LONGEST_ANSWER) return said;
+  return `${clip(said, LONGEST_ANSWER)}\n(The rest of it is not shown here: agent_output gives all of it.)`;
+}
+
+/** Throws StoreError, but for damage. */
+export async function lastWords(store: Store, end: AgentEnd): Promise<string> {
   try {
-    const said = (await lastRunOf(store, end))?.said ?? '';
-    if (said.length <= LONGEST_ANSWER) return said;
-    return `${clip(said, LONGEST_ANSWER)}\n(The rest of it is not shown here: agent_output gives all of it.)`;
+    return (await lastRunOf(store, end))?.said ?? '';
   } catch (error) {
     if (!isDamage(error)) throw error;
     return 'Its transcript is damaged: what it said cannot be read.';

@@ -8,8 +8,12 @@ import { UsageError } from '../errors.ts';
 import type { PerdureClient } from '../../perdure-client.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { topUpProblem } from '../../sessions/steer.ts';
+import { askAside } from './aside.ts';
 
-type Sessions = Pick<PerdureClient, 'describe' | 'interrupt' | 'resume' | 'cancel' | 'setOptions' | 'topUp' | 'list'>;
+type Sessions = Pick<
+  PerdureClient,
+  'describe' | 'interrupt' | 'resume' | 'cancel' | 'setOptions' | 'topUp' | 'list' | 'askAside'
+>;
 
 export type Talk = {
   readonly sessions: Sessions;
@@ -56,6 +60,11 @@ const commands: Readonly<Record<string, Slash>> = {
       const cost = facts ? [`${facts.turns} turns`, formatMoney(facts.cents === null ? null : facts.cents / 100)] : [];
       say([`session ${session}`, phaseText(seen), `${seen.runs} runs`, ...cost].join(' · '));
     },
+  },
+  btw: {
+    takes: 'QUESTION',
+    does: 'asks something aside: the conversation keeps no trace of it',
+    act: (talk, rest) => askAside(talk, needed(rest, 'a question')),
   },
   interrupt: {
     takes: '',
@@ -121,9 +130,14 @@ export function slashHelp(): readonly string[] {
   return rows.map(([name, does]) => `${name.padEnd(width)}  ${does}`);
 }
 
+const LINE = /^\/([a-z-]+)(?:\s+(\S.*))?$/;
+/** A question has as many lines as it likes. */
+const LINES = /^\/([a-z-]+)(?:\s+(\S[^]*))?$/;
+const LONG = /^\/btw\s/;
+
 /** Null for a text that is no command: a path, or words. Throws UsageError for one that there is not. */
 export function slashCommand(text: string): ((talk: Talk) => Promise<void>) | null {
-  const [, name, rest = ''] = /^\/([a-z-]+)(?:\s+(\S.*))?$/.exec(text.trimEnd()) ?? [];
+  const [, name, rest = ''] = (LONG.test(text) ? LINES : LINE).exec(text.trimEnd()) ?? [];
   if (name === undefined) return null;
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command) return (talk) => command.act(talk, rest);

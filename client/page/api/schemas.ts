@@ -87,6 +87,7 @@ export const limits = z.strictObject({
   timeoutMs: number.optional(),
 });
 export const snip = z.strictObject({ entries: z.array(count).readonly() });
+export const aside = z.strictObject({ question: text });
 
 /** Of an address: texts, all of them. */
 const whole = text.regex(/^\d{1,15}$/, 'is no whole number').transform(Number);
@@ -124,6 +125,13 @@ export const sent = z.looseObject({ session: text, messageId: text });
 export const done = z.looseObject({ session: text });
 export const decided = z.looseObject({ session: text, call: text });
 export const snipped = z.looseObject({ later: z.boolean() });
+export const answeredAside = z.looseObject({
+  answer: text,
+  cut: z.boolean().describe('there was more of it'),
+  model: text,
+  usage: z.looseObject({ input: z.int(), output: z.int(), cacheRead: z.int(), cacheWrite: z.int() }),
+  costUsd: z.number().nullable().describe('null: a price is not known'),
+});
 
 const waiting = z.looseObject({
   session: text,

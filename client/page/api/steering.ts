@@ -35,7 +35,11 @@ export const steerings: readonly Operation[] = [
     },
     shapes.message,
     ({ acting, session, key: messageId, traceparent, signal }, { prompt, now, options = {} }) =>
-      acting.send(session, prompt, dropAbsent({ now, messageId, options: checked(options), traceparent, signal })),
+      acting.send(
+        session,
+        prompt,
+        dropAbsent({ now, messageId, options: checked(options), traceparent, signal, querySource }),
+      ),
   ),
   ...(['interrupt', 'resume'] as const).map((name) =>
     posting(
@@ -103,6 +107,17 @@ export const steerings: readonly Operation[] = [
   ),
   posting(
     {
+      name: 'askAside',
+      path: '/sessions/{session}/aside',
+      role: 'steer',
+      says: 'A question aside: the session’s model answers it, and its conversation keeps no trace.',
+      answer: shapes.answeredAside,
+    },
+    shapes.aside,
+    ({ acting, session, signal }, { question }) => acting.askAside(session, question, { signal }),
+  ),
+  posting(
+    {
       name: 'snip',
       path: '/sessions/{session}/snip',
       role: 'steer',
@@ -113,6 +128,8 @@ export const steerings: readonly Operation[] = [
     ({ acting, session, signal }, { entries }) => acting.snip(session, entries, { signal }),
   ),
 ];
+
+const querySource = 'api' as const;
 
 /** Other options of the client, whose workers a session is for, say, are none of a request. */
 export function checked(options: z.infer<typeof shapes.options>): OptionChanges {
@@ -135,7 +152,10 @@ async function startOnce(
           .slice(0, 20)}`
       : undefined;
   try {
-    return await acting.start(prompt, dropAbsent({ ...run, session, newId, messageId, traceparent, signal }));
+    return await acting.start(
+      prompt,
+      dropAbsent({ ...run, session, newId, messageId, traceparent, signal, querySource }),
+    );
   } catch (error) {
     const wasBegun = newId !== undefined && error instanceof ClientProblem && error.kind === 'closed';
     if (!wasBegun || messageId === undefined) throw error;

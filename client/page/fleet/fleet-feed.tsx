@@ -5,6 +5,7 @@ import { StoreError } from '../../../activities/transcript/store/store.ts';
 import type { WaitingApproval } from '../../sessions/decide.ts';
 import type { SessionCounts, SessionPage } from '../../sessions/find/list-sessions.ts';
 import type { SessionInfo } from '../../sessions/info.ts';
+import type { QuerySource } from '../../../workflows/contract/facts.ts';
 import { formatMoney, shortTime } from '../../units.ts';
 import { changeRing, frameChanges, type Part, type Ring } from '../feed/ring.ts';
 import { type Trouble, createTroubles } from '../feed/troubles.ts';
@@ -156,6 +157,20 @@ function Counts({ found, filter }: { readonly found: Found; readonly filter: str
   );
 }
 
+const SOURCES: Readonly<Record<QuerySource, string>> = {
+  cli: 'from the command line',
+  page: 'from this page',
+  api: 'over the HTTP API',
+  sdk: 'from a program',
+  schedule: 'by a schedule',
+  agent: 'by an agent',
+};
+
+/** How the last prompt came. */
+function cameBy({ facts }: Pick<SessionInfo, 'facts'>): readonly string[] {
+  return facts?.querySource ? [SOURCES[facts.querySource]] : [];
+}
+
 function Row({ session }: { readonly session: SessionInfo }) {
   const { session: id, title, runs, last, startedAt, closedAt, cwd, facts } = session;
   const name = showUnseen(title) || '(no title)';
@@ -166,7 +181,7 @@ function Row({ session }: { readonly session: SessionInfo }) {
       </td>
       <td class="task">
         <a href={`/sessions/${encodeURIComponent(id)}`}>{name}</a>
-        <small>{`${showUnseen(id)} · ${showUnseen(cwd)}`}</small>
+        <small>{[showUnseen(id), showUnseen(cwd), ...cameBy(session)].join(' · ')}</small>
       </td>
       <td data-label="Phase">
         <Phase session={session} />

@@ -1,12 +1,13 @@
 // A person's words to a session: checked, sent, and answered in a sentence. Another may have been faster, and then it is said so.
 import { z } from 'zod';
 import { createLimit } from '../../../activities/async.ts';
-import { reasonOf } from '../../../activities/text.ts';
+import { reasonOf, showUnseen } from '../../../activities/text.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { dropAbsent } from '../../options.ts';
 import { ClientProblem } from '../../problem.ts';
 import { count, shortAge } from '../../units.ts';
 import { newMessageId } from '../../sessions/send.ts';
+import { asideCost } from '../../sessions/updates/ask-aside.ts';
 import type { PendingMessage } from '../feed/standing.tsx';
 import { refuseUnless } from '../api/problems.ts';
 import type { Role } from '../hosting/people.ts';
@@ -23,6 +24,7 @@ const sent = z.object({ text, now: z.literal('true').optional() });
 const allowed = z.object({ call: text, inputHash: text, input: text });
 const denied = z.object({ call: text, reason: text });
 const answered = z.object({ call: text, answer: text });
+const questionForm = z.object({ question: text });
 
 /** Fields of a form: what is left empty is not given. */
 const amount = text
@@ -51,8 +53,13 @@ const actions: Readonly<Record<string, Act>> = {
     const given = read(sent, body);
     const now = given.now !== undefined;
     const message = { id: newMessageId(), text: given.text, now };
-    await ports.send(session, given.text, { messageId: message.id, now });
+    await ports.send(session, given.text, { messageId: message.id, now, querySource: 'page' });
     return { said: now ? 'Sent: it interrupts what runs.' : 'Sent: it waits for its turn.', message };
+  },
+  aside: async (ports, session, body) => {
+    const { question } = read(questionForm, body);
+    const aside = await ports.askAside(session, question);
+    return { said: `${showUnseen(aside.answer)}\n\n(${asideCost(aside)})` };
   },
   interrupt: async (ports, session) => {
     await ports.interrupt(session);

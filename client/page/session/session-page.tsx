@@ -1,6 +1,7 @@
 // One session: what it is doing, what waits for a person, the transcript as it grows, and a place to write to it. A window of a long
 // transcript is drawn; the rest comes when it is scrolled to, or asked for by a link.
 import { raw } from 'hono/html';
+import { LONGEST_ASIDE } from '../../../workflows/contract/people.ts';
 import type { PagePorts } from '../ports.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { ITEMS, LIVE } from '../feed/live-pieces.ts';
@@ -44,6 +45,7 @@ export async function sessionPage(
         {raw(pending.join(''))}
       </ol>
       <Composer path={`/sessions/${seen.session}`} />
+      <AsideForm path={`/sessions/${seen.session}`} />
     </SessionShell>,
   );
 }
@@ -62,6 +64,24 @@ function Composer({ path }: { readonly path: string }) {
     </form>
   );
 }
+
+/** Drawn once with the page: what is typed and what was answered stay while all else changes. */
+function AsideForm({ path }: { readonly path: string }) {
+  return (
+    <details class="steer" id="aside">
+      <summary>Ask aside</summary>
+      <form hx-post={`${path}/aside`} hx-target="#aside-answer" hx-config={LONG}>
+        <label for="question">The model answers from what it knows by now; the conversation keeps no trace of it</label>
+        <textarea id="question" name="question" rows={2} required maxlength={LONGEST_ASIDE} />
+        <button>Ask</button>
+      </form>
+      <div id="aside-answer" role="status" aria-live="polite" />
+    </details>
+  );
+}
+
+/** Milliseconds, of a request. */
+const LONG = JSON.stringify({ timeout: 660_000 });
 
 /** The transcript's list: what is above, the window, what happens now. */
 export async function transcriptPart(feed: SessionFeed, shown: Shown): Promise<string> {

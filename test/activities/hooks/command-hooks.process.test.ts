@@ -62,9 +62,20 @@ test('a command denies by status 2 with what it said on standard error (L55)', a
   expect(failed).toEqual([]);
 });
 
-test('status 2 blocks at stop and ends the run at a prompt, and is a failure of any other hook', async () => {
+test('status 2 blocks at stop and when an agent is idle, ends the run at a prompt, and is a failure of any other hook', async () => {
   const refuse = [{ name: 'no', command: 'echo go on >&2; exit 2' }];
-  const hooks = runner({ stop: refuse, promptSubmitted: refuse, postTool: refuse });
+  const hooks = runner({ stop: refuse, agentIdle: refuse, promptSubmitted: refuse, postTool: refuse });
+  const agent = {
+    id: 'agent-1',
+    type: 'general',
+    parent: hookContext().session,
+    root: hookContext().session,
+    depth: 1,
+  };
+  expect((await hooks.agentIdle(hookContext(), { text: 'done', active: false, agent })).verdict).toEqual({
+    kind: 'blocked',
+    text: 'go on',
+  });
   expect(await hooks.stop(hookContext(), { text: 'done', active: false })).toEqual({
     verdict: { kind: 'blocked', text: 'go on' },
     failed: [],

@@ -65,6 +65,21 @@ test('limits of the run under way are raised, as numbers, and only those that we
   expect(given).toEqual([{ maxTurns: 50, timeoutMs: 90_000 }]);
 });
 
+test('a question aside is answered in words, shown as they are, with what it took (O8)', async () => {
+  const asked: unknown[] = [];
+  const usage = { input: 1, output: 2, cacheRead: 3, cacheWrite: 0 };
+  const answer = { answer: 'Three <b>files</b>\u202e.', cut: false, model: 'claude-a', usage, costUsd: 0.5 };
+  const { post } = await stagedPage({
+    ports: { askAside: (...given) => Promise.resolve((asked.push(given), answer)) },
+  });
+  const said = await post('/sessions/s-1/aside', { question: 'What have you found?' });
+  expect([said.status, await said.text()]).toEqual([
+    200,
+    '<p class="good">Three &lt;b&gt;files&lt;/b&gt;\\u202e.\n\n(aside, by claude-a · 6 tokens · $0.50)</p>',
+  ]);
+  expect(asked).toEqual([['s-1', 'What have you found?']]);
+});
+
 test('model, mode and rules of the next run are set; what is empty stays, and none takes it back (O8)', async () => {
   const given: unknown[] = [];
   const { post } = await stagedPage({

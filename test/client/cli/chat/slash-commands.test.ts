@@ -3,6 +3,14 @@ import { expect, test, vi } from 'vitest';
 import { slashCommand, slashHelp, type Talk } from '../../../../client/cli/chat/slash-commands.ts';
 import { description, session } from '../../support.ts';
 
+const aside = {
+  answer: 'Three\nfiles.',
+  cut: false,
+  model: 'claude-a',
+  usage: { input: 1, output: 2, cacheRead: 3, cacheWrite: 0 },
+  costUsd: 0.01,
+};
+
 function talking() {
   const done = () => Promise.resolve();
   const sessions = {
@@ -12,6 +20,7 @@ function talking() {
     cancel: vi.fn(done),
     setOptions: vi.fn(done),
     topUp: vi.fn(done),
+    askAside: vi.fn(() => Promise.resolve(aside)),
   };
   const said: string[] = [];
   const leave = vi.fn();
@@ -40,6 +49,14 @@ test('each asks of the session what the command line asks (O20)', async () => {
   for (const name of ['interrupt', 'resume', 'cancel'] as const)
     expect((await run(`/${name}`)).sessions[name].mock.calls).toEqual([[session]]);
   expect((await run('/exit')).leave).toHaveBeenCalledOnce();
+});
+
+test('/btw asks aside, and says the answer with what it took (O20)', async () => {
+  const { sessions, said } = await run('/btw what have you found?');
+  expect(sessions.askAside.mock.calls).toEqual([[session, 'what have you found?']]);
+  expect(said).toEqual(['asked aside: what runs goes on', 'Three\nfiles.', 'aside, by claude-a · 6 tokens · $0.01']);
+  expect((await run('/btw what\nelse?')).sessions.askAside.mock.calls).toEqual([[session, 'what\nelse?']]);
+  await expect(async () => run('/btw')).rejects.toThrow('name a question behind it');
 });
 
 test('what cannot be is said before anything is sent (O20)', async () => {

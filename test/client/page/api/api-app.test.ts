@@ -108,6 +108,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   deny: { reason: 'no' },
   answer: { text: 'yes' },
   topUp: { maxTurns: 9 },
+  askAside: { question: 'Why?' },
   setOptions: { model: null },
   createSchedule: { cron: '@daily', task: 'Go.' },
 };
@@ -140,8 +141,8 @@ test('what is asked reaches the client as it is, under the key of the request an
   // A person's own: the same of another is another one.
   const key = { messageId: expect.stringMatching(/^k-1\.[0-9a-f]{16}$/) as string, signal: undefined };
   expect(calls).toEqual([
-    ['start', 'Go.', { maxTurns: 3, session: 's-9', traceparent, ...key }],
-    ['send', 's-1', 'On.', { now: true, options: {}, ...key }],
+    ['start', 'Go.', { maxTurns: 3, session: 's-9', traceparent, querySource: 'api', ...key }],
+    ['send', 's-1', 'On.', { now: true, options: {}, querySource: 'api', ...key }],
     ['interrupt', 's-1', key],
     ['approve', 's-1', '1.1.0+2', { input: { a: 1 }, signal: undefined }],
     ['answer', 's-1', '1.1.0', 'yes', { by: 'steerer over HTTP', signal: undefined }],

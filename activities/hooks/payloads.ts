@@ -1,0 +1,67 @@
+// What each hook is told, besides the facts that all are told.
+import type { Message } from '@anthropic-ai/sdk/resources/messages';
+import type { WaitingCall } from '../../workflows/contract/activities.ts';
+import type { AgentFacts } from '../../workflows/contract/facts.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { TerminalReason } from '../../workflows/contract/loop.ts';
+
+export type Payloads = {
+  readonly sessionStart: object;
+  readonly promptSubmitted: { readonly prompts: readonly string[] };
+  readonly preTool: { readonly tool: string; readonly input: unknown };
+  readonly postTool: {
+    readonly tool: string;
+    readonly input: unknown;
+    readonly content: string;
+    readonly isError: boolean;
+  };
+  readonly postSampling: { readonly message: Message };
+  readonly preCompact: { readonly trigger: 'auto' | 'reactive'; readonly tokens: number };
+  readonly postCompact: {
+    readonly trigger: 'auto' | 'reactive';
+    readonly before: number;
+    readonly after: number;
+    readonly summary: string;
+  };
+  /**
+   * `text`: of the last reply, whole where it was cut and continued. `active`: a stop hook has blocked in this run before. `transcript`: a file
+   * with what was said in the run, while the hook runs; for a hook that asks for it.
+   */
+  readonly stop: { readonly text: string; readonly active: boolean; readonly transcript?: string };
+  readonly agentIdle: {
+    readonly text: string;
+    readonly active: boolean;
+    readonly agent: AgentFacts & { readonly id: string };
+  };
+  readonly sessionEnd: object;
+  /** Times in milliseconds since the epoch. By the time it is told a call may be decided. */
+  readonly waiting: { readonly title: string; readonly calls: readonly WaitingCall[] };
+  /** `costUsd`: null when a price is not known. */
+  readonly failed: {
+    readonly title: string;
+    readonly run: number;
+    readonly reason: TerminalReason;
+    readonly detail: string | null;
+    readonly status: number | null;
+    readonly turns: number;
+    readonly costUsd: number | null;
+    readonly durationMs: number;
+  };
+  /** `reason`: null when it was stopped before it began, or left no report. `text`: its last words. `costUsd`: of all its runs and agents. */
+  readonly agentEnded: {
+    readonly title: string;
+    readonly agent: {
+      readonly id: string;
+      readonly session: SessionId;
+      readonly type: string;
+      readonly title: string;
+      readonly background: boolean;
+    };
+    readonly reason: TerminalReason | null;
+    readonly detail: string | null;
+    readonly text: string;
+    readonly turns: number;
+    readonly tokens: number;
+    readonly costUsd: number | null;
+  };
+};

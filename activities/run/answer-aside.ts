@@ -1,0 +1,162 @@
+// Answers a question that a person asks aside: the session's own model is sent what the conversation sends it, word for word, and the question
+// behind it, so that it reads the prompt cache. Nothing is stored, and no call of the answer runs. Attempted twice it asks, and is paid, twice.
+import type { ContentBlockParam, Message } from '@anthropic-ai/sdk/resources/messages';
+import type { AnswerAside, AsideEnd, ModelResult } from '../../workflows/contract/activities.ts';
+import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import { type Spend, noSpend } from '../../workflows/contract/loop.ts';
+import { LONGEST_ASIDE_ANSWER } from '../../workflows/contract/people.ts';
+import type { Attempt } from '../attempt.ts';
+import { smallModel, type SummaryDeps } from '../compaction/small-model.ts';
+import { patience, type RunConfig } from '../configuration.ts';
+import type { ModelPort, ModelRequest } from '../deps.ts';
+import { refuseScripted } from '../guards.ts';
+import { spendOf } from '../model/bill.ts';
+import { classify } from '../model/classify.ts';
+import { asServed, buildRequest, chosenModel, type ChosenModel, REFUSABLE, withFacts } from '../model/request.ts';
+import { createAccumulator } from '../model/stream/accumulate.ts';
+import { streamReply } from '../model/stream/stream.ts';
+import { stepRecord } from '../step-record.ts';
+import { wellFormedText } from '../text.ts';
+import type { Entry } from '../transcript/log/entries.ts';
+import { currentEpoch, toolsIn } from '../transcript/preamble.ts';
+import { entriesOf } from '../transcript/transcripts.ts';
+import { NO_OUTCOME } from '../transcript/view/notices.ts';
+import { messageText } from '../transcript/view/result.ts';
+
+export function answerAside(deps: SummaryDeps): (attempt: Attempt, input: AnswerAside) => Promise<AsideEnd> {
+  return async (attempt, input) => {
+    const { session } = attempt;
+    const given = await latest(deps, attempt, input);
+    const { head } = given;
+    if (head === null) return failed('the model has not answered yet: ask again when it has', noSpend);
+    const config = await deps.config(input.config ?? (await lastConfig(deps, session, head)));
+    refuseScripted(deps, config);
+    const asked = chosenModel(config, input.model);
+    const chosen = { ...asked, model: withFacts(asked.model, deps.models) };
+    const body = await requestFor(deps, session, { config, chosen, input: given });
+    if (body === null)
+      return failed('the conversation was begun by an older release, and has not gone on since', noSpend);
+    const payer = smallModel(deps, attempt, config, { ...input, instead: chosen.model });
+    const asks = (model: ModelPort, billed: (spend: Spend) => void): Promise<AsideEnd | Stopped> =>
+      ask({ deps, attempt, config, chosen }, body, model, billed);
+    const end = await payer.spendOn(chosen.model, asks);
+    const spend = payer.spend();
+    if (end.kind === 'answered') return { ...end, spend };
+    if (end.kind === 'aborted') return failed('it was stopped', spend);
+    return failed('failure' in end ? end.failure.detail : end.detail, spend);
+  };
+}
+
+type Stopped = { readonly kind: 'aborted'; readonly spend: Spend };
+
+const failed = (detail: string, spend: Spend) => ({ kind: 'failed', detail, spend }) as const;
+
+/** Of the last run. */
+async function lastConfig({ transcripts }: SummaryDeps, session: SessionId, head: Hash): Promise<Hash> {
+  const isStart = (entry: Entry) => entry.kind === 'run_started';
+  const near = (await transcripts.view(session, head)).entries.findLast(isStart);
+  const found = near ?? (await transcripts.whole(session, head)).entries.findLast(isStart);
+  if (found?.kind !== 'run_started') throw new Error('a transcript with a reply and without a run');
+  return found.config;
+}
+
+/** A reply is stored before its calls run, and its step is over after them. */
+async function latest(deps: SummaryDeps, attempt: Attempt, { call, ...input }: AnswerAside): Promise<AnswerAside> {
+  if (!call) return input;
+  const { chain } = await deps.config(call.config);
+  const reply = await stepRecord<ModelResult>(deps.store, attempt, chain, call).read();
+  return reply && 'head' in reply ? { ...input, head: reply.head, said: [] } : input;
+}
+
+type Asking = { readonly config: RunConfig; readonly chosen: ChosenModel; readonly input: AnswerAside };
+
+/** Null where it is not known what the model was sent before the messages. */
+async function requestFor(
+  deps: SummaryDeps,
+  session: SessionId,
+  { config, chosen, input }: Asking,
+): Promise<ModelRequest | null> {
+  const { transcripts, models } = deps;
+  const given = await transcripts.extend(session, input.head, input.said);
+  const entries = entriesOf(given);
+  const epoch = currentEpoch(entries)?.epoch;
+  if (!epoch) return null;
+  const served = asServed(chosen.model, models);
+  const text = wellFormedText(`${ASIDE}\n\n${input.question}`);
+  const question: Entry = { kind: 'user', id: 'aside' as MessageId, body: { kind: 'text', text } };
+  const messages = await transcripts.messages({ ...given, added: [...given.added, question] }, served);
+  const preamble = { system: epoch.system, tools: toolsIn(entries, served.telling) };
+  const cap = input.cap ?? config.rules.models[0].outputCap;
+  const { taskRemaining } = input;
+  const terms = { cap, ...(taskRemaining === undefined ? {} : { taskRemaining }) };
+  const binding = !models.isRefused(chosen.model.name, REFUSABLE.binding);
+  return aside(buildRequest(config, chosen, preamble, messages, terms, { binding }));
+}
+
+/**
+ * Nobody asks on from the question: the cache is read up to it, and not written for it. Calls before it whose outcomes the model has not been
+ * told are at work.
+ */
+function aside({ messages, ...body }: ModelRequest): ModelRequest {
+  const at = messages.findLastIndex(({ role }) => role === 'user');
+  const changed = messages.map((message, position) => {
+    if (position !== at || message.role !== 'user' || typeof message.content === 'string') return message;
+    return { ...message, content: message.content.map((block) => atWork(unkept(block))) };
+  });
+  return { ...body, messages: changed };
+}
+
+function unkept(block: ContentBlockParam): ContentBlockParam {
+  if (!('cache_control' in block)) return block;
+  const { cache_control: _, ...rest } = block;
+  return rest;
+}
+
+function atWork(block: ContentBlockParam): ContentBlockParam {
+  if (block.type !== 'tool_result' || block.content !== NO_OUTCOME) return block;
+  const { is_error: _, ...rest } = block;
+  return { ...rest, content: AT_WORK };
+}
+
+type Means = Omit<Asking, 'input'> & { readonly deps: SummaryDeps; readonly attempt: Attempt };
+
+async function ask(
+  { deps, attempt, config, chosen }: Means,
+  body: ModelRequest,
+  model: ModelPort,
+  billed: (spend: Spend) => void,
+): Promise<AsideEnd | Stopped> {
+  const into = createAccumulator();
+  const spent = (): Spend => spendOf(into.message()?.usage, chosen.model);
+  const limits = { signal: attempt.signal, ...patience(config) };
+  try {
+    await streamReply(model, body, into, limits, { onStart: () => billed(spent()), ...unheard });
+  } catch (error) {
+    const failure = classify(error, deps.now(), deps.redact, config.overflowWords);
+    if (!failure) throw error;
+    return failed(failure.detail, spent());
+  }
+  billed(spent());
+  const message = into.message();
+  if (!message || attempt.signal.aborted) return { kind: 'aborted', spend: spent() };
+  return answered(message, spent(), deps.redact);
+}
+
+const unheard = { onText: () => {}, onThinking: () => {}, onBlock: () => {} };
+
+function answered(message: Message, spend: Spend, redact: SummaryDeps['redact']): AsideEnd {
+  const said = redact(messageText(message)).trim();
+  const { model, stop_reason: end } = message;
+  if (said === '') return failed(end === 'tool_use' ? WANTS_TOOLS : `${model} said nothing (${end})`, spend);
+  const text = said.slice(0, LONGEST_ASIDE_ANSWER);
+  return { kind: 'answered', text, cut: text.length < said.length || end === 'max_tokens', model, spend };
+}
+
+const WANTS_TOOLS = 'the model wanted to call a tool instead of answering in words: ask again in other words';
+
+const AT_WORK = '(Its result is not there yet: it was at work when the question below was asked.)';
+
+const ASIDE = [
+  'A person who follows this session asks something aside. Answer in words, briefly, from what you know by now: call no tools, for none would run.',
+  'Neither the question nor your answer becomes a part of the conversation, and your work goes on as if it had not been asked. The question:',
+].join(' ');

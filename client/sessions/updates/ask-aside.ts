@@ -1,0 +1,46 @@
+// A question that a person asks aside: answered by the session's own model, beside whatever runs, with no trace in its conversation.
+import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { totalTokens, type Usage } from '../../../workflows/contract/loop.ts';
+import { asideProblem, type AsideAnswer } from '../../../workflows/contract/people.ts';
+import { UPDATES } from '../../../workflows/contract/session.ts';
+import { oneLine } from '../../paint.ts';
+import { ClientProblem } from '../../problem.ts';
+import { count, formatMoney } from '../../units.ts';
+import type { DecidePorts } from '../decide.ts';
+import { closedProblem } from '../send.ts';
+import type { ClientOptions } from '../start.ts';
+import { updateAndWait } from './update.ts';
+
+/** Milliseconds: longer than a worker may take for it. */
+const ANSWER_MS = 11 * 60_000;
+
+/** `cut`: there was more of it than is kept. `costUsd`: null when a price is not known. */
+export type Aside = {
+  readonly answer: string;
+  readonly cut: boolean;
+  readonly model: string;
+  readonly usage: Usage;
+  readonly costUsd: number | null;
+};
+
+/** Throws ClientProblem. */
+export async function askAside(
+  { temporal }: Pick<ClientOptions, 'temporal'>,
+  { look }: Pick<DecidePorts, 'look'>,
+  { session, question, by }: { readonly session: SessionId; readonly question: string; readonly by: string },
+): Promise<Aside> {
+  const problem = asideProblem(question);
+  if (problem !== undefined) throw new ClientProblem('refused', problem);
+  const seen = await look(session);
+  if (seen.status !== 'open') throw closedProblem(seen);
+  const { taskQueue, configuration } = seen;
+  const about = { temporal, session, name: UPDATES.aside, arg: { question }, signed: { by }, taskQueue, configuration };
+  const { text: answer, usd: costUsd, ...rest } = await updateAndWait<AsideAnswer>(about, ANSWER_MS);
+  return { answer, costUsd, ...rest };
+}
+
+/** What an answer took, on one line. */
+export function asideCost({ model, usage, costUsd, cut }: Aside): string {
+  const facts = [`aside, by ${oneLine(model, 100)}`, count(totalTokens(usage), 'token'), formatMoney(costUsd)];
+  return [...facts, ...(cut ? ['the rest of the answer is left out'] : [])].join(' · ');
+}

@@ -1,0 +1,74 @@
+// Questions that people ask aside: an activity answers each beside whatever runs, and nothing of it is stored. An update, so that whoever asks is
+// told the answer, or in a sentence why there is none.
+import { ApplicationFailure, defineUpdate, setHandler } from '@temporalio/workflow';
+import type { AnswerAside, CallModel } from '../contract/activities.ts';
+import type { Hash } from '../contract/ids.ts';
+import { asideProblem, MOST_ASIDES, type AskAside, type AsideAnswer } from '../contract/people.ts';
+import { UPDATES } from '../contract/session.ts';
+import { askedIn, type Signed, type UpdateOnce } from '../contract/steered.ts';
+import type { Beside } from '../beside.ts';
+import type { Granting } from '../delegated/grant.ts';
+import { asideTerms } from '../machine/context.ts';
+import { refuse } from './approvals.ts';
+import type { SteeredLog } from './steered-log.ts';
+
+type Asked = {
+  readonly beside: Beside;
+  readonly steered: Pick<SteeredLog, 'isClosing' | 'once'>;
+  readonly facts: { readonly now: { readonly head: Hash | null }; nextStep(): number };
+  readonly calling: CallModel | null;
+  /** The run under way. */
+  readonly granting: Granting | null;
+  /** It takes no more into its bill. */
+  readonly isFinishing: boolean;
+};
+
+export function listenForAsides(session: Asked): void {
+  const { beside, steered, facts } = session;
+  let open = 0;
+  const headNow = (): Hash | null => session.granting?.state.head ?? facts.now.head;
+  const problem = (given: AskAside | UpdateOnce<AskAside>): string | undefined => {
+    if (steered.isClosing) return 'the session is closing: nobody answers in it any more';
+    const wrong = steered.once.problem(UPDATES.aside, given) ?? asideProblem(questionIn(given));
+    if (wrong !== undefined) return wrong;
+    if (headNow() === null && !session.calling) return 'the model has not answered yet: ask again when it has';
+    if (open < MOST_ASIDES) return undefined;
+    return `${open} questions are being answered aside already: wait for one of the answers`;
+  };
+  const answer = async (given: AskAside | UpdateOnce<AskAside>): Promise<AsideAnswer> => {
+    steered.once.note(given);
+    open += 1;
+    try {
+      const input = { ...termsOf(session), head: headNow(), question: questionIn(given) as string };
+      const isRunning = (): boolean => session.granting !== null && !session.isFinishing;
+      const end = await beside.answerAside({ ...input, step: facts.nextStep() }, isRunning);
+      if (end.kind === 'failed') throw ApplicationFailure.nonRetryable(`not answered: ${end.detail}`, 'NotAnswered');
+      const { text, cut, model, spend } = end;
+      return { text, cut, model, usage: spend.usage, usd: spend.usd };
+    } finally {
+      open -= 1;
+    }
+  };
+  const validator = (given: AskAside | UpdateOnce<AskAside>, _by?: Signed): void => refuse(problem(given));
+  const update = defineUpdate<AsideAnswer, [AskAside | UpdateOnce<AskAside>, Signed?]>(UPDATES.aside);
+  setHandler(update, answer, { validator });
+}
+
+/** Anyone may have sent it. */
+function questionIn(given: AskAside | UpdateOnce<AskAside>): unknown {
+  return (askedIn(given) as Partial<AskAside> | null | undefined)?.question;
+}
+
+/** Prompts that the run has taken are not stored before the reply to them is. */
+function termsOf({ granting, calling: call }: Asked): Omit<AnswerAside, 'head' | 'question' | 'step'> {
+  if (!granting) return { said: [], iteration: 0 };
+  const { state, snapshot } = granting;
+  const said = state.pending.filter(({ kind }) => kind === 'user');
+  return {
+    said,
+    ...(call && { call }),
+    config: snapshot.config,
+    iteration: state.iteration,
+    ...asideTerms(state, snapshot.rules),
+  };
+}
