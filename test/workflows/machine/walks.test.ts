@@ -121,7 +121,7 @@ function nothingAfterWrapUp({ events, states }: Walk): void {
 /** No loop of recoveries: what is no turn is bounded by what bounds each of its kinds. */
 function roundsBetweenTurns({ counts, turn }: RunState): void {
   const continued = counts.token_budget_continuation ?? 0;
-  const fresh = turn + (counts.stop_hook_blocking ?? 0) + continued;
+  const fresh = turn + (counts.stop_hook_blocking ?? 0) + (counts.structured_output_retry ?? 0) + continued;
   expect(counts.collapse_drain_retry ?? 0).toBeLessThanOrEqual(turn + continued);
   expect(counts.reactive_compact_retry ?? 0).toBeLessThanOrEqual(turn + continued);
   expect(counts.max_output_tokens_recovery ?? 0).toBeLessThanOrEqual(3 * fresh);
