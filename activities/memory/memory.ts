@@ -1,5 +1,6 @@
 // What runs in a workspace remember of earlier ones (L80). While tools run, the small model picks the notes that matter to the prompt; after
-// a natural end it writes what is new into a note of that run. Nothing waits for the first, and no failure of either is one of the run.
+// a natural end it writes what is new into a note of that run, and merges notes that have become many. Nothing waits for the first, and no failure is
+// one of the run.
 import { timed } from '../async.ts';
 import { describeGivenUp, isGivenUp, type Attempt } from '../attempt.ts';
 import type { Deps, EndedRun, Memory, MemoryStep } from '../deps.ts';
@@ -13,12 +14,17 @@ import { clip, isBlank, onOneLine, reasonOf } from '../text.ts';
 import type { Entry } from '../transcript/log/entries.ts';
 import { CHARACTERS_PER_TOKEN, type SessionId } from '../../workflows/contract/ids.ts';
 import { addSpend, noSpend, totalTokens, type Left, type Spend } from '../../workflows/contract/loop.ts';
+import { consolidate } from './consolidate.ts';
+import { finishMerge } from './merge-notes.ts';
 import { addNote, hasNote, MOST_NOTES, type Note, noteName, notesFolder, readNotes } from './notes.ts';
+import { quoteNote } from './quote-note.ts';
 
 type Ended = Pick<EndedRun, 'entries'>;
 
 type MemoryDeps = Pick<Deps, 'model' | 'models' | 'observe' | 'redact' | 'now' | 'log' | 'transcripts'> & {
   readonly dataDir: string;
+  /** Notes of runs are merged when there are so many. */
+  readonly consolidateAfter: number;
 };
 
 type Asked = { readonly run: string; step: MemoryStep | null };
@@ -26,7 +32,8 @@ type Asked = { readonly run: string; step: MemoryStep | null };
 const SESSIONS = 256;
 const PICK_TOKENS = 300;
 const NOTE_TOKENS = 1_200;
-const EXTRACT_MS = 120_000;
+/** For the note of a run, and the merge of notes. */
+const EXTRACT_MS = 240_000;
 /** Characters that the small model reads of a prompt, of a note it chooses by, and of a run. */
 const READ = { prompt: 6_000, note: 300, run: 60_000 };
 const MOST_PICKED = 5;
@@ -65,14 +72,20 @@ export function createMemory(deps: MemoryDeps): Memory {
         iteration: 0,
         left: leftAfter(config, ended),
       });
+      const folder = notesFolder(deps.dataDir, config.cwd);
       try {
-        await extract(deps, { config, ended, small });
+        await extract(deps, { config, ended, small, folder });
       } catch (error) {
         if (isGivenUp(attempt)) throw describeGivenUp(attempt);
         deps.log('warn', `memory: no note was made: ${reasonOf(error)}`, aboutRun(config));
+      }
+      try {
+        const after = deps.consolidateAfter;
+        if (!bounds.signal.aborted) await consolidate(deps, attempt, { config, small, folder, after });
       } finally {
         bounds.stop();
       }
+      if (isGivenUp(attempt)) throw describeGivenUp(attempt);
       return small.spend();
     },
   };
@@ -133,9 +146,7 @@ const MOST_TOLD = 9_000;
 export function tellNotes(notes: readonly Note[]): string | null {
   if (notes.length === 0) return null;
   const share = Math.floor(MOST_TOLD / notes.length);
-  // Only this file begins a line so.
-  const quoted = (text: string): string => clip(text, share).replaceAll(/^(?==== )/gm, '> ');
-  return [TOLD, ...notes.map(({ name, text }) => `=== ${name} ===\n${quoted(text)}`)].join('\n\n');
+  return [TOLD, ...notes.map(({ name, text }) => `=== ${name} ===\n${quoteNote(clip(text, share))}`)].join('\n\n');
 }
 
 // Extracting.
@@ -144,10 +155,11 @@ type Extracting = {
   readonly config: RunConfig;
   readonly ended: Ended;
   readonly small: SmallModel;
+  readonly folder: string;
 };
 
-async function extract(deps: MemoryDeps, { config, ended, small }: Extracting): Promise<void> {
-  const folder = notesFolder(deps.dataDir, config.cwd);
+async function extract(deps: MemoryDeps, { config, ended, small, folder }: Extracting): Promise<void> {
+  await finishMerge(folder);
   const name = noteName(config);
   // An earlier attempt wrote it, and died before it could say so.
   if (await hasNote(folder, name)) return;

@@ -19,6 +19,7 @@ export const runDefaults: RunDefaults = {
   agents: agentDefaults,
   instructions: true,
   memory: false,
+  consolidateMemoryAfter: 20,
   maxTurns: 500,
   wrapUp: false,
   backoff: defaultBackoff,

@@ -65,7 +65,7 @@ async function extracting(answers: readonly string[]) {
   const bench = await benchDeps({ script: answers.map((text) => reply(text)) });
   const dataDir = tempDir();
   const deps = { ...bench.deps, redact: (text: string) => text.replaceAll('hunter2', '***') };
-  const memory = createMemory({ ...deps, dataDir });
+  const memory = createMemory({ ...deps, dataDir, consolidateAfter: 20 });
   const config = { ...(await deps.config(bench.opened.config)), memory: true as const };
   const folder = notesFolder(dataDir, config.cwd);
   const entries: readonly Entry[] = [
