@@ -144,6 +144,8 @@ export type RunDefaults = {
   readonly memory: boolean;
   /** Notes of runs are merged when a workspace has so many (L80). */
   readonly consolidateMemoryAfter: number;
+  /** After a natural end, what the person may write next (L56). */
+  readonly suggestPrompts: boolean;
   readonly agents: AgentSettings;
   readonly maxTurns: number;
   readonly wrapUp: boolean;

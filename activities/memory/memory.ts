@@ -2,18 +2,17 @@
 // a natural end it writes what is new into a note of that run, and merges notes that have become many. Nothing waits for the first, and no failure is
 // one of the run.
 import { timed } from '../async.ts';
-import { describeGivenUp, isGivenUp, type Attempt } from '../attempt.ts';
+import { boundAttempt, describeGivenUp, isGivenUp, type Attempt } from '../attempt.ts';
 import type { Deps, EndedRun, Memory, MemoryStep } from '../deps.ts';
-import type { Item } from '../compaction/blocks.ts';
-import { fitText, writeQuestion } from '../compaction/summarize.ts';
+import { writeQuestion } from '../compaction/summarize.ts';
 import { smallModel, type SmallModel } from '../compaction/small-model.ts';
 import type { RunConfig } from '../configuration.ts';
 import { aboutRun } from '../log.ts';
 import { RecentMap } from '../recent-map.ts';
 import { clip, isBlank, onOneLine, reasonOf } from '../text.ts';
-import type { Entry } from '../transcript/log/entries.ts';
 import { CHARACTERS_PER_TOKEN, type SessionId } from '../../workflows/contract/ids.ts';
-import { addSpend, noSpend, totalTokens, type Left, type Spend } from '../../workflows/contract/loop.ts';
+import { addSpend, noSpend, type Spend } from '../../workflows/contract/loop.ts';
+import { leftAfter, runText } from './ended-run.ts';
 import { consolidate } from './consolidate.ts';
 import { finishMerge } from './merge-notes.ts';
 import { addNote, hasNote, MOST_NOTES, type Note, noteName, notesFolder, readNotes } from './notes.ts';
@@ -89,11 +88,6 @@ export function createMemory(deps: MemoryDeps): Memory {
       return small.spend();
     },
   };
-}
-
-/** Out of time it is stopped, and says what it was billed. */
-function boundAttempt(attempt: Attempt, signal: AbortSignal): Attempt {
-  return { ...attempt, signal, abortedBy: () => attempt.abortedBy() ?? (signal.aborted ? 'stop' : null) };
 }
 
 // Picking.
@@ -196,33 +190,3 @@ const EXTRACT_TASK = [
   'needed, what the files themselves say plainly, secrets, and what the notes that are there say already. Answer with one note in markdown:',
   'a title of at most 80 characters in the first line, then at most ten short points. When there is nothing of the kind, answer NONE.',
 ].join(' ');
-
-/** Of a run's limits, when it has ended (L51). */
-export function leftAfter({ rules, run }: Pick<RunConfig, 'rules' | 'run'>, { entries }: Ended): Left {
-  const { maxBudgetUsd, maxTokens } = rules;
-  const last = entries.findLast((entry) => entry.kind === 'run_ended');
-  const { usd, usage } = last?.ended.run === run ? last.ended.spend : noSpend;
-  return {
-    ...(maxBudgetUsd === null ? {} : { usd: Math.max(0, maxBudgetUsd - (usd ?? 0)) }),
-    ...(maxTokens === null ? {} : { tokens: Math.max(0, maxTokens - totalTokens(usage)) }),
-  };
-}
-
-/** What was said in the last run of `entries`, without what was told to the model by others; at most `limit` characters. */
-async function runText(
-  { transcripts }: Pick<MemoryDeps, 'transcripts'>,
-  entries: readonly Entry[],
-  which: 'user' | 'all',
-  limit: number,
-): Promise<string> {
-  const from = Math.max(
-    0,
-    entries.findLastIndex((entry) => entry.kind === 'run_started'),
-  );
-  const items = entries.slice(from).flatMap((entry, offset): readonly Item[] => {
-    const position = from + offset;
-    const isSaid = entry.kind === 'user' || (which === 'all' && (entry.kind === 'reply' || entry.kind === 'outcomes'));
-    return isSaid ? [{ shown: { kind: 'entry', position, entry }, reply: position }] : [];
-  });
-  return fitText(items, 0, await transcripts.bodies(entries.slice(from)), limit);
-}

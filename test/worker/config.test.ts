@@ -26,8 +26,8 @@ const everything: PerdureConfig = defineConfig({
   maxOutputTokens: 4_000,
   compaction: { enabled: true, warning: 0.5 },
   batchSummaries: true,
-  memory: true,
   consolidateMemoryAfter: 30,
+  suggestPrompts: true,
   approvalTimeoutMs: 60_000,
   drainMs: 600_000,
   maxConcurrentActivities: 20,
@@ -59,8 +59,8 @@ test('what is configured goes before what is built in (L57)', () => {
     outputCap: 4_000,
     compaction: { ...runDefaults.compaction, warning: 0.5 },
     batchSummaries: true,
-    memory: true,
     consolidateMemoryAfter: 30,
+    suggestPrompts: true,
     approvalTimeoutMs: 60_000,
   });
   expect({ ...runDefaults, ...configDefaults({}) }).toEqual(runDefaults);

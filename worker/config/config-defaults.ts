@@ -8,9 +8,10 @@ export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
   const { maxOutputTokens, compaction, agents, agentLimits, ...rest } = config;
   const { model, fallbackModels, smallModel, models, effort, permissionMode, permissions, additionalDirectories } =
     rest;
-  const { systemPrompt, instructions, memory, consolidateMemoryAfter } = rest;
+  const { systemPrompt, instructions, memory, consolidateMemoryAfter, suggestPrompts } = rest;
   const { maxTurns, wrapUp, batchSummaries, approvalTimeoutMs } = rest;
-  const context = { systemPrompt, instructions, memory, consolidateMemoryAfter, additionalDirectories };
+  const notes = { memory, consolidateMemoryAfter, suggestPrompts };
+  const context = { systemPrompt, instructions, additionalDirectories, ...notes };
   const chosen = { model, fallbackModels, smallModel, models, effort, permissionMode, permissions } as const;
   const { firstByteMs, stallMs, requestMs, overflowWords } = rest;
   const limits = { maxTurns, wrapUp, batchSummaries, approvalTimeoutMs, outputCap: maxOutputTokens };

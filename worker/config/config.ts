@@ -62,6 +62,8 @@ export type PerdureConfig = {
   readonly memory?: boolean;
   /** Notes of runs in a workspace, from 2 to 200, which the small model then merges into fewer (L80). */
   readonly consolidateMemoryAfter?: number;
+  /** After a run that ended by itself, what the person may write next, shown where they write (L56). */
+  readonly suggestPrompts?: boolean;
   /** Variables for shell commands and other tools of this worker. They stay in its process: the place for those that are secret. */
   readonly toolEnv?: ToolEnv;
   /** Other folders that tools may work in, where a caller names none: absolute real paths, at most 20. */
@@ -166,6 +168,7 @@ const keys = z.strictObject({
   instructions: z.boolean().optional(),
   memory: z.boolean().optional(),
   consolidateMemoryAfter: notesSchema.optional(),
+  suggestPrompts: z.boolean().optional(),
   toolEnv: judgedBy(toolEnvProblem),
   additionalDirectories: judgedBy(extraFoldersProblem),
   agents: agentsSchema.optional(),

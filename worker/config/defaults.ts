@@ -20,6 +20,7 @@ export const runDefaults: RunDefaults = {
   instructions: true,
   memory: false,
   consolidateMemoryAfter: 20,
+  suggestPrompts: false,
   maxTurns: 500,
   wrapUp: false,
   backoff: defaultBackoff,

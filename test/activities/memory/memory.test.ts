@@ -2,14 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import {
-  createMemory,
-  leftAfter,
-  noteOf,
-  pickedNotes,
-  pickQuestion,
-  tellNotes,
-} from '../../../activities/memory/memory.ts';
+import { createMemory, noteOf, pickedNotes, pickQuestion, tellNotes } from '../../../activities/memory/memory.ts';
+import { leftAfter } from '../../../activities/memory/ended-run.ts';
 import { MOST_NOTES, type Note, notesFolder, readNotes } from '../../../activities/memory/notes.ts';
 import type { Entry } from '../../../activities/transcript/log/entries.ts';
 import { reply } from '../../../worker/scripted-model/index.ts';
