@@ -56,6 +56,11 @@ export function stopAttempt(attempt: Attempt): Attempt {
   return { ...attempt, signal: AbortSignal.abort(), abortedBy: () => 'stop' };
 }
 
+/** Out of time it is stopped, and says what it was billed. */
+export function boundAttempt(attempt: Attempt, signal: AbortSignal): Attempt {
+  return { ...attempt, signal, abortedBy: () => attempt.abortedBy() ?? (signal.aborted ? 'stop' : null) };
+}
+
 /** Whether an attempt's signal was aborted by something that is no stop. */
 export function isGivenUp(attempt: Attempt): boolean {
   const by = attempt.abortedBy();

@@ -39,6 +39,8 @@ export type RunConfig = {
   readonly instructions?: false;
   /** Notes of the workspace are told and made (L80); absent: they are not. */
   readonly memory?: true;
+  /** After its natural end a prompt is suggested (L56); absent: none is. */
+  readonly suggestPrompts?: true;
   /** The caller's variables for tools; those of the worker's configuration are in its process alone. */
   readonly toolEnv?: ToolEnv;
   /** Absolute real paths of the folders besides the workspace that tools may work in; absent: none. */

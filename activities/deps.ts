@@ -142,6 +142,10 @@ export type RunDefaults = {
   readonly instructions: boolean;
   /** Notes of the workspace are told and made (L80). */
   readonly memory: boolean;
+  /** Notes of runs are merged when a workspace has so many (L80). */
+  readonly consolidateMemoryAfter: number;
+  /** After a natural end, what the person may write next (L56). */
+  readonly suggestPrompts: boolean;
   readonly agents: AgentSettings;
   readonly maxTurns: number;
   readonly wrapUp: boolean;

@@ -1,7 +1,7 @@
 // Asks the stop hooks whether the run may end with its last reply (L30). Safe to attempt twice: hooks only answer.
 import type { Activities, RunStopHooks, StopHooksRan, AfterStop } from '../workflows/contract/activities.ts';
 import { agentName, type Hash, type SessionId } from '../workflows/contract/ids.ts';
-import { addSpend } from '../workflows/contract/loop.ts';
+import { addSpend, noSpend } from '../workflows/contract/loop.ts';
 import { type Attempt, describeGivenUp, isGivenUp } from './attempt.ts';
 import type { RunConfig } from './configuration.ts';
 import type { Deps, AfterStopHandler, EndedRun } from './deps.ts';
@@ -11,6 +11,7 @@ import { refuseWithoutHooks } from './guards.ts';
 import { tellIfDies } from './live/tell.ts';
 import { bodyReader } from './transcript/log/bodies.ts';
 import { renderEntries } from './transcript/view/render-entries.ts';
+import { suggestPrompt } from './memory/suggest-prompt.ts';
 import { finalText } from './transcript/view/result.ts';
 import { aboutRun } from './log.ts';
 import { TimedOut, within } from './async.ts';
@@ -60,7 +61,7 @@ async function runText({ transcripts, store }: Deps, session: SessionId, head: H
   return renderEntries(ofRun, from, await bodyReader(store)(ofRun)) ?? '';
 }
 
-// Tells the after-stop handlers that a run came to its natural end (L56): memory extraction, reports. Each gets its time and no
+// Tells the after-stop handlers that a run came to its natural end (L56): memory extraction, reports; and asks what the person may write next. Each gets its time and no
 // more, so that the session can close.
 
 /**
@@ -68,21 +69,45 @@ async function runText({ transcripts, store }: Deps, session: SessionId, head: H
  * that throws or is out of time is logged; one that does not heed its signal is no longer waited for.
  */
 export function afterStop(deps: Deps): (attempt: Attempt, input: AfterStop) => ReturnType<Activities['afterStop']> {
-  return async (attempt, { head, config: hash, run, step }) => {
+  return async (attempt, { head, config: hash, run, step, until }) => {
     const { session } = attempt;
     const config = await deps.config(hash);
     const { queryId, depth, cwd, traceparent } = config;
     const memory = config.memory === true ? deps.memory : undefined;
-    if (deps.afterStop.length === 0 && !memory) return null;
+    // Nobody writes to a session that closes.
+    const suggests = config.suggestPrompts === true && !config.scripted && until !== 'run';
+    if (deps.afterStop.length === 0 && !memory && !suggests) return null;
     const { entries } = await deps.transcripts.whole(session, head);
     const ended = { session, queryId, depth, run, cwd, entries, ...(traceparent && { traceparent }) };
-    const [spend] = await Promise.all([
-      memory?.extract(attempt, { config, step }, ended) ?? null,
-      ...deps.afterStop.map((handler) => runHandler(handler, ended, attempt, deps.log)),
+    const [remembering, suggesting] = splitAttempt(attempt);
+    const [spend, suggested] = await Promise.all([
+      memory?.extract(remembering, { config, step }, ended) ?? null,
+      suggests ? suggestPrompt(deps, suggesting, { config, step }, ended) : null,
+      Promise.all(deps.afterStop.map((handler) => runHandler(handler, ended, attempt, deps.log))),
     ]);
     if (isGivenUp(attempt)) throw describeGivenUp(attempt);
-    return memory && spend ? { spend: addSpend(spend, memory.takeSpend(session)) } : null;
+    const ofMemory = memory && spend ? addSpend(spend, memory.takeSpend(session)) : null;
+    if (ofMemory === null && suggested === null) return null;
+    return {
+      spend: addSpend(ofMemory ?? noSpend, suggested?.spend ?? noSpend),
+      ...(suggested?.text ? { suggestion: suggested.text } : {}),
+    };
   };
+}
+
+/** Each of two that ask side by side remembers what it was billed, beside the other. */
+function splitAttempt(attempt: Attempt): readonly [Attempt, Attempt] {
+  const { suggesting: second, ...first } = (attempt.remembered ?? {}) as { readonly suggesting?: unknown };
+  const now: { first: object; second: unknown } = { first, second };
+  const keep = (when?: 'now'): void => attempt.remember({ ...now.first, suggesting: now.second }, when);
+  return [
+    {
+      ...attempt,
+      remembered: attempt.remembered && first,
+      remember: (details, when) => ((now.first = details as object), keep(when)),
+    },
+    { ...attempt, remembered: second, remember: (details, when) => ((now.second = details), keep(when)) },
+  ];
 }
 
 async function runHandler(

@@ -105,7 +105,8 @@ export async function createDeps(
   const { model, models: configured } = chosen;
   const models = createModels({ ...access, model, configured });
   const asking = { model: access.model, models, log, observe, redact, now: Date.now };
-  const memory = createMemory({ ...asking, log, transcripts, dataDir });
+  const { consolidateMemoryAfter: consolidateAfter } = chosen;
+  const memory = createMemory({ ...asking, log, transcripts, dataDir, consolidateAfter });
   const providers = [...(settings.attachments ?? []), memory.provider];
   const host = settings.host ?? sessionHost(env, storePlace, dataDir);
   return {

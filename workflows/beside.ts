@@ -16,6 +16,7 @@ import { addSpend, noSpend, type Spend } from './contract/loop.ts';
 import type { PreparedBeside } from './machine/events.ts';
 import type { PendingSummary } from './machine/state.ts';
 import { activityProblem } from './ports.ts';
+import type { CarriedFacts } from './session-state.ts';
 
 type Summary = { readonly iteration: number; readonly scope: CancellationScope; result: BatchSummary | null };
 
@@ -23,6 +24,10 @@ type Preparation = { readonly iteration: number; readonly scope: CancellationSco
 
 /** `left`: of the run's limits. */
 type SummaryTerms = { readonly config: Hash; readonly left: Pick<SummarizeBatch, 'left'> };
+
+export type Suggestion = Pick<CarriedFacts, 'suggestion'>;
+
+type Bill = (spend: Spend, more?: Suggestion) => void;
 
 type Ports = Pick<Activities, 'afterStop' | 'answerAside' | 'prepareCompaction' | 'summarizeBatch'>;
 
@@ -35,10 +40,10 @@ export class Beside {
   private preparation: Preparation | null = null;
   private handlers = 0;
   private readonly ports: Ports;
-  private readonly bill: (spend: Spend) => void;
+  private readonly bill: Bill;
 
   /** `bill` is told what handlers took: the run that they follow is over, and the session alone counts it (L80). */
-  constructor(ports: Ports, bill: (spend: Spend) => void) {
+  constructor(ports: Ports, bill: Bill) {
     this.ports = ports;
     this.bill = bill;
   }
@@ -139,7 +144,8 @@ export class Beside {
     const ended = CancellationScope.nonCancellable(() => this.ports.afterStop(input));
     void ended.catch(onlyFailures).then((done) => {
       // Before it counts as settled: a handover carries it.
-      if (done?.spend) this.bill(done.spend);
+      const { suggestion: text } = done ?? {};
+      if (done?.spend) this.bill(done.spend, text === undefined ? {} : { suggestion: { run: input.run, text } });
       this.handlers -= 1;
     });
   }

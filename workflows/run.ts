@@ -177,13 +177,13 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   const end = await runLoop(carry.state, rulesNow, port, heldBack(carry));
   clock.stop();
   seeIteration(end.state.iteration, end.terminal.reason);
-  const { snapshot } = limits;
-  const { config, rules } = snapshot;
+  const { config, rules } = limits.snapshot;
+  const { until } = session.input;
   const ms = rules.timeoutMs === null ? 0 : rules.timeoutMs - (clock.leftMs ?? 0);
   await finish(session, { ...end, state: settled(end.state) }, { messages, startedAt, config, ms });
   const { head, runs } = session.facts.now;
   if (!rules.afterStop || end.terminal.reason !== 'completed' || head === null) return;
-  session.beside.afterStop({ head, config, run: runs, step: session.facts.nextStep() });
+  session.beside.afterStop({ head, config, run: runs, step: session.facts.nextStep(), ...(until && { until }) });
 }
 
 /** The thing the run was waiting for when it was handed over. */

@@ -53,6 +53,7 @@ type Facts = {
   readonly host?: SessionHost | null;
   readonly spent?: Spent;
   readonly querySource?: QuerySource | undefined;
+  readonly suggestion?: SessionMemo['suggestion'];
 };
 
 /** A session, as those see it whom it tells of itself. */
@@ -94,7 +95,7 @@ type Now = {
 /** `withFacts`: a session of an earlier release tells no numbers. */
 export function memoOf(facts: Facts, now: Now, withFacts: boolean): SessionMemo {
   const { title, phase, run, pending, answered, background } = now;
-  const { head, options, runs, last, host } = facts;
+  const { head, options, runs, last, host, suggestion } = facts;
   const approvals = pending.slice(0, LISTED_APPROVALS).map((one) => (one.question ? { ...one, question: {} } : one));
   const parkedUntil = run?.parkedUntil ?? null;
   return {
@@ -109,6 +110,7 @@ export function memoOf(facts: Facts, now: Now, withFacts: boolean): SessionMemo 
     ...(parkedUntil === null ? {} : { parkedUntil }),
     ...(host ? { host } : {}),
     ...(phase === 'idle' && background > 0 ? { background } : {}),
+    ...(phase === 'idle' && suggestion?.run === runs ? { suggestion } : {}),
     ...(withFacts ? { facts: factsNow(facts, now) } : {}),
   };
 }

@@ -63,6 +63,7 @@ export type Carry = {
   readonly spent?: Spent;
   /** The same when the last message opened a run: what ends of agents open since then shares its limits (L71). */
   readonly since?: Spent;
+  readonly suggestion?: { readonly run: number; readonly text: string };
   /** The alerts that the worker which opened the last run has hooks for; absent while none has said so. */
   readonly alertKinds?: readonly AlertKind[];
   readonly alerts?: readonly Waking[];
@@ -109,7 +110,6 @@ export type RunCarry = {
   /** Milliseconds left of it: what passes between two workflow runs counts as nobody's. Absent in what an earlier release carried. */
   readonly leftMs?: number | null;
   readonly tools: ToolsCarry | null;
-  /** Milliseconds since the epoch, while parked (L14). */
   readonly parkedUntil: number | null;
   /** Milliseconds since the epoch: when the iteration began, for its trace. Absent in what an earlier release carried. */
   readonly iterationAt?: number;
@@ -193,8 +193,8 @@ export class Facts {
   }
 
   /** Agents that ended too late for the run that had started them (L69), and what was done after one (L80). */
-  bill(late: readonly Billed[]): void {
-    this.set(billLate(this.carried, late));
+  bill(late: readonly Billed[], more: Pick<CarriedFacts, 'suggestion'>): void {
+    this.set({ ...billLate(this.carried, late), ...more });
   }
 
   /** A person's message came to a run that ends of agents had opened: the prompt begins there (L71). */

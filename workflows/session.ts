@@ -20,7 +20,7 @@ import { receiveSignal } from './updates/signals.ts';
 import { Elicitations } from './updates/elicitations.ts';
 import { SteeredLog } from './updates/steered-log.ts';
 import { changesDeed } from './contract/steered.ts';
-import { Beside } from './beside.ts';
+import { Beside, type Suggestion } from './beside.ts';
 import { Told } from './told/face.ts';
 import { Delegations, type Granting } from './delegated/delegations.ts';
 import { type Billed, grantProblem } from './delegated/grant.ts';
@@ -76,7 +76,7 @@ export class Session {
   constructor(input: ResumedInput, carry: Carry) {
     this.input = input;
     this.ports = createPorts(input.profile, () => this.facts.now.host ?? null);
-    this.beside = new Beside(this.ports, (spend) => this.billLate(false, [{ spend, earlier: true }]));
+    this.beside = new Beside(this.ports, (spend, more) => this.billLate(false, [{ spend, earlier: true }], more));
     this.inbox = new Inbox(carry.inbox);
     const { alerts = [], answered = [], steered, canceller, once, elicited, pauses, facts } = partsOf(carry);
     this.pauses = new Pauses(this, pauses);
@@ -215,12 +215,12 @@ export class Session {
   }
 
   /** An agent may end long after the run that started it: then the session alone counts what it took, as with `beside`. `over`: no call is made any more. */
-  billLate(over = false, beside: readonly Billed[] = []): void {
+  billLate(over = false, beside: readonly Billed[] = [], more: Suggestion = {}): void {
     const { delegations } = this;
     const late = delegations.agents.takeLate(this.live === null);
     const all = [...beside, ...late, ...(over ? delegations.takeUnclaimed() : [])];
     if (all.length === 0) return;
-    this.facts.bill(all);
+    this.facts.bill(all, more);
     this.told.change();
   }
 

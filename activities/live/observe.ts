@@ -70,6 +70,7 @@ export type Observation =
       readonly before: number | null;
       readonly after: number | null;
     })
+  | { readonly kind: 'notes_merge'; readonly about: ObservedAbout; readonly outcome: 'merged' | 'failed' }
   | { readonly kind: 'alert'; readonly about: ObservedAbout; readonly alert: string; readonly failed: boolean }
   | (Timed & { readonly kind: 'store'; readonly operation: string; readonly failed: boolean })
   | { readonly kind: 'seen'; readonly session: string; readonly seen: Seen };

@@ -1,24 +1,29 @@
 // What runs in a workspace remember of earlier ones (L80). While tools run, the small model picks the notes that matter to the prompt; after
-// a natural end it writes what is new into a note of that run. Nothing waits for the first, and no failure of either is one of the run.
+// a natural end it writes what is new into a note of that run, and merges notes that have become many. Nothing waits for the first, and no failure is
+// one of the run.
 import { timed } from '../async.ts';
-import { describeGivenUp, isGivenUp, type Attempt } from '../attempt.ts';
+import { boundAttempt, describeGivenUp, isGivenUp, type Attempt } from '../attempt.ts';
 import type { Deps, EndedRun, Memory, MemoryStep } from '../deps.ts';
-import type { Item } from '../compaction/blocks.ts';
-import { fitText, writeQuestion } from '../compaction/summarize.ts';
+import { writeQuestion } from '../compaction/summarize.ts';
 import { smallModel, type SmallModel } from '../compaction/small-model.ts';
 import type { RunConfig } from '../configuration.ts';
 import { aboutRun } from '../log.ts';
 import { RecentMap } from '../recent-map.ts';
 import { clip, isBlank, onOneLine, reasonOf } from '../text.ts';
-import type { Entry } from '../transcript/log/entries.ts';
 import { CHARACTERS_PER_TOKEN, type SessionId } from '../../workflows/contract/ids.ts';
-import { addSpend, noSpend, totalTokens, type Left, type Spend } from '../../workflows/contract/loop.ts';
+import { addSpend, noSpend, type Spend } from '../../workflows/contract/loop.ts';
+import { leftAfter, runText } from './ended-run.ts';
+import { consolidate } from './consolidate.ts';
+import { finishMerge } from './merge-notes.ts';
 import { addNote, hasNote, MOST_NOTES, type Note, noteName, notesFolder, readNotes } from './notes.ts';
+import { quoteNote } from './quote-note.ts';
 
 type Ended = Pick<EndedRun, 'entries'>;
 
 type MemoryDeps = Pick<Deps, 'model' | 'models' | 'observe' | 'redact' | 'now' | 'log' | 'transcripts'> & {
   readonly dataDir: string;
+  /** Notes of runs are merged when there are so many. */
+  readonly consolidateAfter: number;
 };
 
 type Asked = { readonly run: string; step: MemoryStep | null };
@@ -26,7 +31,8 @@ type Asked = { readonly run: string; step: MemoryStep | null };
 const SESSIONS = 256;
 const PICK_TOKENS = 300;
 const NOTE_TOKENS = 1_200;
-const EXTRACT_MS = 120_000;
+/** For the note of a run, and the merge of notes. */
+const EXTRACT_MS = 240_000;
 /** Characters that the small model reads of a prompt, of a note it chooses by, and of a run. */
 const READ = { prompt: 6_000, note: 300, run: 60_000 };
 const MOST_PICKED = 5;
@@ -65,22 +71,23 @@ export function createMemory(deps: MemoryDeps): Memory {
         iteration: 0,
         left: leftAfter(config, ended),
       });
+      const folder = notesFolder(deps.dataDir, config.cwd);
       try {
-        await extract(deps, { config, ended, small });
+        await extract(deps, { config, ended, small, folder });
       } catch (error) {
         if (isGivenUp(attempt)) throw describeGivenUp(attempt);
         deps.log('warn', `memory: no note was made: ${reasonOf(error)}`, aboutRun(config));
+      }
+      try {
+        const after = deps.consolidateAfter;
+        if (!bounds.signal.aborted) await consolidate(deps, attempt, { config, small, folder, after });
       } finally {
         bounds.stop();
       }
+      if (isGivenUp(attempt)) throw describeGivenUp(attempt);
       return small.spend();
     },
   };
-}
-
-/** Out of time it is stopped, and says what it was billed. */
-function boundAttempt(attempt: Attempt, signal: AbortSignal): Attempt {
-  return { ...attempt, signal, abortedBy: () => attempt.abortedBy() ?? (signal.aborted ? 'stop' : null) };
 }
 
 // Picking.
@@ -133,9 +140,7 @@ const MOST_TOLD = 9_000;
 export function tellNotes(notes: readonly Note[]): string | null {
   if (notes.length === 0) return null;
   const share = Math.floor(MOST_TOLD / notes.length);
-  // Only this file begins a line so.
-  const quoted = (text: string): string => clip(text, share).replaceAll(/^(?==== )/gm, '> ');
-  return [TOLD, ...notes.map(({ name, text }) => `=== ${name} ===\n${quoted(text)}`)].join('\n\n');
+  return [TOLD, ...notes.map(({ name, text }) => `=== ${name} ===\n${quoteNote(clip(text, share))}`)].join('\n\n');
 }
 
 // Extracting.
@@ -144,10 +149,11 @@ type Extracting = {
   readonly config: RunConfig;
   readonly ended: Ended;
   readonly small: SmallModel;
+  readonly folder: string;
 };
 
-async function extract(deps: MemoryDeps, { config, ended, small }: Extracting): Promise<void> {
-  const folder = notesFolder(deps.dataDir, config.cwd);
+async function extract(deps: MemoryDeps, { config, ended, small, folder }: Extracting): Promise<void> {
+  await finishMerge(folder);
   const name = noteName(config);
   // An earlier attempt wrote it, and died before it could say so.
   if (await hasNote(folder, name)) return;
@@ -184,33 +190,3 @@ const EXTRACT_TASK = [
   'needed, what the files themselves say plainly, secrets, and what the notes that are there say already. Answer with one note in markdown:',
   'a title of at most 80 characters in the first line, then at most ten short points. When there is nothing of the kind, answer NONE.',
 ].join(' ');
-
-/** Of a run's limits, when it has ended (L51). */
-export function leftAfter({ rules, run }: Pick<RunConfig, 'rules' | 'run'>, { entries }: Ended): Left {
-  const { maxBudgetUsd, maxTokens } = rules;
-  const last = entries.findLast((entry) => entry.kind === 'run_ended');
-  const { usd, usage } = last?.ended.run === run ? last.ended.spend : noSpend;
-  return {
-    ...(maxBudgetUsd === null ? {} : { usd: Math.max(0, maxBudgetUsd - (usd ?? 0)) }),
-    ...(maxTokens === null ? {} : { tokens: Math.max(0, maxTokens - totalTokens(usage)) }),
-  };
-}
-
-/** What was said in the last run of `entries`, without what was told to the model by others; at most `limit` characters. */
-async function runText(
-  { transcripts }: Pick<MemoryDeps, 'transcripts'>,
-  entries: readonly Entry[],
-  which: 'user' | 'all',
-  limit: number,
-): Promise<string> {
-  const from = Math.max(
-    0,
-    entries.findLastIndex((entry) => entry.kind === 'run_started'),
-  );
-  const items = entries.slice(from).flatMap((entry, offset): readonly Item[] => {
-    const position = from + offset;
-    const isSaid = entry.kind === 'user' || (which === 'all' && (entry.kind === 'reply' || entry.kind === 'outcomes'));
-    return isSaid ? [{ shown: { kind: 'entry', position, entry }, reply: position }] : [];
-  });
-  return fitText(items, 0, await transcripts.bodies(entries.slice(from)), limit);
-}

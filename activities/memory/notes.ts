@@ -1,9 +1,10 @@
 // Notes of a workspace: markdown files in Perdure's data folder, which people read, edit and remove (L80). A run adds one file under a
-// name of its own and never writes to one that is there. No tool reaches the folder.
+// name of its own and never writes to one that is there; a merge puts new ones in the place of several. No tool reaches the folder.
 import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { codeOf, wellFormedText } from '../text.ts';
+import { fingerprint, MERGE, type Merge, NEW, OLD, readMerge } from './pending-merge.ts';
 
 /** `title`: its first line, without the marks of a heading. */
 export type Note = { readonly name: string; readonly title: string; readonly text: string };
@@ -27,20 +28,46 @@ export function noteName({ session, chain, run }: { session: string; chain: stri
 
 export const isNoteName = (name: string): boolean => NAME.test(name);
 
+/** Of a run, and of a merge; another name is a person's. */
+export const isOfRun = (name: string): boolean => /-\d+-[0-9a-f]{6}\.md$/.test(name) && isNoteName(name);
+export const isMerged = (name: string): boolean => /^merged-\d{4}-\d\d-\d\d-[0-9a-f]{6}-\d+\.md$/.test(name);
+
+/** How often a folder is read anew in which files were moved meanwhile. */
+const TRIES = 5;
+
 /** Sorted by name; at most `MOST_NOTES`. Empty without a folder. Throws what the file system throws. */
 export async function readNotes(folder: string): Promise<readonly Note[]> {
-  const names = await readdir(folder).catch((error: unknown) => {
+  for (let left = TRIES; ; left -= 1) {
+    const { notes, isWhole } = await readOnce(folder);
+    if (isWhole || left === 0) return notes;
+  }
+}
+
+/** The names first, then the merge, then the notes: what a merge moves in between is found where it was or where it is, or is missed. */
+async function readOnce(folder: string): Promise<{ readonly notes: readonly Note[]; readonly isWhole: boolean }> {
+  const names = (await namesIn(folder)).filter(isNoteName);
+  const { made, replaced }: Pick<Merge, 'made' | 'replaced'> = (await readMerge(folder)) ?? { made: [], replaced: {} };
+  const most = MOST_NOTES + Object.keys(replaced).length;
+  const all = [...new Set([...names, ...made])].toSorted().slice(0, most);
+  const found = await Promise.all(
+    all.map(async (name) => {
+      const isMade = made.includes(name);
+      const note = (isMade ? await readNote(join(folder, MERGE, NEW), name) : null) ?? (await readNote(folder, name));
+      return { note, isMissing: note === null && !isMade };
+    }),
+  );
+  const notes = found
+    .flatMap(({ note }) => note ?? [])
+    .filter(({ name, text }) => !Object.hasOwn(replaced, name) || replaced[name] !== fingerprint(text));
+  return { notes: notes.slice(0, MOST_NOTES), isWhole: !found.some(({ isMissing }) => isMissing) };
+}
+
+/** Empty where there is no such folder. */
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return readdir(folder).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return [];
     throw error;
   });
-  const found = await Promise.all(
-    names
-      .filter(isNoteName)
-      .toSorted()
-      .slice(0, MOST_NOTES)
-      .map((name) => readNote(folder, name)),
-  );
-  return found.filter((note) => note !== null);
 }
 
 /** Null when it is not there. */
@@ -62,8 +89,16 @@ export async function readNote(folder: string, name: string): Promise<Note | nul
   }
 }
 
+/** There is one of that name, or was one before a merge. */
 export async function hasNote(folder: string, name: string): Promise<boolean> {
-  return stat(join(folder, name)).then(
+  const merges = await namesIn(join(folder, OLD));
+  const places = ['.', MERGE, ...merges.map((merge) => join(OLD, merge))];
+  const looked = await Promise.all(places.map((place) => isThere(join(folder, place, name))));
+  return looked.includes(true);
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
     () => true,
     () => false,
   );
@@ -97,8 +132,7 @@ async function placeNote(folder: string, { name, text, place }: Placing): Promis
   await Promise.all(left.map((each) => rm(join(folder, each), { force: true })));
   const draft = join(folder, `.${name}.${randomUUID()}`);
   try {
-    const file = await open(draft, 'wx', 0o600);
-    await flushed(file, fitNote(text));
+    await writeNote(draft, text);
     await place(draft, join(folder, name));
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;
@@ -110,8 +144,13 @@ async function placeNote(folder: string, { name, text, place }: Placing): Promis
   return true;
 }
 
+/** A new file. */
+export async function writeNote(path: string, text: string): Promise<void> {
+  await flushed(await open(path, 'wx', 0o600), fitNote(text));
+}
+
 /** Durable, and closed in any case. */
-async function flushed(file: FileHandle, text = ''): Promise<void> {
+export async function flushed(file: FileHandle, text = ''): Promise<void> {
   try {
     if (text !== '') await file.writeFile(text);
     await file.sync();

@@ -130,6 +130,7 @@ function snapshot(
     ...(options.tools === undefined ? {} : { tools: options.tools }),
     ...((options.instructions ?? defaults.instructions) ? {} : { instructions: false as const }),
     ...(!agent && deps.memory && (options.memory ?? defaults.memory) ? { memory: true as const } : {}),
+    ...(!agent && (options.suggestPrompts ?? defaults.suggestPrompts) ? { suggestPrompts: true as const } : {}),
     ...(options.toolEnv === undefined ? {} : { toolEnv: options.toolEnv }),
     ...(folders.length === 0 ? {} : { folders }),
     scripted,

@@ -58,7 +58,10 @@ export function rulesOf(deps: Deps, known: Known, system: string, options: RunOp
     maxStopHookRounds: MAX_STOP_HOOK_ROUNDS,
     batchSummaries: defaults.batchSummaries,
     summarySpend: summarySpend(smallModel),
-    afterStop: deps.afterStop.length > 0 || (deps.memory !== undefined && (options.memory ?? defaults.memory)),
+    afterStop:
+      deps.afterStop.length > 0 ||
+      (deps.memory !== undefined && (options.memory ?? defaults.memory)) ||
+      (options.suggestPrompts ?? defaults.suggestPrompts),
     approvalMs: options.approvalTimeoutMs ?? defaults.approvalTimeoutMs,
   };
 }

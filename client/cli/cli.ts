@@ -11,7 +11,7 @@ import type { Hands, Input } from './typing/input.ts';
 import { openKeyboard } from './typing/keyboard.ts';
 import { personsEditor } from './typing/persons-editor.ts';
 import { typedLines } from './typing/typed-lines.ts';
-import { typedRows } from './typing/typed-rows.ts';
+import { type TypedRows, typedRows } from './typing/typed-rows.ts';
 
 export type Cli = {
   readonly env: Env;
@@ -81,7 +81,7 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
       for await (const chunk of stdin) chunks.push(chunk as Uint8Array);
       return inputText(Buffer.concat(chunks));
     },
-    openInput: stdin.isTTY && stderr.isTTY ? inputOpener(io, { bottom, style: err.bold, say }) : null,
+    openInput: stdin.isTTY && stderr.isTTY ? inputOpener(io, { bottom, style: err.bold, dim: err.dim, say }) : null,
     unread: unread.signal,
     exit,
   };
@@ -113,16 +113,16 @@ function watchedArea(stderr: Io['stderr']): BottomArea {
   return area;
 }
 
-type Place = Pick<Cli, 'bottom' | 'say'> & { readonly style: (text: string) => string };
+type Place = Pick<Cli, 'bottom' | 'say'> & Pick<TypedRows, 'style' | 'dim'>;
 
-function inputOpener({ stdin, stderr, env }: Io, { bottom, style, say }: Place): (hands: Hands) => Input {
+function inputOpener({ stdin, stderr, env }: Io, { bottom, style, dim, say }: Place): (hands: Hands) => Input {
   const write = (text: string): unknown => stderr.write(text);
   const runEditor = personsEditor(env, say);
   return (hands) => {
     if (!bottom) return typedLines({ stdin, write, style, runEditor }, hands);
     const keyboard = openKeyboard({ stdin, write });
     const columns = (): number => stderr.columns;
-    return typedRows({ area: bottom, keyboard, columns, style, say, runEditor, suspend }, hands);
+    return typedRows({ area: bottom, keyboard, columns, style, dim, say, runEditor, suspend }, hands);
   };
 }
 

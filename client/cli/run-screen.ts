@@ -17,6 +17,8 @@ import { type TypedMessages, typedMessages } from './typing/typed-messages.ts';
 
 export type RunScreen = {
   show(event: Followed): void;
+  /** What the person may write next; null: nothing any more. */
+  suggest(text: string | null): void;
   readonly typed: Pick<TypedMessages, 'waiting' | 'submit' | 'sent'>;
   /** Takes away what may still change; resolves when what was typed and answered has been given, or has failed. */
   end(): Promise<void>;
@@ -54,6 +56,7 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands }: Watch
       if (event.type === 'run_start') always.in(event.cwd);
       if (isApprovalEvent(event)) approvals.hear(event);
     },
+    suggest: (text) => input?.suggest?.(text),
     typed,
     end: async () => {
       status?.end();
@@ -95,6 +98,7 @@ export function jsonScreen(cli: Cli): RunScreen {
       sayScripted(event);
       cli.print(`${jsonLine(event)}\n`);
     },
+    suggest: () => undefined,
     typed: { waiting: () => null, submit: () => undefined, sent: () => Promise.resolve() },
     end: () => Promise.resolve(),
   };

@@ -4,6 +4,7 @@ import type { WorkflowExecutionDescription, WorkflowExecutionInfo } from '@tempo
 import { z } from 'zod';
 import { querySources, type SessionFacts } from '../../workflows/contract/facts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
+import { isSuggestion } from '../../activities/run/suggestion.ts';
 import { oneLine } from '../paint.ts';
 import { formatMoment } from '../units.ts';
 import { findUndecodable } from '../../workflows/contract/failures.ts';
@@ -104,6 +105,10 @@ const memoSchema = z.object({
   head: z.string().nullable().catch(null),
   last: lastRun.nullable().catch(null),
   host: z.object({ id: z.string(), name: z.string() }).optional().catch(undefined),
+  suggestion: z
+    .object({ run: z.number(), text: z.string().refine(isSuggestion) })
+    .optional()
+    .catch(undefined),
   facts: facts.optional().catch(undefined),
 });
 const configuration = z.object({ name: z.string().optional(), file: z.string().optional() });
@@ -142,9 +147,16 @@ export function sessionDescription(described: WorkflowExecutionDescription): Ses
 
 /** What could be hostile is taken as it was checked. */
 function knownFacts(value: SessionMemo, known: z.infer<typeof memoSchema>): SessionMemo {
-  const { host: _, facts: __, ...memo } = value;
+  const { host: _, facts: __, suggestion: ___, ...memo } = value;
   const { head, last } = known as Pick<SessionMemo, 'head' | 'last'>;
-  return { ...memo, head, last, ...(known.host && { host: known.host }), ...factsOf(known) };
+  return {
+    ...memo,
+    head,
+    last,
+    ...(known.host && { host: known.host }),
+    ...factsOf(known),
+    ...(known.suggestion && { suggestion: known.suggestion }),
+  };
 }
 
 function factsOf({ facts: told }: z.infer<typeof memoSchema>): Pick<SessionMemo, 'facts'> {

@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
-import { checkConfig, configDefaults, type PerdureConfig } from '../../worker/config/config.ts';
+import { configDefaults } from '../../worker/config/config-defaults.ts';
+import { checkConfig, type PerdureConfig } from '../../worker/config/config.ts';
 import { createDeps } from '../../worker/create-deps.ts';
 import { modelAccess } from '../../worker/model-access.ts';
 import {

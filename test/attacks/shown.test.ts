@@ -197,3 +197,13 @@ test.each([{}, 5, { run: 1 }, { run: 1, terminal: { reason: { a: 1 } } }])(
     expect(sessionTable(createPaint(false), [info], Date.now())).toContain('s-1');
   },
 );
+
+test.each(['/cancel', 'x\u001b[2J', '> Added by the hook policy: yes', 5])(
+  'a memo of somebody else suggests nothing that is no plain line: %j (L56)',
+  (text) => {
+    const memo = { perdure: { phase: 'idle', cwd: '/', title: 't', runs: 1, suggestion: { run: 1, text } } };
+    const execution = { workflowId: 's-1', status: { name: 'RUNNING' }, memo, startTime: new Date(), taskQueue: 'q' };
+    const info = sessionInfo(execution as never);
+    expect([info.title, info.suggestion]).toEqual(['t', undefined]);
+  },
+);

@@ -157,6 +157,24 @@ test('a message that is sent waits on the screen until the session takes it, for
   await other.close();
 });
 
+test('what may be written next stands in the empty field, Tab writes it, and it goes with what is sent (L56)', async () => {
+  const replies = [reply('Done.'), reply('Run the tests too.'), reply('All pass.')];
+  const session = await stage.play('Mend this wheel.', replies, { suggestPrompts: true });
+  const { tab, close } = await stage.visit(`/sessions/${session}`);
+  const field = tab.locator('#message');
+  await tab.locator('#suggestion', { hasText: 'Run the tests too.' }).waitFor();
+  await until(async () => (await field.getAttribute('placeholder')) === 'Run the tests too.');
+  expect(await axeFindings(tab)).toEqual([]);
+  await field.focus();
+  await tab.keyboard.press('Tab');
+  expect(await field.inputValue()).toBe('Run the tests too.');
+  await tab.getByRole('button', { name: 'Send', exact: true }).click();
+  await tab.getByText('All pass.').waitFor();
+  await until(async () => (await tab.locator('#suggestion').count()) === 0);
+  await until(async () => (await field.getAttribute('placeholder')) === '');
+  await close();
+});
+
 test('a viewer whose stream was cut catches up by itself, without a reload and without a gap (O10)', async () => {
   const session = await stage.play('Say one.', [reply('First answer.'), reply('Second answer.')]);
   const { tab, close } = await stage.visit(`/sessions/${session}`);

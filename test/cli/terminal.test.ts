@@ -1,9 +1,9 @@
 // The command line on a real terminal: what is typed, asked and drawn.
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { type ParsedRequest, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 import { onTerminal } from '../support/pty.ts';
 import { until } from '../support/until.ts';
@@ -102,4 +102,33 @@ test('`perdure` talks with a session of the folder, which stays when the person 
   plain.type('\u0004');
   await plain.shows('[status 0]');
   expect(plain.raw()).not.toContain('\u001b');
+});
+
+test('a chat shows what may be written next in its empty row: Tab writes it, Enter sends it then, and not before (L56)', async () => {
+  const isSmall = ({ model }: ParsedRequest): boolean => model.startsWith('claude-haiku');
+  let suggested = 0;
+  const model = await modelFor((request) => {
+    if (!isSmall(request)) return reply('Done.');
+    suggested += 1;
+    return reply(suggested === 1 ? 'Run the tests too.' : 'NONE');
+  });
+  const { cwd, env, root } = cliPlace(model);
+  const folder = join(root, 'own', 'perdure');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'perdure.config.mjs'), 'export default { suggestPrompts: true, memory: false };');
+  const own = { ...env, XDG_CONFIG_HOME: join(root, 'own') };
+  const terminal = onTerminal(perdure('chat', 'mend it'), { cwd, env: own });
+  await terminal.shows('› Run the tests too.  (Tab)');
+  const asked = (): number => model.requests.filter(({ body }) => !isSmall(body as ParsedRequest)).length;
+  terminal.type('\r');
+  terminal.type('\t');
+  await until(() => terminal.lines().includes('› Run the tests too.'));
+  expect(asked()).toBe(1);
+  terminal.type('\r');
+  await until(() => asked() === 2);
+  expect(JSON.stringify(model.requests.findLast(({ body }) => !isSmall(body as ParsedRequest)))).toContain(
+    'Run the tests too.',
+  );
+  terminal.type('\u0004');
+  await terminal.ended;
 });

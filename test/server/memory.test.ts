@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { notesFolder } from '../../activities/memory/notes.ts';
+import { addNote, notesFolder } from '../../activities/memory/notes.ts';
 import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { spentIn, tokensOf } from '../support/agents.ts';
 import { harness } from '../support/harness.ts';
@@ -69,6 +69,44 @@ test('a session that is cancelled closes when the note of its run is made and pa
   expect((await session.memo())?.facts?.tokens).toBe(ofRun + 5_000);
   expect(readdirSync(folderOf(h))).toHaveLength(1);
   await keepHistory('a session whose note was made (L80)', session.handle);
+});
+
+test('notes are merged beside the next run, and what a conversation was sent stays as it was (L56 L58 L80)', async () => {
+  const [asked, held] = [gate(), gate()];
+  const made = ['s-1-1-aaaaaa.md', 's-2-1-bbbbbb.md'];
+  let calls = 0;
+  const script = async (request: ParsedRequest): Promise<Reply> => {
+    if (isPick(request)) return reply(made.join('\n'), usage(0));
+    if (JSON.stringify(request.system).includes('made in earlier sessions, each')) {
+      asked.release();
+      await held.hold;
+      return reply(`=== from ${made.join(', ')} ===\n# Merged\n- First and second.`, usage(5_000));
+    }
+    if (isSmall(request)) return reply('NONE', usage(0));
+    calls += 1;
+    const isTold = JSON.stringify(request.messages).includes('From notes of this workspace:');
+    return calls > 1 && isTold ? reply('Done.') : look;
+  };
+  const h = await harness({ script, worker: { config: { consolidateMemoryAfter: 2 } } });
+  for (const name of made) await addNote(folderOf(h), name, `# ${name}`);
+  const session = await h.open('Go.', { memory: true });
+  await session.ended(1);
+  await asked.hold;
+  await session.send('Again.');
+  // It ends while the merge of the first still runs.
+  expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });
+  held.release();
+  await until(() => readdirSync(folderOf(h)).some((name) => name.startsWith('merged-')));
+  await session.send('And again.');
+  await session.ended(3);
+  const sent = h.bodies().filter((body) => !isSmall(body));
+  const plain = (body: ParsedRequest | undefined): readonly string[] =>
+    (body?.messages ?? []).map((message) => JSON.stringify(message).replaceAll(/,"cache_control":\{[^}]*\}/g, ''));
+  const before = plain(sent.findLast(({ messages }) => !JSON.stringify(messages).includes('Again.')));
+  expect(before.join('')).toContain('=== s-1-1-aaaaaa.md ===');
+  expect(plain(sent.at(-1)).slice(0, before.length)).toEqual(before);
+  const ofRuns = tokensOf(spentIn(await session.entries()));
+  await until(async () => (await session.memo())?.facts?.tokens === ofRuns + 5_000);
 });
 
 test('without being asked for, notes are neither told nor made (L80)', async () => {

@@ -98,7 +98,10 @@ export async function openStage(): Promise<Stage> {
 function answer(scripts: ReadonlyMap<string, Reply[]>, request: ParsedRequest): Reply | undefined {
   const [first] = request.messages;
   const prompt = blocksOf(first?.content ?? '').flatMap((block) => (block.type === 'text' ? [block.text] : []));
-  const replies = scripts.get(prompt[0] ?? '');
+  const [text = ''] = prompt;
+  // A question about a conversation has its words within.
+  const task = text.startsWith('<conversation>') ? [...scripts.keys()].find((each) => text.includes(each)) : text;
+  const replies = scripts.get(task ?? '');
   const [next] = replies ?? [];
   if (next?.times !== 'any') replies?.shift();
   return next;

@@ -1,7 +1,8 @@
 // What a configuration may say of agents, and how a wrong one is told.
 import { expect, test } from 'vitest';
 import { agentDefaults } from '../../activities/tools/agent-types.ts';
-import { checkConfig, configDefaults, ConfigProblem } from '../../worker/config/config.ts';
+import { configDefaults } from '../../worker/config/config-defaults.ts';
+import { checkConfig, ConfigProblem } from '../../worker/config/config.ts';
 
 test('types of a configuration are added to those that are built in, and limits replace theirs (L66 L68)', () => {
   const agents = { explore: { description: 'Another.' }, reviewer: { description: 'Reviews.' } };

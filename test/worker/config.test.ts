@@ -2,13 +2,8 @@
 import { expect, test } from 'vitest';
 import * as v from 'valibot';
 import { z } from 'zod';
-import {
-  checkConfig,
-  ConfigProblem,
-  defineConfig,
-  type PerdureConfig,
-  configDefaults,
-} from '../../worker/config/config.ts';
+import { configDefaults } from '../../worker/config/config-defaults.ts';
+import { checkConfig, ConfigProblem, defineConfig, type PerdureConfig } from '../../worker/config/config.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { simpleTool } from '../activities/tools/support.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
@@ -31,6 +26,8 @@ const everything: PerdureConfig = defineConfig({
   maxOutputTokens: 4_000,
   compaction: { enabled: true, warning: 0.5 },
   batchSummaries: true,
+  consolidateMemoryAfter: 30,
+  suggestPrompts: true,
   approvalTimeoutMs: 60_000,
   drainMs: 600_000,
   maxConcurrentActivities: 20,
@@ -64,6 +61,8 @@ test('what is configured goes before what is built in (L57)', () => {
     outputCap: 4_000,
     compaction: { ...runDefaults.compaction, warning: 0.5 },
     batchSummaries: true,
+    consolidateMemoryAfter: 30,
+    suggestPrompts: true,
     approvalTimeoutMs: 60_000,
   });
   expect({ ...runDefaults, ...configDefaults({}) }).toEqual(runDefaults);
@@ -134,6 +133,11 @@ test.each<[string, unknown, string | RegExp]>([
     'a mode that is not known',
     { permissionMode: 'yolo' },
     '"permissionMode" is "yolo": give one of default, acceptEdits, plan, dontAsk, bypass',
+  ],
+  [
+    'too few notes to merge',
+    { consolidateMemoryAfter: 1 },
+    '"consolidateMemoryAfter" is 1: give a whole number of notes from 2 to 200',
   ],
   ['no slot', { maxConcurrentActivities: 0 }, '"maxConcurrentActivities" is 0: give a whole number from 1 to 1000'],
   ['a drain of no time', { drainMs: 0 }, '"drainMs" is 0: give a whole number of milliseconds from 1 to 86400000'],

@@ -4,7 +4,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../activities/tools/tool.ts';
 import { createDeps } from '../../worker/create-deps.ts';
-import { type PerdureConfig, configDefaults } from '../../worker/config/config.ts';
+import { configDefaults } from '../../worker/config/config-defaults.ts';
+import { type PerdureConfig } from '../../worker/config/config.ts';
 import { modelAccess } from '../../worker/model-access.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

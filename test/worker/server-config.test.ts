@@ -1,6 +1,7 @@
 // What a configuration says of a model's server: how long it may be silent, and its words.
 import { expect, test } from 'vitest';
-import { checkConfig, configDefaults, type PerdureConfig } from '../../worker/config/config.ts';
+import { configDefaults } from '../../worker/config/config-defaults.ts';
+import { checkConfig, type PerdureConfig } from '../../worker/config/config.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 
 test('the times of a model that is silent, and words for a request that is too long, go before what is built in (X4 L57)', () => {

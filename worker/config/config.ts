@@ -4,6 +4,7 @@ import type { HookConfig } from '../../activities/hooks/hooks.ts';
 import {
   modelSchema,
   nameSchema,
+  notesSchema,
   run,
   upTo,
   differentlyNamed,
@@ -15,7 +16,7 @@ import {
   toolsSchema,
 } from './tools.ts';
 import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
-import type { AfterStopHandler, RunDefaults } from '../../activities/deps.ts';
+import type { AfterStopHandler } from '../../activities/deps.ts';
 import type { ModelTable } from '../../activities/configuration.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
 import type { CompactionRules, Effort } from '../../workflows/contract/loop.ts';
@@ -34,7 +35,7 @@ import type { AgentLimits, AgentType } from '../../activities/tools/agent-types.
 import type { WebSettings } from '../../activities/tools/builtin/files/options.ts';
 import type { McpServers } from '../../activities/mcp/servers.ts';
 import { hooksSchema } from './hooks.ts';
-import { agentLimitsSchema, agentSettings, agentsSchema } from './agents.ts';
+import { agentLimitsSchema, agentsSchema } from './agents.ts';
 import { mcpServersSchema } from './mcp-servers.ts';
 import { runDefaults } from './defaults.ts';
 
@@ -59,6 +60,10 @@ export type PerdureConfig = {
   readonly instructions?: boolean;
   /** Notes of the workspace (L80). Absent: for sessions that the command line begins, and others that ask for it. */
   readonly memory?: boolean;
+  /** Notes of runs in a workspace, from 2 to 200, which the small model then merges into fewer (L80). */
+  readonly consolidateMemoryAfter?: number;
+  /** After a run that ended by itself, what the person may write next, shown where they write (L56). */
+  readonly suggestPrompts?: boolean;
   /** Variables for shell commands and other tools of this worker. They stay in its process: the place for those that are secret. */
   readonly toolEnv?: ToolEnv;
   /** Other folders that tools may work in, where a caller names none: absolute real paths, at most 20. */
@@ -162,6 +167,8 @@ const keys = z.strictObject({
   systemPrompt: z.string().max(100_000).optional(),
   instructions: z.boolean().optional(),
   memory: z.boolean().optional(),
+  consolidateMemoryAfter: notesSchema.optional(),
+  suggestPrompts: z.boolean().optional(),
   toolEnv: judgedBy(toolEnvProblem),
   additionalDirectories: judgedBy(extraFoldersProblem),
   agents: agentsSchema.optional(),
@@ -223,23 +230,4 @@ export function checkConfig(value: unknown, source: string): PerdureConfig {
   const checked = schema.safeParse(value, tellRight);
   if (checked.success) return value as PerdureConfig;
   throw new ConfigProblem(`${source}: ${issueText(checked.error.issues[0])}`);
-}
-
-export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
-  const { maxOutputTokens, compaction, agents, agentLimits, ...rest } = config;
-  const { model, fallbackModels, smallModel, models, effort, permissionMode, permissions, additionalDirectories } =
-    rest;
-  const { systemPrompt, instructions, memory, maxTurns, wrapUp, batchSummaries, approvalTimeoutMs } = rest;
-  const context = { systemPrompt, instructions, memory, additionalDirectories };
-  const chosen = { model, fallbackModels, smallModel, models, effort, permissionMode, permissions } as const;
-  const { firstByteMs, stallMs, requestMs, overflowWords } = rest;
-  const limits = { maxTurns, wrapUp, batchSummaries, approvalTimeoutMs, outputCap: maxOutputTokens };
-  const server = { firstByteMs, stallMs, requestMs, overflowWords };
-  return {
-    ...(Object.fromEntries(
-      Object.entries({ ...chosen, ...context, ...limits, ...server }).filter(([, value]) => value !== undefined),
-    ) as Partial<RunDefaults>),
-    ...(agents || agentLimits ? { agents: agentSettings(agents, agentLimits) } : {}),
-    ...(compaction === undefined ? {} : { compaction: { ...runDefaults.compaction, ...compaction } }),
-  };
 }

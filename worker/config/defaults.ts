@@ -19,6 +19,8 @@ export const runDefaults: RunDefaults = {
   agents: agentDefaults,
   instructions: true,
   memory: false,
+  consolidateMemoryAfter: 20,
+  suggestPrompts: false,
   maxTurns: 500,
   wrapUp: false,
   backoff: defaultBackoff,

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { builtinNames } from '../../activities/tools/builtin/builtin-tools.ts';
 import { definitionOf, VALID_NAME } from '../../activities/tools/registry.ts';
 import { nearName } from '../../workflows/contract/options-problem.ts';
+import { MOST_NOTES } from '../../activities/memory/notes.ts';
 import { modelProblem } from '../models/find-model.ts';
 import { type InputSchema, isStandard } from '../../activities/schema/input-schema.ts';
 import type { Recovery, Risk, Tool } from '../../activities/tools/tool.ts';
@@ -30,6 +31,9 @@ export function wholeNumberSchema(most: number, of?: string) {
   const right = `give a whole number${of === undefined ? '' : ` of ${of}`} from 1 to ${most}`;
   return z.int(right).min(1, right).max(most, right);
 }
+
+const notesRight = `give a whole number of notes from 2 to ${MOST_NOTES}`;
+export const notesSchema = z.int(notesRight).min(2, notesRight).max(MOST_NOTES, notesRight);
 
 /** Milliseconds. */
 export const upTo = (minutes: number) => wholeNumberSchema(minutes * 60_000, 'milliseconds');

@@ -31,6 +31,7 @@ function writeEvent(log: Log, seen: Observation): void {
     case 'seen':
       return writeSeen(log, seen.session, seen.seen);
     case 'model_request':
+    case 'notes_merge':
     case 'store':
       return undefined;
   }

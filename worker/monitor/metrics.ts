@@ -60,6 +60,7 @@ export const COUNTERS = {
   perdure_runs_ended_total: 'Runs that ended, by reason; bad="true" for an end that someone should look at.',
   perdure_iterations_total: 'Iterations of the loop that went round, by transition.',
   perdure_compaction_tokens_saved_total: 'Estimated tokens that compactions took out of view.',
+  perdure_notes_merges_total: 'Merges of the notes of a workspace, by how they ended.',
   perdure_alerts_total: 'Tellings of the hooks waiting and failed, by how they ended.',
 } as const;
 
@@ -91,6 +92,8 @@ function recordObservation(meters: Meters, known: Known, seen: Observation): voi
       const saved = Math.round((seen.before ?? 0) - (seen.after ?? 0));
       return saved > 0 ? meters.count('perdure_compaction_tokens_saved_total', saved) : undefined;
     }
+    case 'notes_merge':
+      return meters.count('perdure_notes_merges_total', 1, { outcome: seen.outcome });
     case 'alert':
       return meters.count('perdure_alerts_total', 1, { alert: seen.alert, outcome: seen.failed ? 'failed' : 'told' });
     case 'store': {

@@ -50,6 +50,7 @@ function spanOf(seen: Observation): Span | null {
       return ofWorkflow(seen.session, seen.seen);
     case 'model_request':
     case 'alert':
+    case 'notes_merge':
     case 'store':
       return null;
   }

@@ -11,7 +11,8 @@ import { formatIdentity, processIdentity } from '../../activities/process/identi
 import type { Registered } from '../../workflows/contract/activities.ts';
 import type { Profile } from '../../workflows/contract/failures.ts';
 import { hostQueue, recordsQueue, type SessionHost } from '../../workflows/contract/session.ts';
-import { checkConfig, configDefaults, ConfigProblem, type PerdureConfig } from '../config/config.ts';
+import { configDefaults } from '../config/config-defaults.ts';
+import { checkConfig, ConfigProblem, type PerdureConfig } from '../config/config.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
 import { createDeps } from '../create-deps.ts';
 import { drainTimes, recordSlots, registerActivities, timesOf } from '../create-worker.ts';
@@ -245,6 +246,4 @@ function warnOfNoWorkflows(taskQueue: string): void {
 }
 
 /** The runtime's own logger: the user's, where they installed one. */
-function runtimeLog(): Log {
-  return (level, message, fields) => Runtime.instance().logger[level](message, { ...fields });
-}
+const runtimeLog = (): Log => (level, message, fields) => Runtime.instance().logger[level](message, { ...fields });

@@ -25,7 +25,7 @@ export type Activities = {
   runStopHooks(input: RunStopHooks): Promise<StopHooksRan>;
   summarizeBatch(input: SummarizeBatch): Promise<BatchSummary>;
   answerAside(input: AnswerAside): Promise<AsideEnd>;
-  afterStop(input: AfterStop): Promise<{ readonly spend: Spend } | null>;
+  afterStop(input: AfterStop): Promise<{ readonly spend: Spend; readonly suggestion?: string } | null>;
   tellAlert(input: TellAlert): Promise<void>;
   readResult(input: ReadResult): Promise<RunResultFacts>;
   endWorktree(input: EndWorktree): Promise<WorktreeEnd | null>;
@@ -243,4 +243,11 @@ export type SummarizeBatch = AppendingStep & { readonly head: Hash; readonly lef
 export type BatchSummary = { readonly text: string | null; readonly spend: Spend };
 
 /** L56: after a run's natural end. */
-export type AfterStop = { readonly head: Hash; readonly config: Hash; readonly step: number; readonly run: number };
+/** `until`: the session closes when it is done. */
+export type AfterStop = {
+  readonly head: Hash;
+  readonly config: Hash;
+  readonly step: number;
+  readonly run: number;
+  readonly until?: 'run';
+};

@@ -44,6 +44,7 @@ export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = {
   appendSystemPrompt: true,
   instructions: true,
   memory: true,
+  suggestPrompts: true,
   tools: true,
   toolEnv: true,
   additionalDirectories: true,
@@ -95,6 +96,7 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
     yesOrNo('wrap up', options.wrapUp) ??
     yesOrNo('instructions', options.instructions) ??
     yesOrNo('memory', options.memory) ??
+    yesOrNo('suggest prompts', options.suggestPrompts) ??
     fallbacksProblem(options.fallbackModels, model) ??
     schemaProblem(options.outputSchema) ??
     positive('approval timeout', 'milliseconds', options.approvalTimeoutMs, MOST.timeoutMs) ??

@@ -76,6 +76,8 @@ export type RunOptions = {
   readonly instructions?: boolean;
   /** Notes of the workspace are told to the model, and each run makes one (L80). */
   readonly memory?: boolean;
+  /** After a natural end, the small model says what the person may write next: the memo tells it (L56). */
+  readonly suggestPrompts?: boolean;
   /** The tools that the model is offered, by name, of those the worker has; none when the list is empty. Absent: all. */
   readonly tools?: readonly string[];
   readonly toolEnv?: ToolEnv;
@@ -224,6 +226,8 @@ export type SessionMemo = {
   readonly host?: SessionHost;
   /** Agents at work in the background of a session that is idle (L71): the end of each opens a run. Absent without any. */
   readonly background?: number;
+  /** What the person may write next: of the last run, while the session is idle (L56). Absent without any. */
+  readonly suggestion?: { readonly run: number; readonly text: string };
   readonly facts?: SessionFacts;
 };
 

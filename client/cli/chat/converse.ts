@@ -97,7 +97,7 @@ async function oneRound(cli: Cli, { talk, screen, state, stop }: Round): Promise
   const next = screen.typed.waiting();
   if (next !== null) state.begun = true;
   if (stop.aborted) return;
-  if (!state.begun || (next === null && !(await isBusy(talk, state)))) {
+  if (!state.begun || (next === null && !(await isBusy(talk, screen, state)))) {
     const poked = new AbortController();
     state.poke = () => poked.abort();
     if (screen.typed.waiting() === null) await pause(LOOK_MS, AbortSignal.any([stop, poked.signal]));
@@ -118,11 +118,17 @@ async function oneRound(cli: Cli, { talk, screen, state, stop }: Round): Promise
 }
 
 /** Throws ClientProblem when it is closed. */
-async function isBusy({ workplace, session }: Conversation, { run }: State): Promise<boolean> {
+async function isBusy(
+  { workplace, session }: Conversation,
+  screen: Pick<RunScreen, 'suggest'>,
+  { run }: State,
+): Promise<boolean> {
   try {
     const seen = await workplace.sessions.describe(session);
     if (seen.status !== 'open') throw new ClientProblem('closed', `session ${session} is closed`);
-    return !isAtRest(seen) || (seen.last?.run ?? 0) > run;
+    const busy = !isAtRest(seen) || (seen.last?.run ?? 0) > run;
+    screen.suggest(busy ? null : (seen.suggestion?.text ?? null));
+    return busy;
   } catch (error) {
     if (error instanceof ClientProblem && error.kind === 'unanswered') return false;
     throw error;
@@ -158,6 +164,7 @@ function submitted(cli: Cli, { talk, screen, state, leave }: Submitting, text: s
   }
   const problem = talk.refuses(text);
   if (problem !== undefined) return cli.say(problem);
+  screen.suggest(null);
   screen.typed.submit(text, now);
   state.poke();
 }

@@ -1,6 +1,9 @@
 // perdure memory: the notes that runs in this folder are told of and add to, as a person lists, reads, edits and removes them (L80).
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
 import { Argument, type Command } from 'commander';
+import { finishMerge } from '../../../activities/memory/merge-notes.ts';
+import { OLD } from '../../../activities/memory/pending-merge.ts';
 import {
   isNoteName,
   MOST_NOTES,
@@ -29,7 +32,8 @@ const HELP = `
   edit NAME      in $VISUAL or $EDITOR; a name that is not there begins a note
   forget NAME…   removes them
 
-Notes are markdown files in Perdure's data folder on this machine, at most ${MOST_NOTES} of ${NOTE_BYTES / 1024} KB each for a workspace.`;
+Notes are markdown files in Perdure's data folder on this machine, at most ${MOST_NOTES} of ${NOTE_BYTES / 1024} KB each for a workspace.
+When there are many, the small model merges those of runs into fewer; what they were before lies in the folder \`old\` beside them.`;
 
 export function memoryCommand(program: Command, cli: Cli): void {
   const actions: readonly Action[] = ['list', 'show', 'edit', 'forget'];
@@ -47,6 +51,7 @@ export function memoryCommand(program: Command, cli: Cli): void {
 
 async function memory(cli: Cli, action: Action, names: readonly string[], { cwd = '.' }: Flags): Promise<number> {
   const folder = notesFolder(dataFolder(cli.env).root, realpathSync(workspace(cwd, cli.cwd())));
+  if (action === 'edit' || action === 'forget') await finishMerge(folder);
   const place: Place = { folder, notes: await readNotes(folder) };
   if (action === 'edit') return edit(cli, place, names);
   if (action === 'forget') return forget(cli, place, names);
@@ -86,6 +91,9 @@ async function forget(cli: Cli, place: Place, names: readonly string[]): Promise
   const found = names.map((name) => noteNamed(place, name));
   for (const { name } of found) await removeNote(place.folder, name);
   cli.say(`${count(found.length, 'note')} forgotten`);
+  const old = join(place.folder, OLD);
+  if (existsSync(old))
+    cli.say(`notes as they were before they were merged are kept in ${old}: remove what they say there, too`);
   return STATUS.ok;
 }
 

@@ -22,6 +22,8 @@ export type Input = {
   readonly ask: ReadLine;
   /** Gives a text to the person's own editor; null when there is none, or it failed: said already. */
   edit(text: string): Promise<string | null>;
+  /** What may be written next, shown where nothing is typed: Tab writes it, and nothing sends it. Null: nothing any more. Absent: it cannot be shown. */
+  suggest?(text: string | null): void;
   /** Ends it, and returns what was typed and not sent. */
   close(): string;
 };

@@ -2,6 +2,7 @@
 // message answers it; what is typed is kept until it is sent.
 import type { BottomArea } from '../../render/terminal/bottom-area.ts';
 import { inputRows } from '../../render/terminal/input-rows.ts';
+import { cutToWidth, displayWidth } from '../../render/terminal/width.ts';
 import type { Hands, Input, Keyboard } from './input.ts';
 import { type Act, type Editor, type Key, newEditor, pressKey, sentEditor } from './line-editor.ts';
 
@@ -10,6 +11,8 @@ export type TypedRows = {
   readonly keyboard: Keyboard;
   readonly columns: () => number;
   readonly style: (prompt: string) => string;
+  /** Of what is suggested. */
+  readonly dim: (text: string) => string;
   /** For what is answered: it stays on the screen. */
   readonly say: (line: string) => void;
   /** The person's own editor, on a terminal of its own. */
@@ -30,6 +33,7 @@ type Question = { readonly words: string; editor: Editor; readonly answer: (line
 export function typedRows(place: TypedRows, hands: Hands): Input {
   const { area, keyboard, columns, style } = place;
   let editor = newEditor(hands.history);
+  let suggestion: string | null = null;
   let question: Question | null = null;
   const waiting: (() => void)[] = [];
   let lastKey = 0;
@@ -43,9 +47,11 @@ export function typedRows(place: TypedRows, hands: Hands): Input {
     const { rows, cursor } = inputRows(question?.editor ?? editor, look);
     const first = rows[0] ?? '';
     const styled = first.startsWith(prompt) ? style(prompt) + first.slice(prompt.length) : first;
+    const hint = question === null && editor.text === '' ? suggestion : null;
+    const ghost = hint === null ? '' : cutToWidth(`${hint}  (Tab)`, columns() - displayWidth(prompt) - 2);
     const note = question === null && waiting.length > 0 && editor.text !== '' ? [WAITS] : [];
     const at = { row: cursor.row + note.length, column: cursor.column };
-    area.show('input', [...note, styled, ...rows.slice(1)], at);
+    area.show('input', [...note, ghost === '' ? styled : styled + place.dim(ghost), ...rows.slice(1)], at);
   };
   /** Puts the next question as soon as nothing is being typed. */
   const look = (): void => {
@@ -99,7 +105,9 @@ export function typedRows(place: TypedRows, hands: Hands): Input {
     lastKey = Date.now();
     const early = key.name === 'enter' && lastKey - opened < EARLY_MS;
     const pressed = pressKey(question?.editor ?? editor, typed, early ? { name: 'return' } : key);
+    const accepts = key.name === 'tab' && !key.shift && !question && editor.text === '' && !editor.pasting;
     if (question) question.editor = pressed.editor;
+    else if (accepts && suggestion !== null) editor = newEditor(editor.history, suggestion);
     else editor = pressed.editor;
     if (pressed.act) acts[pressed.act]();
     draw();
@@ -132,6 +140,11 @@ export function typedRows(place: TypedRows, hands: Hands): Input {
         look();
         draw();
       }),
+    suggest: (text) => {
+      if (text === suggestion) return;
+      suggestion = text;
+      draw();
+    },
     edit: (text) => outside(() => place.runEditor(text)),
     close: () => {
       closed = true;

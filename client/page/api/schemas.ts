@@ -44,6 +44,7 @@ const optionFields = {
   appendSystemPrompt: text.nullish(),
   instructions: z.boolean().nullish(),
   memory: z.boolean().nullish(),
+  suggestPrompts: z.boolean().nullish(),
   tools: list.nullish(),
   toolEnv: z.record(text, text).nullish(),
   additionalDirectories: list.nullish(),

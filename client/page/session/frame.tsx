@@ -20,6 +20,7 @@ export const PLACES = {
   approvals: 'approvals',
   controls: 'controls',
   pending: 'pending',
+  suggested: 'suggested',
 } as const;
 
 export const sessionFrame: Frame = (standing) => {
@@ -33,6 +34,7 @@ export const sessionFrame: Frame = (standing) => {
     ...approvals.map((approval) => part(approvalId(approval), PLACES.approvals, <ApprovalForm approval={approval} />)),
     part('steering', PLACES.controls, <Steering standing={standing} />),
     part('lately', PLACES.controls, <Lately recent={standing.recent} />),
+    ...suggestionOf(standing).map((text) => part('suggestion', PLACES.suggested, <Suggestion text={text} />)),
     ...pending.map(({ id, text, now }) =>
       part(
         `pending-${id}`,
@@ -45,6 +47,19 @@ export const sessionFrame: Frame = (standing) => {
     ),
   ];
 };
+
+/** Nothing once something was sent. */
+function suggestionOf({ seen, pending }: Standing): readonly string[] {
+  return seen.suggestion && pending.length === 0 && !seen.unseen ? [seen.suggestion.text] : [];
+}
+
+function Suggestion({ text }: { readonly text: string }) {
+  return (
+    <p id="suggestion" class="quiet">
+      <kbd>Tab</kbd> writes: <span data-suggestion>{showUnseen(text)}</span>
+    </p>
+  );
+}
 
 /** L83. */
 function tasksOf({ items }: Standing): readonly string[] {

@@ -35,26 +35,31 @@ export async function sessionPage(
   const place = placeIn(feed);
   const { seen } = feed.standing;
   const transcript = await transcriptPart(feed, windowOf(feed, at));
-  const pending = sessionFrame(feed.standing).flatMap((part) => (part.into === PLACES.pending ? part.html : []));
+  const frame = sessionFrame(feed.standing);
+  const partsIn = (container: string): string =>
+    frame.flatMap(({ into, html }) => (into === container ? html : [])).join('');
   return htmlOf(
     <SessionShell feed={feed} place={place} ui={temporalUi(seen.session)} part="transcript">
       <section id="transcript" aria-label="Transcript" data-fresh>
         {raw(transcript)}
       </section>
       <ol id={PLACES.pending} class="transcript" data-fresh>
-        {raw(pending.join(''))}
+        {raw(partsIn(PLACES.pending))}
       </ol>
-      <Composer path={`/sessions/${seen.session}`} />
+      <Composer path={`/sessions/${seen.session}`} suggested={partsIn(PLACES.suggested)} />
       <AsideForm path={`/sessions/${seen.session}`} />
     </SessionShell>,
   );
 }
 
-function Composer({ path }: { readonly path: string }) {
+function Composer({ path, suggested }: { readonly path: string; readonly suggested: string }) {
   return (
     <form class="composer" id="composer" hx-post={`${path}/send`} hx-target="#said">
       <label for="message">Write to the session</label>
-      <textarea id="message" name="text" rows={2} required maxlength={1_000_000} />
+      <textarea id="message" name="text" rows={2} required maxlength={1_000_000} aria-describedby={PLACES.suggested} />
+      <div id={PLACES.suggested} data-fresh>
+        {raw(suggested)}
+      </div>
       <div class="buttons">
         <button>Send</button>
         <button name="now" value="true" class="plain">

@@ -59,6 +59,21 @@ document.addEventListener('keydown', (event) => {
 
 document.querySelector('[data-keys]')?.addEventListener('click', () => list?.showModal());
 
-document.getElementById('message')?.addEventListener('keydown', (event) => {
-  if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.target.form.requestSubmit();
+const message = document.getElementById('message');
+const suggestion = () => document.querySelector('#suggested [data-suggestion]')?.textContent ?? '';
+
+/** What may be written next stands where nothing is written. */
+function showSuggestion() {
+  if (message) message.placeholder = suggestion();
+}
+
+if (message) new MutationObserver(showSuggestion).observe(message.form, { childList: true, subtree: true });
+showSuggestion();
+
+message?.addEventListener('keydown', (event) => {
+  if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) message.form.requestSubmit();
+  const plain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.shiftKey;
+  if (event.key !== 'Tab' || !plain || message.value !== '' || suggestion() === '') return;
+  event.preventDefault();
+  message.value = suggestion();
 });

@@ -2,14 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import {
-  createMemory,
-  leftAfter,
-  noteOf,
-  pickedNotes,
-  pickQuestion,
-  tellNotes,
-} from '../../../activities/memory/memory.ts';
+import { createMemory, noteOf, pickedNotes, pickQuestion, tellNotes } from '../../../activities/memory/memory.ts';
+import { leftAfter } from '../../../activities/memory/ended-run.ts';
 import { MOST_NOTES, type Note, notesFolder, readNotes } from '../../../activities/memory/notes.ts';
 import type { Entry } from '../../../activities/transcript/log/entries.ts';
 import { reply } from '../../../worker/scripted-model/index.ts';
@@ -65,7 +59,7 @@ async function extracting(answers: readonly string[]) {
   const bench = await benchDeps({ script: answers.map((text) => reply(text)) });
   const dataDir = tempDir();
   const deps = { ...bench.deps, redact: (text: string) => text.replaceAll('hunter2', '***') };
-  const memory = createMemory({ ...deps, dataDir });
+  const memory = createMemory({ ...deps, dataDir, consolidateAfter: 20 });
   const config = { ...(await deps.config(bench.opened.config)), memory: true as const };
   const folder = notesFolder(dataDir, config.cwd);
   const entries: readonly Entry[] = [

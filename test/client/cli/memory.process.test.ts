@@ -2,7 +2,8 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { addNote, notesFolder } from '../../../activities/memory/notes.ts';
+import { mergeNotes } from '../../../activities/memory/merge-notes.ts';
+import { addNote, notesFolder, readNotes } from '../../../activities/memory/notes.ts';
 import { mainHere } from '../../support/cli-here.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
@@ -45,6 +46,17 @@ test('an edited note and a new one are kept, a forgotten one is gone (L80)', asy
   expect(await run(['list'])).toMatchObject({ out: 'own.md: Own\ns-1-1-aaaaaa.md: Mine\n' });
   expect(await run(['forget', 'own'])).toMatchObject({ status: 0 });
   expect(existsSync(join(folder, 'own.md'))).toBe(false);
+});
+
+test('who forgets a note is told where those lie that were merged (L80)', async () => {
+  const { run, folder } = await place();
+  expect((await run(['forget', 's-1-1-aaaaaa'])).err).not.toContain('merged');
+  await addNote(folder, 's-2-1-bbbbbb.md', 'Old');
+  await mergeNotes(folder, { id: 'x', made: [{ name: 'new.md', text: 'New' }], replaced: await readNotes(folder) });
+  expect(await run(['list'])).toMatchObject({ out: 'new.md: New\n' });
+  expect((await run(['forget', 'new'])).err).toContain(
+    `are kept in ${join(folder, 'old')}: remove what they say there`,
+  );
 });
 
 test.each([

@@ -23,6 +23,7 @@ function terminal(edited: string | null = null) {
     keyboard,
     columns: () => 60,
     style: (text: string) => text,
+    dim: (text: string) => text,
     say: (line: string) => void said.push(line),
     runEditor: () => Promise.resolve(edited),
     suspend: () => Promise.resolve(),
@@ -93,4 +94,33 @@ test('the person’s editor has the terminal for itself, and what it leaves is t
   await until(() => lines().length === 2);
   expect(lines()).toEqual(['› a longer', '  text']);
   expect([input.close(), takesKeys(), lines()]).toEqual(['a longer\ntext', false, ['']]);
+});
+
+test('a suggestion stands where nothing is typed: Tab writes it, Enter alone sends nothing of it (L56)', () => {
+  const { type, press, sent, lines, input } = terminal();
+  input.suggest?.('Run the tests too.');
+  expect(lines()).toEqual(['› Run the tests too.  (Tab)']);
+  press(enter);
+  type('x');
+  press({ name: 'tab' });
+  expect([sent, lines()]).toEqual([[], ['› x']]);
+  press({ name: 'backspace' });
+  press({ name: 'tab' });
+  expect([sent, lines()]).toEqual([[], ['› Run the tests too.']]);
+  press(enter);
+  input.suggest?.(null);
+  press({ name: 'tab' });
+  expect([sent, lines()]).toEqual([['Run the tests too.'], ['›']]);
+});
+
+test('a suggestion that is wider than the terminal is cut, and no question is answered by it (L56)', async () => {
+  const { press, lines, input } = terminal();
+  input.suggest?.(`${'word '.repeat(30)}end`);
+  expect(lines()).toHaveLength(1);
+  expect(lines()[0]).toMatch(/^› word .*…$/);
+  const answer = input.ask('bash? ', never);
+  await until(() => lines()[0] === 'bash?');
+  press({ name: 'tab' });
+  press(enter);
+  expect(await answer).toBe('');
 });
