@@ -17,6 +17,7 @@ import type { McpBounds, McpServers } from '../activities/mcp/servers.ts';
 import { configReader } from '../activities/configuration.ts';
 import { skillSettings } from '../activities/tools/builtin/files/skills.ts';
 import type { WebSettings } from '../activities/tools/builtin/files/options.ts';
+import type { SandboxSettings } from './config/tools.ts';
 import { backgroundRoot } from '../activities/process/background-files.ts';
 import { createBackground } from '../activities/tools/builtin/shell/background.ts';
 import { builtinTools } from '../activities/tools/builtin/builtin-tools.ts';
@@ -62,6 +63,7 @@ export type DepsSettings = {
   /** Variables for commands and other tools, kept in this process. */
   readonly toolEnv?: ToolEnv | undefined;
   readonly webFetch?: WebSettings | undefined;
+  readonly sandbox?: SandboxSettings | undefined;
   readonly skills?: readonly string[] | undefined;
   readonly workspaceSkills?: boolean | undefined;
   readonly hooks?: HookConfig | undefined;
@@ -89,8 +91,17 @@ export async function createDeps(
   const chosen: RunDefaults = { ...runDefaults, ...defaults };
   const background = createBackground({ folder: backgroundRoot(dataDir), held: sandbox.kind !== 'group' });
   const web = settings.webFetch ? { web: settings.webFetch } : {};
+  const keys = settings.sandbox?.agents ? { keyAgents: settings.sandbox.agents } : {};
   const skills = skillSettings(settings);
-  const own = builtinTools({ sandbox, dataDir, agents: chosen.agents, background, ...web, ...(skills && { skills }) });
+  const own = builtinTools({
+    sandbox,
+    dataDir,
+    agents: chosen.agents,
+    background,
+    ...web,
+    ...keys,
+    ...(skills && { skills }),
+  });
   const { registry, servers } = withServers(await registryOf(own, tools, log), { ...settings, sandbox, log });
   const hooks = hookRunner(settings.hooks ?? {}, {
     env,

@@ -16,6 +16,8 @@ export type Confinement = {
   readonly readOnly?: boolean;
   /** There is no network. */
   readonly offline?: boolean;
+  /** Sockets of services outside that it may reach all the same: absolute paths. */
+  readonly sockets?: readonly string[];
 };
 
 type Kind = '--bind' | '--ro-bind' | '--tmpfs' | '--dev' | '--proc' | '--symlink';
@@ -75,7 +77,9 @@ function mounts(confinement: Confinement, places: Places, dataDir: string | null
   const roots = [...outerFolders(confinement), ...writable.map(({ path }) => path)];
   const guarded = readOnly ? [] : guards(places, [cwd, ...roots], dataDir);
   const before = [...system, ...hidden, ...writable, ...own, ...guarded];
-  const all = [...before, ...maskedSockets(confinement, before)];
+  const reached = existing(readOnly ? [] : (confinement.sockets ?? []));
+  const masked = maskedSockets(confinement, before).filter(({ path }) => !reached.includes(path));
+  const all = [...before, ...masked, ...reached.map(bind)];
   return all.toSorted((a, b) => depth(a.path) - depth(b.path));
 }
 

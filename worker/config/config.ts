@@ -11,6 +11,8 @@ import {
   dollars,
   share,
   skillsSchema,
+  sandboxSchema,
+  type SandboxSettings,
   webFetchSchema,
   wholeNumberSchema,
   toolsSchema,
@@ -100,6 +102,8 @@ export type PerdureConfig = {
   readonly mcpServers?: McpServers;
   /** What `web_fetch` may reach beside the public internet (L86). */
   readonly webFetch?: WebSettings;
+  /** What commands may reach through their sandbox: agents for keys. */
+  readonly sandbox?: SandboxSettings;
   /** Folders of skills, absolute, at most 20 (L79). */
   readonly skills?: readonly string[];
   /** Skills of a workspace count, too: whoever writes there then tells the model what it may load. */
@@ -201,6 +205,7 @@ const keys = z.strictObject({
   tools: z.union([run, toolsSchema]).optional(),
   mcpServers: mcpServersSchema.optional(),
   webFetch: webFetchSchema.optional(),
+  sandbox: sandboxSchema.optional(),
   skills: skillsSchema.optional(),
   workspaceSkills: z.boolean().optional(),
   hooks: hooksSchema.optional(),

@@ -1,6 +1,7 @@
 // Parts of the configuration's schema, each with the words for what would be right.
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
+import { KEY_AGENTS, type KeyAgent } from '../../activities/process/key-agents.ts';
 import { builtinNames } from '../../activities/tools/builtin/builtin-tools.ts';
 import { definitionOf, VALID_NAME } from '../../activities/tools/registry.ts';
 import { nearName } from '../../workflows/contract/options-problem.ts';
@@ -71,6 +72,12 @@ export const webFetchSchema = z.strictObject({
   missingCredentials: missingCredentialsSchema.optional(),
   privateHosts: z.array(z.string(hostRight).max(253, hostRight).regex(HOST_PATTERN, hostRight)).max(100).optional(),
 } satisfies Readonly<Record<keyof WebSettings, unknown>>);
+
+export type SandboxSettings = { readonly agents?: readonly KeyAgent[] };
+
+export const sandboxSchema = z.strictObject({
+  agents: z.array(z.enum(KEY_AGENTS, 'give "ssh" or "gpg"')).max(KEY_AGENTS.length).optional(),
+} satisfies Readonly<Record<keyof SandboxSettings, unknown>>);
 
 // The schema of the tools in a configuration. A tool that cannot be registered is found before anything starts, and named by its place.
 

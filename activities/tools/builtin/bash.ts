@@ -5,6 +5,7 @@ import { throttled } from '../../async.ts';
 import { callIdOf, childEnvironment } from '../../process/environment.ts';
 import { killTree } from '../../process/kill-tree.ts';
 import { realOf } from '../../process/places.ts';
+import { keyAgentSockets, sayNoAgent, SSH_SOCKET } from '../../process/key-agents.ts';
 import { pipePlace, spawnTree, type ProcessTree } from '../../process/spawn-tree.ts';
 import { SPAWNER_GONE } from '../../process/spawner.ts';
 import {
@@ -122,12 +123,14 @@ async function run(input: BashInput, context: ToolContext, options: BuiltinOptio
     signal: context.signal,
     timeoutMs,
   });
-  return withGone(bashResult(input.command, timeoutMs, end, output.ends()), context);
+  return withNotes(bashResult(input.command, timeoutMs, end, output.ends()), context, options);
 }
 
-/** Where a folder of the run has gone, the command could not write there, and may have failed for that. */
-function withGone(result: ToolOutput, { folders = [] }: ToolContext): ToolOutput {
-  const notes = folders.filter((folder) => realOf(folder) !== folder).map((folder) => `(${sayGone(folder)})`);
+/** What a command may have failed for: a folder of the run that has gone, an agent for keys that it does not reach. */
+function withNotes(result: ToolOutput, { folders = [] }: ToolContext, { sandbox }: BuiltinOptions): ToolOutput {
+  const gone = folders.filter((folder) => realOf(folder) !== folder).map((folder) => `(${sayGone(folder)})`);
+  const noAgent = result.isError === true && sandbox.kind === 'bwrap' ? sayNoAgent(result.content) : undefined;
+  const notes = [...gone, ...(noAgent === undefined ? [] : [noAgent])];
   return notes.length === 0 ? result : { ...result, content: [result.content, ...notes].join('\n').trimStart() };
 }
 
@@ -165,7 +168,7 @@ async function start(
   command: string,
   mark: string,
   { cwd, folders, dir, env: given, traceparent, fence }: ToolContext,
-  { sandbox, dataDir, passEnv = [] }: BuiltinOptions,
+  { sandbox, dataDir, passEnv = [], keyAgents = [] }: BuiltinOptions,
   onOutput: (bytes: Uint8Array) => void,
 ): Promise<ProcessTree> {
   const { readOnly } = readOnlyShell(command, { cwd, folders }, dir);
@@ -175,11 +178,13 @@ async function start(
     dir,
     dataDir,
     readOnly,
+    sockets: keyAgentSockets(keyAgents, process.env),
   });
   // A command that was judged to only read names no variable, and runs unasked: none may make another of it.
   const set = readOnly ? {} : given;
   const traced = traceparent === undefined ? {} : { TRACEPARENT: traceparent };
-  const env = { ...childEnvironment(process.env, { cwd: dir, callId: mark, pass: passEnv, set }), ...traced };
+  const pass = keyAgents.includes('ssh') && !readOnly ? [...passEnv, SSH_SOCKET] : passEnv;
+  const env = { ...childEnvironment(process.env, { cwd: dir, callId: mark, pass, set }), ...traced };
   try {
     return await spawnTree(argv, {
       cwd: dir,

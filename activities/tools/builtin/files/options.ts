@@ -1,6 +1,7 @@
 // The options of the built-in tools, given once per worker.
 import type { AgentSettings } from '../../agent-types.ts';
 import type { BackgroundCommands } from '../../../process/background-files.ts';
+import type { KeyAgent } from '../../../process/key-agents.ts';
 import type { Sandbox } from '../../sandbox.ts';
 import { ToolFailure } from '../../failures.ts';
 import { quotePath } from './confine.ts';
@@ -12,6 +13,8 @@ export type BuiltinOptions = {
   readonly dataDir?: string;
   /** Environment variables that shell commands get besides the ordinary ones. */
   readonly passEnv?: readonly string[];
+  /** Agents for keys that commands may reach. Absent: none. */
+  readonly keyAgents?: readonly KeyAgent[];
   /** Absent: the built-in types and limits. */
   readonly agents?: AgentSettings;
   /** Absent: no command goes on in the background. */

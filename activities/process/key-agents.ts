@@ -1,0 +1,31 @@
+// Agents for keys, which sign commits and open connections for whoever reaches their socket: commands reach none unless a worker's configuration
+// lets them (L55).
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import type { Environment } from './environment.ts';
+
+export const KEY_AGENTS = ['ssh', 'gpg'] as const;
+export type KeyAgent = (typeof KEY_AGENTS)[number];
+
+/** The variable by which programs find the agent of ssh. */
+export const SSH_SOCKET = 'SSH_AUTH_SOCK';
+
+/** Where they may listen: absolute paths, whether or not somebody does. */
+export function keyAgentSockets(agents: readonly KeyAgent[], env: Environment): readonly string[] {
+  const ssh = env[SSH_SOCKET] ?? '';
+  const home = env['GNUPGHOME'] || join(env['HOME'] || homedir(), '.gnupg');
+  const gpg = [home, ...(process.getuid ? [`/run/user/${process.getuid()}/gnupg`] : [])].map((at) =>
+    join(at, 'S.gpg-agent'),
+  );
+  return [...(agents.includes('ssh') ? [ssh] : []), ...(agents.includes('gpg') ? gpg : [])].filter(isAbsolute);
+}
+
+/** What ssh, git and gpg say when they reach no agent. */
+const NO_AGENT =
+  /Permission denied \(publickey|No private key found for|gpg failed to sign the data|Could not open a connection to your authentication agent|Couldn't find key in agent/;
+
+/** A line for the end of a failed command's outcome; undefined where it did not fail for that. */
+export function sayNoAgent(output: string): string | undefined {
+  if (!NO_AGENT.test(output)) return undefined;
+  return '(commands reach no agent for keys from the sandbox: sign nothing (git commit --no-gpg-sign), or ask the user, who may allow them with "sandbox" in the worker\'s configuration)';
+}
