@@ -3,8 +3,6 @@ import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { rgPath } from '@vscode/ripgrep';
-import { tryServer } from '../activities/mcp/open-servers.ts';
-import type { McpServer } from '../activities/mcp/servers.ts';
 import { findPlaces } from '../activities/process/places.ts';
 import { probeSandbox } from '../activities/tools/sandbox.ts';
 import { openLive } from '../activities/live/open-live.ts';
@@ -17,8 +15,7 @@ import { type DataFolder, dataFolder, type Env } from '../worker/embedded/data-f
 import { resolveConnection } from '../worker/embedded/resolve-connection.ts';
 import { SetupProblem } from '../worker/setup-problem.ts';
 import { reasonOf } from '../activities/text.ts';
-import { isKeyless } from '../worker/keyless.ts';
-import { describeNetwork } from '../worker/network/describe.ts';
+import { openNetwork } from '../worker/network/network.ts';
 import { connectClient, type Target } from '../worker/embedded/connect-client.ts';
 import { findBinary } from '../worker/embedded/find-binary.ts';
 import { livingMembers } from '../worker/embedded/members.ts';
@@ -29,7 +26,7 @@ import { workerPolls, describeNoWorker } from './sessions/worker-polls.ts';
 import { ConfigProblem, type PerdureConfig } from '../worker/config/config.ts';
 import { loadConfig } from '../worker/config/load-config.ts';
 import { type Check, missing, modelChecks, note, ok } from './model-checks.ts';
-import { oneLine } from './paint.ts';
+import { mcpCheck, networkChecks } from './network-checks.ts';
 import { forAnyWorker } from '../worker/config/queue.ts';
 
 export type { Check };
@@ -45,7 +42,7 @@ export async function examine(env: Env, config?: string): Promise<readonly Check
     ...('check' in folder ? [] : [await storeCheck(folder), ...(await liveChecks(folder))]),
     ...(await serverChecks(env, 'check' in folder ? null : folder)),
     ...(await modelChecks(env, await configOf(env, config))),
-    ...network(env),
+    ...networkChecks(env, 'check' in folder ? null : folder, await configOf(env, config)),
     await sandbox(),
     existsSync(rgPath)
       ? ok('ripgrep', rgPath)
@@ -114,12 +111,6 @@ async function serverChecks(env: Env, folder: DataFolder | null): Promise<readon
   }
 }
 
-function network(env: Env): readonly Check[] {
-  const address = isKeyless(env) ? undefined : (env['ANTHROPIC_BASE_URL']?.trim() ?? '') || 'https://api.anthropic.com';
-  const findings = describeNetwork(env, address !== undefined && URL.canParse(address) ? address : undefined);
-  return findings.map(({ name, fine, found }) => (fine ? ok : missing)(name, found));
-}
-
 async function sandbox(): Promise<Check> {
   try {
     const { kind, describe } = await probeSandbox();
@@ -144,30 +135,20 @@ async function configChecks(env: Env, dataDir: string | undefined, file?: string
     const { path, config } = await loadConfig(file, env);
     if (path === null) return [];
     const { mcpServers = {} } = config;
+    const network = openNetwork(env);
     const around = {
       env,
       sandbox: await probeSandbox({ places: findPlaces(env) }),
       ...(dataDir !== undefined && { dataDir }),
+      network,
     };
     const servers = Object.entries(mcpServers).map(([name, server]) => mcpCheck(name, server, around));
-    return [ok('configuration', path), ...(await Promise.all(servers))];
+    const tried = await Promise.all(servers);
+    await network.close();
+    return [ok('configuration', path), ...tried];
   } catch (error) {
-    if (!(error instanceof ConfigProblem)) throw error;
+    if (!(error instanceof ConfigProblem || error instanceof SetupProblem)) throw error;
     return [missing('configuration', error.message)];
-  }
-}
-
-/** It is connected, asked for its list, and ended. */
-async function mcpCheck(name: string, server: McpServer, around: Parameters<typeof tryServer>[1]): Promise<Check> {
-  const title = `MCP ${name}`;
-  try {
-    const { tools, leftOut } = await tryServer(server, around);
-    const found = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`;
-    const [first] = leftOut;
-    if (first === undefined) return ok(title, found);
-    return note(title, `${found}, and ${leftOut.length} left out; the first: ${oneLine(first, 200)}`);
-  } catch (error) {
-    return missing(title, `it cannot be used: ${oneLine(reasonOf(error), 300)}`);
   }
 }
 

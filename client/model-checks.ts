@@ -32,7 +32,7 @@ export async function modelChecks(env: Env, config: PerdureConfig): Promise<read
   if (isKeyless(env))
     return [note('model', 'scripted: set ANTHROPIC_API_KEY for a real one; until then only the demo task can be done')];
   try {
-    const { client, official, close } = await openClient(env);
+    const { client, official, close } = openClient(env);
     try {
       return [access(env, modelSettings(env)), ...(await eachModel(client, official, config))];
     } finally {

@@ -8,6 +8,7 @@ import type { AttachmentProvider } from '../activities/attachments/prefetch.ts';
 import type { AfterStopHandler, Deps, RunDefaults } from '../activities/deps.ts';
 import type { HookConfig } from '../activities/hooks/hooks.ts';
 import { hookRunner } from '../activities/hooks/hook-runner.ts';
+import type { Network } from '../activities/network/network.ts';
 import type { Live } from '../activities/live/follow.ts';
 import { openLive } from '../activities/live/open-live.ts';
 import { createMemory } from '../activities/memory/memory.ts';
@@ -72,6 +73,8 @@ export type DepsSettings = {
   /** Hook commands get an allow-listed part of it. */
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
+  /** Absent: as Node reaches others by itself. */
+  readonly network?: Network | undefined;
   /** Absent: nobody watches. */
   readonly observe?: Observe | undefined;
   /** Runs are traced: tools are told which span they are a part of. */
@@ -81,10 +84,10 @@ export type DepsSettings = {
 export async function createDeps(
   settings: DepsSettings,
 ): Promise<Deps & { readonly live: Live; readonly sandbox: Sandbox }> {
-  const { storePlace, dataDir, access, defaults, tools = [], env, observe = () => {} } = settings;
+  const { storePlace, dataDir, access, defaults, tools = [], env, network, observe = () => {} } = settings;
   const redact = redactor(env);
   const log: Log = (level, message, fields) => settings.log(level, redact(message), redacted(fields, redact));
-  const opened = openStore(settings);
+  const opened = openStore({ ...settings, network: network && (() => network) });
   const store = watchStore(opened.store, observe);
   const ofHost = opened.ofHost === opened.store ? store : opened.ofHost;
   const sandbox = await probeSandbox({ places: findPlaces(env) });
@@ -98,6 +101,7 @@ export async function createDeps(
     dataDir,
     agents: chosen.agents,
     background,
+    network,
     ...web,
     ...keys,
     ...(skills && { skills }),
@@ -164,7 +168,7 @@ async function registryOf(own: readonly Tool[], others: ToolSource, log: Log): P
   return changing;
 }
 
-type Serving = Pick<DepsSettings, 'mcpServers' | 'mcpBounds' | 'env' | 'dataDir' | 'log'> & {
+type Serving = Pick<DepsSettings, 'mcpServers' | 'mcpBounds' | 'env' | 'dataDir' | 'log' | 'network'> & {
   readonly sandbox: Sandbox;
 };
 

@@ -4,6 +4,7 @@ import { anthropicModel } from '../activities/model/stream/stream.ts';
 import type { ModelPort } from '../activities/deps.ts';
 import { isKeyless } from './keyless.ts';
 import type { AskServer } from './models/server-facts.ts';
+import type { Network } from '../activities/network/network.ts';
 import { openNetwork } from './network/network.ts';
 import { demoScript, startScriptedModel } from './scripted-model/index.ts';
 import { SetupProblem } from './setup-problem.ts';
@@ -23,25 +24,27 @@ export type ModelAccess = {
 };
 
 /** Throws SetupProblem for a key, an address or a proxy that no request can be made with. */
-export async function modelAccess(env: NodeJS.ProcessEnv): Promise<ModelAccess> {
+export async function modelAccess(env: NodeJS.ProcessEnv, network?: Network): Promise<ModelAccess> {
   if (isKeyless(env)) {
     const server = await startScriptedModel({ script: demoScript, keep: 'none' });
     const client = new Anthropic({ apiKey: 'scripted', authToken: null, baseURL: server.url, logLevel: 'off' });
     return { model: anthropicModel(client), scripted: true, close: server.close };
   }
-  const { client, official, close } = await openClient(env);
+  const { client, official, close } = openClient(env, network);
   return { model: anthropicModel(client), scripted: false, official, ask: askModels(client), close };
 }
 
-/** Through the proxy that is named, if one is. Throws SetupProblem for a key, an address or a proxy that no request can be made with. */
-export async function openClient(
+/** `network`: absent, one of its own. Throws SetupProblem for a key, an address or a proxy that no request can be made with. */
+export function openClient(
   env: Readonly<Record<string, string | undefined>>,
-): Promise<{ readonly client: Anthropic; readonly official: boolean; close(): Promise<void> }> {
+  network?: Network,
+): { readonly client: Anthropic; readonly official: boolean; close(): Promise<void> } {
   const settings = modelSettings(env);
-  const { fetch, close } = await openNetwork(env);
+  const own = network ? undefined : openNetwork(env);
+  const { fetch } = network ?? own ?? globalThis;
   // The loop reports failures, once.
   const client = new Anthropic({ ...settings, logLevel: 'off', fetch: boundFetch(fetch) });
-  return { client, official: isOfficial(settings.baseURL), close };
+  return { client, official: isOfficial(settings.baseURL), close: async () => own?.close() };
 }
 
 /** Whether an address is the API of the models' maker; absent it is. */

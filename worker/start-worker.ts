@@ -14,6 +14,7 @@ import { healthOf } from './monitor/health.ts';
 import { SetupProblem } from './setup-problem.ts';
 import { reasonOf } from '../activities/text.ts';
 import { modelAccess } from './model-access.ts';
+import { openNetwork } from './network/network.ts';
 import { noteNamespace } from './config/store-users.ts';
 import { openWatchers } from './monitor/watchers.ts';
 import { startReaper } from './reaper.ts';
@@ -112,7 +113,9 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
 /** How to close what is opened is added to `opened` at once. The worker comes last: a connection of one cannot be closed. */
 async function made(settings: StartWorker, opened: Close[]) {
   const { namespace, config = {} } = settings;
-  const access = await modelAccess(settings.env);
+  const network = openNetwork(settings.env);
+  opened.push(network.close);
+  const access = await modelAccess(settings.env, network);
   opened.push(access.close);
   // First, for it says best why a server cannot be reached.
   const { client, close } = await connectClient(settings);
@@ -120,10 +123,10 @@ async function made(settings: StartWorker, opened: Close[]) {
   const connection = await workerConnection(settings);
   opened.push(() => closeUnlessHeld(connection));
   const defaults = { ...configDefaults(config), ...settings.defaults };
-  const watchers = openWatchers(settings);
+  const watchers = openWatchers({ ...settings, network });
   opened.push(watchers.close);
   const { observe } = watchers;
-  const deps = await createDeps({ ...config, ...settings, ...watchers, defaults, access });
+  const deps = await createDeps({ ...config, ...settings, ...watchers, defaults, access, network });
   opened.push(async () => {
     await Promise.all([deps.servers?.close(), deps.background?.close()]);
   });

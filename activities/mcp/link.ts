@@ -2,6 +2,7 @@
 import type { Client, Progress } from '@modelcontextprotocol/client';
 import type { z } from 'zod';
 import { awaitInTime } from '../async.ts';
+import type { Network } from '../network/network.ts';
 import { clip, hideTexts, reasonOf, type Redact } from '../text.ts';
 import { type Asker, Askers } from './askers.ts';
 import { boundedFetch } from './bounded-fetch.ts';
@@ -48,18 +49,23 @@ const COURTESY_MS = 1_000;
 
 type Library = typeof import('@modelcontextprotocol/client');
 
-/** `transport`: absent, as the server's configuration says. */
+type Reach = {
+  readonly network?: Pick<Network, 'fetch'> | undefined;
+  /** Absent: as the server's configuration says. */
+  readonly transport?: () => EndingTransport;
+};
+
 export function linkOpener(
   server: McpServer,
   processes: ServerProcesses,
   bounds: McpBounds,
-  transport?: () => EndingTransport,
+  { network, transport }: Reach = {},
 ): OpenLink {
   return async (signal, toolsChanged) => {
     // A worker without servers does not load it.
     const library = await import('@modelcontextprotocol/client');
     const secrets = new Secrets(server);
-    const chosen = transport?.() ?? transportOf(library, server, processes, { bounds, secrets });
+    const chosen = transport?.() ?? transportOf(library, server, processes, { bounds, secrets, network });
     const { redact } = secrets;
     // A server at an address may never have the stream open that it would tell of a change by.
     const asks = mayAsk(server);
@@ -88,16 +94,16 @@ class Secrets {
   readonly redact: Redact = (text) => (this.#hide ??= hideTexts(this.#values))(text);
 }
 
-type Given = { readonly bounds: McpBounds; readonly secrets: Secrets };
+type Given = Pick<Reach, 'network'> & { readonly bounds: McpBounds; readonly secrets: Secrets };
 
 function transportOf(
   { StreamableHTTPClientTransport, SSEClientTransport, SseError, deserializeMessage }: Library,
   server: McpServer,
   processes: ServerProcesses,
-  { bounds, secrets }: Given,
+  { bounds, secrets, network }: Given,
 ): EndingTransport {
   if (!('url' in server)) return stdioTransport(server, processes, bounds, deserializeMessage);
-  const options = { fetch: boundedFetch({ ...server, limit: bounds.message, told: secrets.add }) };
+  const options = { fetch: boundedFetch({ ...server, ...network, limit: bounds.message, told: secrets.add }) };
   const url = new URL(server.url);
   if (server.type === 'http') return new StreamableHTTPClientTransport(url, options);
   // Its stream opens itself again and again, and the server knows nothing of whoever does: what was begun on the old one is over.

@@ -2,6 +2,7 @@
 import { quoteLines } from '../text.ts';
 import { within } from '../async.ts';
 import type { Log } from '../log.ts';
+import type { Network } from '../network/network.ts';
 import { atExit } from '../process/at-exit.ts';
 import type { Environment } from '../process/environment.ts';
 import { pipePlace } from '../process/spawn-tree.ts';
@@ -31,6 +32,8 @@ type Around = {
   readonly sandbox: Pick<Sandbox, 'kind' | 'hold' | 'programs'>;
   /** Hidden from servers that are processes. */
   readonly dataDir?: string;
+  /** For servers at an address. Absent: as Node reaches others by itself. */
+  readonly network?: Pick<Network, 'fetch'> | undefined;
 };
 
 type OpenServers = Around & {
@@ -47,14 +50,14 @@ const MOST_INSTRUCTIONS = 16_000;
 export function openServers(
   servers: McpServers,
   base: ToolRegistry,
-  { env, sandbox, dataDir, log, bounds: given, open }: OpenServers,
+  { env, sandbox, dataDir, network, log, bounds: given, open }: OpenServers,
 ): { readonly registry: ToolRegistry; readonly servers: ToolServers } {
   const bounds = { ...mcpBounds, ...given };
   const processes = serverProcesses({ env, sandbox, ...(dataDir !== undefined && { dataDir }) });
   const kept = Object.entries(servers).map(
     ([name, server]) =>
       new KeptServer(name, server, {
-        open: open?.(name, server) ?? linkOpener(server, processes, bounds),
+        open: open?.(name, server) ?? linkOpener(server, processes, bounds, { network }),
         bounds,
         log,
       }),
@@ -81,7 +84,7 @@ function serverProcesses({ env, sandbox, dataDir }: Around): ServerProcesses {
 
 /** Connects once and ends again. Throws an error whose message is the end of a sentence. */
 export async function tryServer(server: McpServer, around: Around): Promise<Pick<ToolList, 'tools' | 'leftOut'>> {
-  const open = linkOpener(server, serverProcesses(around), mcpBounds);
+  const open = linkOpener(server, serverProcesses(around), mcpBounds, around);
   const never = new AbortController().signal;
   let link: Link | undefined;
   try {

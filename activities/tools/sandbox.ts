@@ -96,12 +96,16 @@ const bwrap = (found: Found): Sandbox => ({
   hold: (argv, dataDir) => [found.programs.at('bwrap'), ...holdArguments(dataDir), ...argv],
 });
 
+/** The first process of a container gets what commands leave behind, and this one waits for nothing but its own. */
+const NO_INIT =
+  ' This is process 1 of its container, where ended processes that commands left behind stay as zombies: start the container with an init (docker run --init, or tini).';
+
 const group = (found: Found): Sandbox => ({
   kind: 'group',
   ...found,
   describe:
     'Shell commands run in a plain process group: files are not confined, and a process that leaves its group ' +
-    'and empties its environment can outlive its call. Install bubblewrap for a sandbox.',
+    `and empties its environment can outlive its call. Install bubblewrap for a sandbox.${process.pid === 1 ? NO_INIT : ''}`,
   wrap: (argv) => argv,
   hold: (argv) => argv,
 });

@@ -12,6 +12,7 @@ import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts
 import { codeOf } from '../../activities/text.ts';
 import { type Prompt, promptProblem, type PromptBlock } from '../sessions/prompt.ts';
 import { examineMedia, largestOf, mediaBlock } from '../../activities/transcript/media.ts';
+import { withPiped } from './typing/piped.ts';
 import type { Cli } from './cli.ts';
 import { added } from './repeatable.ts';
 
@@ -71,9 +72,11 @@ async function isThere(sessions: Opened['sessions'], id: SessionId): Promise<boo
 /** Throws UsageError when there is none, it is empty, or it is given twice. */
 export async function readPrompt(cli: Cli, text: string | undefined, file: string | undefined): Promise<string> {
   if (text !== undefined && file !== undefined) throw new UsageError('give either the text or --prompt-file, not both');
-  const prompt = file !== undefined ? fromFile(resolve(cli.cwd(), file)) : text === '-' ? await cli.readInput() : text;
-  if (prompt === undefined)
+  const given = file !== undefined ? fromFile(resolve(cli.cwd(), file)) : text === '-' ? await cli.readInput() : text;
+  if (given === undefined)
     throw new UsageError('the task is missing: give a text in quotes, - for standard input, or --prompt-file');
+  const piped = text === '-' || given.trim() === '' ? null : await cli.readBeside();
+  const prompt = piped === null || piped.trim() === '' ? given : withPiped(given, piped);
   const problem = promptProblem(prompt);
   if (problem !== undefined) throw new UsageError(problem);
   return prompt;

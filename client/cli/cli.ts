@@ -10,6 +10,7 @@ import { UsageError } from './errors.ts';
 import type { Hands, Input } from './typing/input.ts';
 import { openKeyboard } from './typing/keyboard.ts';
 import { personsEditor } from './typing/persons-editor.ts';
+import { readPiped } from './typing/piped.ts';
 import { typedLines } from './typing/typed-lines.ts';
 import { type TypedRows, typedRows } from './typing/typed-rows.ts';
 
@@ -35,6 +36,8 @@ export type Cli = {
   readonly bottom: BottomArea | null;
   /** Standard input as text. Throws UsageError when it is none. */
   readonly readInput: () => Promise<string>;
+  /** What is piped in beside a text; null for nothing. */
+  readonly readBeside: () => Promise<string | null>;
   /** Takes what the person at the terminal types; null when there is none. */
   readonly openInput: ((hands: Hands) => Input) | null;
   /** Aborted when nobody reads standard output any more. */
@@ -80,6 +83,10 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
       const chunks: Uint8Array[] = [];
       for await (const chunk of stdin) chunks.push(chunk as Uint8Array);
       return inputText(Buffer.concat(chunks));
+    },
+    readBeside: async () => {
+      const piped = await readPiped({ stdin, say });
+      return piped && inputText(piped);
     },
     openInput: stdin.isTTY && stderr.isTTY ? inputOpener(io, { bottom, style: err.bold, dim: err.dim, say }) : null,
     unread: unread.signal,

@@ -182,7 +182,7 @@ describe('a collector', () => {
     let status = 503;
     const collector = await receiver(() => status);
     const said: string[] = [];
-    const exporter = openSpanExporter(env(collector.url), (_, message) => void said.push(message));
+    const exporter = openSpanExporter(env(collector.url), (_, message) => void said.push(message), fetch);
     exporter?.send(one);
     await until(() => collector.headers.length >= 2);
     expect(said).toEqual([expect.stringMatching(/^traces cannot be sent to .* \(status 503\)/)]);
@@ -196,14 +196,14 @@ describe('a collector', () => {
 
   test('that never answers holds up neither spans nor the end, and is sent no more than it was to keep (O15)', async () => {
     const silent = await listening(createServer());
-    const exporter = openSpanExporter(env(silent), () => {});
+    const exporter = openSpanExporter(env(silent), () => {}, fetch);
     for (let n = 0; n < 10_000; n += 1) exporter?.send(one);
     await exporter?.close();
   });
 
   test('that is no address is refused, and none is none (O15)', () => {
-    expect(openSpanExporter({}, () => {})).toBeNull();
-    expect(() => openSpanExporter({ OTEL_EXPORTER_OTLP_ENDPOINT: 'localhost:4318' }, () => {})).toThrow(
+    expect(openSpanExporter({}, () => {}, fetch)).toBeNull();
+    expect(() => openSpanExporter({ OTEL_EXPORTER_OTLP_ENDPOINT: 'localhost:4318' }, () => {}, fetch)).toThrow(
       'OTEL_EXPORTER_OTLP_ENDPOINT is no http or https address: give one as in http://127.0.0.1:4318',
     );
   });

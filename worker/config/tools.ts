@@ -1,4 +1,5 @@
 // Parts of the configuration's schema, each with the words for what would be right.
+import { isIP } from 'node:net';
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
 import { KEY_AGENTS, type KeyAgent } from '../../activities/process/key-agents.ts';
@@ -68,8 +69,17 @@ export const skillsSchema = z
 
 export const missingCredentialsSchema = z.enum(['tell', 'end'], 'give "tell" or "end"');
 
+const rangeRight = 'give a range of addresses with its prefix, such as 198.18.0.0/15 or fc00::/18';
+
+function isRange(range: string): boolean {
+  const [, network = '', prefix = ''] = /^([\da-f.:]+)\/(\d{1,3})$/i.exec(range) ?? [];
+  const most = { 0: 0, 4: 32, 6: 128 }[isIP(network)] ?? 0;
+  return Number(prefix) > 0 && Number(prefix) <= most;
+}
+
 export const webFetchSchema = z.strictObject({
   missingCredentials: missingCredentialsSchema.optional(),
+  fakeIpRanges: z.array(z.string(rangeRight).refine(isRange, rangeRight)).max(20).optional(),
   privateHosts: z.array(z.string(hostRight).max(253, hostRight).regex(HOST_PATTERN, hostRight)).max(100).optional(),
 } satisfies Readonly<Record<keyof WebSettings, unknown>>);
 

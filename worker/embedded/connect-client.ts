@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { Client, Connection, isRetryableError, makeGrpcRetryInterceptor, isGrpcServiceError } from '@temporalio/client';
 import { clientConverter } from '../payloads/data-converter.ts';
 import type { External } from './resolve-connection.ts';
-import { isThisMachine } from '../network/proxy-rules.ts';
+import type { Proxy } from '../network/proxy-rules.ts';
 import { SetupProblem } from '../setup-problem.ts';
 import { codeOf, reasonOf } from '../../activities/text.ts';
 
@@ -30,9 +30,9 @@ const quickReconnect = { 'grpc.initial_reconnect_backoff_ms': 50, 'grpc.max_reco
 export async function connectClient(target: Target): Promise<Connected> {
   const { interceptors, end } = retriesUntilClosed();
   const connection = Connection.lazy({
-    ...connectionOptions(target),
+    ...directOptions(target),
+    ...channelTo(target),
     connectTimeout: CONNECT_MS,
-    channelArgs: { ...quickReconnect, ...direct(target) },
     interceptors,
   });
   const close = async (): Promise<void> => {
@@ -50,10 +50,24 @@ export async function connectClient(target: Target): Promise<Connected> {
   return { connection, client, close };
 }
 
-/** gRPC asks the proxy of the environment also for a server of this machine, which no proxy reaches. */
-function direct({ address }: Target) {
-  const host = address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
-  return isThisMachine(host) ? { 'grpc.enable_http_proxy': 0 } : {};
+/**
+ * Of its own, gRPC asks the proxy of the process's environment in small letters alone, and also for a server of this machine, which no proxy
+ * reaches. It is told instead, as it tells itself.
+ */
+function channelTo({ address, proxy }: Target) {
+  const own = { ...quickReconnect, 'grpc.enable_http_proxy': 0 };
+  if (proxy === undefined) return { channelArgs: own };
+  const tunnel = { 'grpc.http_connect_target': `dns:${address}`, 'grpc.default_authority': address };
+  const creds = credentialsOf(proxy);
+  return {
+    address: proxy.shown,
+    channelArgs: { ...own, ...tunnel, ...(creds && { 'grpc.http_connect_creds': creds }) },
+  };
+}
+
+/** `name:password` */
+function credentialsOf({ token }: Proxy): string | undefined {
+  return token && Buffer.from(token.slice('Basic '.length), 'base64').toString('utf8');
 }
 
 type Interceptor = ReturnType<typeof makeGrpcRetryInterceptor>;
@@ -88,8 +102,12 @@ function retriesUntilClosed() {
   return { interceptors: [again, count], end };
 }
 
-/** Also what NativeConnection.connect takes. */
-export function connectionOptions({ address, tls, apiKey, metadata }: Target) {
+/** What NativeConnection.connect takes. */
+export function connectionOptions(target: Target) {
+  return { ...directOptions(target), ...(target.proxy === undefined ? {} : { proxy: tunnelOf(target.proxy) }) };
+}
+
+function directOptions({ address, tls, apiKey, metadata }: Target) {
   return {
     address,
     ...(tls === undefined ? {} : { tls }),
@@ -98,13 +116,20 @@ export function connectionOptions({ address, tls, apiKey, metadata }: Target) {
   };
 }
 
-async function ensureConnected(connection: Connection, { address }: Target): Promise<void> {
+function tunnelOf(proxy: Proxy) {
+  const [username = '', ...password] = credentialsOf(proxy)?.split(':') ?? [];
+  const basicAuth = { username, password: password.join(':') };
+  return { type: 'http-connect' as const, targetHost: proxy.shown, ...(proxy.token !== undefined && { basicAuth }) };
+}
+
+async function ensureConnected(connection: Connection, { address, proxy }: Target): Promise<void> {
   try {
     await connection.ensureConnected();
   } catch (error) {
     const { code, why } = grpcFailure(error);
     if (code === GRPC.permissionDenied || code === GRPC.unauthenticated)
       throw new SetupProblem(`the Temporal server at ${address} refuses these credentials: ${why}`);
+    if (proxy !== undefined) throw new SetupProblem(behindProxy(address, proxy, why));
     const reason = code === undefined ? await tcpProbe(address, PROBE_MS) : why;
     const said =
       reason ?? 'something listens there, but does not speak gRPC this way (is TLS set as the server wants it?)';
@@ -112,6 +137,11 @@ async function ensureConnected(connection: Connection, { address }: Target): Pro
       `no Temporal server answers at ${address}: ${said}; start it, or correct TEMPORAL_ADDRESS or the Temporal profile`,
     );
   }
+}
+
+function behindProxy(address: string, { shown, by }: Proxy, why: string): string {
+  const remedy = `see that the proxy leads there, or name ${address.replace(/:\d+$/, '')} in NO_PROXY if it is reached directly`;
+  return `no Temporal server answers at ${address} through the proxy ${shown} (${by}): ${why}; ${remedy}`;
 }
 
 async function checkNamespace(connection: Connection, { address, namespace }: Target): Promise<void> {

@@ -9,6 +9,8 @@ import { SetupProblem } from '../setup-problem.ts';
 import { liveUrlProblem } from '../../activities/live/redis-link.ts';
 import { storePlaceProblem } from '../../activities/transcript/store/open-store.ts';
 import { isInside, realOf } from '../../activities/process/places.ts';
+import type { Network } from '../../activities/network/network.ts';
+import { openNetwork } from '../network/network.ts';
 import { codeOf, reasonOf } from '../../activities/text.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -27,6 +29,8 @@ export type DataFolder = {
   /** What the records of a bucket are sealed with: those of PERDURE_CODEC_KEYS, which its machines have in common. */
   readonly storeKeys?: KeyRing;
   readonly liveDir: string;
+  /** How a store in a bucket is reached. Throws SetupProblem for a proxy that cannot be one. */
+  readonly network: () => Network;
   /** PERDURE_LIVE, where the live channel is on a Redis instead; with what nobody else may know. */
   readonly liveUrl?: string;
   readonly membersDir: string;
@@ -53,6 +57,7 @@ export function dataFolder(env: Env): DataFolder {
     payloadKeys: join(root, 'payload-keys.json'),
     storePlace: storePlace(env, root),
     liveDir: join(root, 'live'),
+    network: once(() => openNetwork(env)),
     ...liveUrl(env),
     membersDir: join(root, 'members'),
     lockDir: join(root, 'lock'),
@@ -67,6 +72,11 @@ export function dataFolder(env: Env): DataFolder {
   const keys = store === null ? namedKeys(env) : undefined;
   for (const dir of [folder.liveDir, folder.membersDir, folder.lockDir]) makeFolder(dir);
   return { ...folder, ...(keys && { storeKeys: keys }) };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
 }
 
 function storePlace(env: Env, root: string): string {

@@ -5,6 +5,7 @@ import { loadClientConnectConfig, type LoadClientProfileOptions } from '@tempora
 import type { ConnectionOptions } from '@temporalio/client';
 import type { KeyRing } from '../payloads/key-ring.ts';
 import { type Env, namedKeys, xdgFolder } from './data-folder.ts';
+import { type Proxy, readProxyRules } from '../network/proxy-rules.ts';
 import { whoElseWrites } from './others-may-write.ts';
 import { SetupProblem } from '../setup-problem.ts';
 import { codeOf, reasonOf } from '../../activities/text.ts';
@@ -18,6 +19,8 @@ export type External = {
   readonly tls?: NonNullable<ConnectionOptions['tls']>;
   readonly apiKey?: string;
   readonly metadata?: Readonly<Record<string, string>>;
+  /** Absent: the server is reached directly. */
+  readonly proxy?: Proxy;
   /** Payloads are sealed with these; plain without. */
   readonly keys?: KeyRing;
 };
@@ -50,8 +53,19 @@ export function resolveConnection(env: Env): Resolved {
     ...(tls === undefined || tls === null ? {} : { tls }),
     ...(typeof apiKey === 'string' ? { apiKey } : {}),
     ...(metadata === undefined ? {} : { metadata: texts(metadata) }),
+    ...proxyOf(set, address),
     ...keysOf(set),
   };
+}
+
+/** As gRPC does: by the proxy for `https`, in a tunnel, whether there is TLS in it or not. */
+function proxyOf(env: Env, address: string): Pick<External, 'proxy'> {
+  const proxy = readProxyRules(env).proxyFor(new URL(`https://${checkedAddress(address)}`));
+  if (proxy === null) return {};
+  if (proxy.address.startsWith('http://')) return { proxy };
+  throw new SetupProblem(
+    `${proxy.by} names a proxy that is itself asked by https, and no connection to Temporal can go through one: name ${address} in NO_PROXY`,
+  );
 }
 
 /** On a server that is not ours payloads are sealed only when someone says with what. Commands of the agent do not see the data folder. */

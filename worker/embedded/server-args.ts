@@ -1,6 +1,7 @@
 // How the dev server is tuned for one machine. At its defaults every turn takes 200 ms and timers come up to a second late.
 import { randomUUID, randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
+import { basename } from 'node:path';
 import { ATTRIBUTES, type AttributeType } from '../../workflows/contract/visibility.ts';
 
 export const NAMESPACE = 'default';
@@ -38,13 +39,21 @@ export type ServerArgs = {
   readonly uiPort: number | null;
 };
 
+/**
+ * How the server, which runs in the data folder, is told of its database. SQLite reads what it is given as an address of a file: a path
+ * with a sign of such addresses in it is not named.
+ */
+export function databaseArgument(path: string): string {
+  return /[#?%]/.test(path) ? basename(path) : path;
+}
+
 /** Arguments of `temporal`. Other ports (metrics, HTTP, internal services) the server finds free itself, on loopback. */
 export function serverArgs(options: ServerArgs): readonly string[] {
   const flags = [
     ['--log-level', 'error'],
     ['--ip', LOOPBACK],
     ['--port', String(options.port)],
-    ['--db-filename', options.database],
+    ['--db-filename', databaseArgument(options.database)],
     ...Object.values(ATTRIBUTES).map(({ name, type }) => ['--search-attribute', `${name}=${flagTypes[type]}`]),
     ...pragmas.map((pragma) => ['--sqlite-pragma', pragma]),
     ...dynamicConfig(`${randomUUID()}.invalid`).map((setting) => ['--dynamic-config-value', setting]),

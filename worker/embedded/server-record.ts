@@ -5,8 +5,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { bootId, hostName, isAlive, startTimeOf, SYSTEM_PATH } from '../../activities/process/identity.ts';
 import { openKeyRing, type KeyRing } from '../payloads/key-ring.ts';
+import { realOf } from '../../activities/process/places.ts';
 import type { DataFolder } from './data-folder.ts';
 import { identitySchema } from './file-lock.ts';
+import { databaseArgument } from './server-args.ts';
 import { readJsonFile, writeJsonFile } from '../json-file.ts';
 import { SetupProblem } from '../setup-problem.ts';
 
@@ -50,7 +52,7 @@ export function runningServer(folder: DataFolder): ServerRecord | null {
 /** A server whose starter died before it could write server.json. Reads the process list: call it only before starting another. */
 export function findUnrecordedServer(folder: DataFolder): ServerRecord | null {
   for (const { pid, args } of processes()) {
-    if (!args.includes('start-dev') || valueOf(args, '--db-filename') !== folder.temporalDb) continue;
+    if (!args.includes('start-dev') || !isOn(folder, pid, valueOf(args, '--db-filename'))) continue;
     const startTime = startTimeOf(pid);
     const server = databaseRecord(folder)?.server;
     if (startTime === null || server === undefined) continue;
@@ -60,6 +62,11 @@ export function findUnrecordedServer(folder: DataFolder): ServerRecord | null {
     return { ...identity, server, binary: args[0] ?? 'temporal', address, ...ui, startedAt: Date.now() };
   }
   return null;
+}
+
+function isOn({ root, temporalDb }: DataFolder, pid: number, database: string | undefined): boolean {
+  if (database !== databaseArgument(temporalDb)) return false;
+  return database === temporalDb || realOf(`/proc/${pid}/cwd`) === realOf(root);
 }
 
 /** Of a record: the UI that listens on this port; null: there is none. */

@@ -3,7 +3,7 @@
 // that began it; a run outlives its processes, so that its spans are written here.
 import type { Log } from '../../activities/log.ts';
 import { awaitInTime } from '../../activities/async.ts';
-import { reasonOf } from '../../activities/text.ts';
+import { whyFetchFailed } from '../../activities/network/network.ts';
 import { ConfigProblem } from '../config/config.ts';
 
 export type AttributeValue = string | number | boolean;
@@ -39,12 +39,12 @@ const REQUEST_MS = 10_000;
 const CLOSING_MS = 3_000;
 
 /** Null: no collector is named. Throws ConfigProblem for one that is no address. */
-export function openSpanExporter(env: Env, log: Log): SpanExporter | null {
+export function openSpanExporter(env: Env, log: Log, ask: typeof fetch): SpanExporter | null {
   const collector = collectorOf(env);
-  return collector && exporterTo(collector, log);
+  return collector && exporterTo(collector, log, ask);
 }
 
-function collectorOf(env: Env): Collector | null {
+export function collectorOf(env: Env): Collector | null {
   if (env['OTEL_SDK_DISABLED'] === 'true' || env['OTEL_TRACES_EXPORTER'] === 'none') return null;
   const own = env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] ?? '';
   const all = env['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? '';
@@ -80,14 +80,14 @@ function decoded(value: string): string {
   }
 }
 
-function exporterTo(collector: Collector, log: Log): SpanExporter {
+function exporterTo(collector: Collector, log: Log, ask: typeof fetch): SpanExporter {
   const { origin } = new URL(collector.url);
   const waiting: Span[] = [];
   let dropped = 0;
   let failing = false;
   const sendBatch = async (): Promise<boolean> => {
     const batch = waiting.slice(0, BATCH);
-    const problem = await post(collector, batch);
+    const problem = await post(collector, batch, ask);
     if (problem?.again) return failed(problem.why);
     waiting.splice(0, batch.length);
     if (problem) return failed(`${problem.why}: ${batch.length} spans are lost`);
@@ -128,9 +128,10 @@ function exporterTo(collector: Collector, log: Log): SpanExporter {
 async function post(
   { url, headers, service }: Collector,
   spans: readonly Span[],
+  ask: typeof fetch,
 ): Promise<{ readonly why: string; readonly again: boolean } | null> {
   try {
-    const response = await fetch(url, {
+    const response = await ask(url, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify(requestOf(service, spans)),
@@ -140,7 +141,7 @@ async function post(
     if (response.ok) return null;
     return { why: `status ${response.status}`, again: response.status === 429 || response.status >= 500 };
   } catch (error) {
-    return { why: reasonOf(error), again: true };
+    return { why: whyFetchFailed(error), again: true };
   }
 }
 

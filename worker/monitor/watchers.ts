@@ -2,6 +2,7 @@
 import { type InjectedSinks, Runtime } from '@temporalio/worker';
 import type { Log } from '../../activities/log.ts';
 import type { Observe } from '../../activities/live/observe.ts';
+import type { Network } from '../../activities/network/network.ts';
 import { reasonOf } from '../../activities/text.ts';
 import { observeByDump } from './dump-requests.ts';
 import { observeByLog } from './event-log.ts';
@@ -25,11 +26,12 @@ type Watched = {
   readonly log: Log;
   readonly logEvents?: boolean;
   readonly dataDir: string;
+  readonly network: Pick<Network, 'fetch'>;
 };
 
 /** Metrics, traces where a collector is named, the log where it is to have events, requests as files. Throws ConfigProblem and SetupProblem. */
-export function openWatchers({ env, log: given, logEvents = false, dataDir }: Watched): Watchers {
-  const traces = openSpanExporter(env, given);
+export function openWatchers({ env, log: given, logEvents = false, dataDir, network }: Watched): Watchers {
+  const traces = openSpanExporter(env, given, network.fetch);
   const log = traces ? withTraces(given) : given;
   const dump = observeByDump(env, dataDir);
   const watchers = [

@@ -7,21 +7,37 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 export type Finding = { readonly name: string; readonly fine: boolean; readonly found: string };
 
-/** Nothing without a proxy or certificates of one's own. `address`: the model's; absent for none. */
-export function describeNetwork(env: Env, address: string | undefined): readonly Finding[] {
+/** What is reached, and where. */
+export type Destination = { readonly what: string; readonly address: string };
+
+/** Nothing without a proxy or certificates of one's own. */
+export function describeNetwork(env: Env, destinations: readonly Destination[]): readonly Finding[] {
   try {
-    const route = address === undefined ? undefined : describeRoute(env, address);
+    const routes = destinations.flatMap(({ what, address }) => {
+      const route = URL.canParse(address) ? describeRoute(env, address) : undefined;
+      return route === undefined ? [] : [`${what} at ${route}`];
+    });
     const extra = extraProblem(env);
     trustedCertificates(env);
-    const others = 'MCP servers, web_fetch, buckets, traces and Temporal: directly';
     return [
-      ...(route === undefined ? [] : [{ name: 'proxy', fine: true, found: `${route}; ${others}` }]),
+      ...[...routes, ...describePages(env)].map((found) => ({ name: 'proxy', fine: true, found })),
       ...(extra === undefined ? [] : [{ name: 'certificates', fine: false, found: extra }]),
     ];
   } catch (error) {
     if (!(error instanceof SetupProblem)) throw error;
     return [{ name: 'network', fine: false, found: error.message }];
   }
+}
+
+/** Of web_fetch, which may be asked for any. */
+function describePages(env: Env): readonly string[] {
+  const { proxies, proxyFor } = readProxyRules(env);
+  if (proxies.length === 0) return [];
+  const ways = ['https', 'http'].map((scheme) => {
+    const proxy = proxyFor(new URL(`${scheme}://any.example`));
+    return `${scheme} ${proxy === null ? 'directly' : `through the proxy ${proxy.shown} (${proxy.by})`}`;
+  });
+  return [`pages that web_fetch fetches: ${ways.join(', ')}`];
 }
 
 /** A line for people: what an address is asked through, or that it is reached directly though there are proxies. Undefined without any. */

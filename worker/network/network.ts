@@ -1,34 +1,37 @@
 // How this process reaches other machines over HTTP: one dispatcher, which knows the proxies and whom to trust. Made once, where a worker
-// opens; what reaches out by itself takes `fetch` or the dispatcher from here.
+// opens; what reaches out by itself takes `fetch` from here.
 import type { Dispatcher as UndiciDispatcher } from 'undici';
 import { VIA_HEADER } from '../../activities/model/classify.ts';
+import type { Network } from '../../activities/network/network.ts';
 import { trustedCertificates } from './certificates.ts';
 import { codeOf, reasonOf } from '../../activities/text.ts';
 import { type Proxy, type ProxyRules, readProxyRules } from './proxy-rules.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-export type Network = {
-  readonly dispatcher: UndiciDispatcher;
-  /** Its failures name the proxy, where there is one; an answer that came through one by plain HTTP has VIA_HEADER. */
-  readonly fetch: typeof fetch;
-  close(): Promise<void>;
-};
+/** An answer that came through a proxy by plain HTTP has VIA_HEADER. */
+export type OpenedNetwork = Network & { close(): Promise<void> };
 
 /** Throws SetupProblem for a proxy or a file of certificates that cannot be one. */
-export async function openNetwork(env: Env): Promise<Network> {
+export function openNetwork(env: Env): OpenedNetwork {
   const rules = readProxyRules(env);
   const certificates = trustedCertificates(env);
-  const undici = await import('undici');
-  const dispatcher = routed(undici, rules, certificates);
+  let opened: Promise<Opened> | undefined;
+  const open = async (): Promise<Opened> => {
+    const undici = await import('undici');
+    const dispatcher = routed(undici, rules, certificates);
+    return { undici, dispatcher };
+  };
   return {
-    dispatcher,
-    fetch: namingProxy(undici, dispatcher, rules),
-    close: () => dispatcher.destroy(),
+    fetch: namingProxy(() => (opened ??= open()), rules),
+    proxyFor: rules.proxyFor,
+    certificates,
+    close: async () => (await opened)?.dispatcher.destroy(),
   };
 }
 
 type Undici = typeof import('undici');
+type Opened = { readonly undici: Undici; readonly dispatcher: UndiciDispatcher };
 
 function routed(undici: Undici, rules: ProxyRules, ca: readonly string[] | undefined): UndiciDispatcher {
   // Who asks says how long is waited: a model may be silent for longer than any default. Said with each request, for the agents in an
@@ -64,8 +67,9 @@ function routed(undici: Undici, rules: ProxyRules, ca: readonly string[] | undef
   return new Routes();
 }
 
-function namingProxy(undici: Undici, dispatcher: UndiciDispatcher, rules: ProxyRules): typeof fetch {
+function namingProxy(opened: () => Promise<Opened>, rules: ProxyRules): typeof fetch {
   return async (input, init) => {
+    const { undici, dispatcher } = await opened();
     const url = new URL(input instanceof Request ? input.url : input);
     const proxy = rules.proxyFor(url);
     const options = { ...init, dispatcher } as Parameters<Undici['fetch']>[1];
@@ -143,7 +147,9 @@ function whyFailed(proxy: Proxy | null, error: unknown): string {
   if (proxy === null) return late ? 'no connection within 10 s' : why;
   const where = `the proxy ${proxy.shown} (${proxy.by})`;
   const [, status] = /Proxy response \((\d{3})\)/.exec(why) ?? [];
-  if (status === '407') return `${where} wants a name and password, or others: http://NAME:PASSWORD@${proxy.shown}`;
+  // Tinyproxy says 401.
+  if (status === '407' || status === '401')
+    return `${where} wants a name and password, or others: http://NAME:PASSWORD@${proxy.shown}`;
   if (status !== undefined) return `${where} answered ${status} when it was asked for a connection`;
   return late ? `${where} cannot be reached: no connection within 10 s` : `${why}, through ${where}`;
 }

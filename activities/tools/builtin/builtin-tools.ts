@@ -34,7 +34,7 @@ const makers: Readonly<Record<BuiltinName, (options: BuiltinOptions) => Tool | n
   skill: ({ skills, dataDir }) => (skills ? skillTool(skills, dataDir) : null),
   todo: () => todoTool(),
   wait: () => waitTool(),
-  web_fetch: ({ web = {} }) => webFetchTool(web),
+  web_fetch: ({ web = {}, network }) => webFetchTool(web, { network }),
   write: writeTool,
 };
 

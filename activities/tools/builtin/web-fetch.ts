@@ -17,8 +17,8 @@ const MOST_CONVERSIONS = 2;
 
 /** `lookup`: of names, for tests. */
 export function webFetchTool(
-  { privateHosts = [], missingCredentials }: WebSettings,
-  lookup?: FetchRules['lookup'],
+  { privateHosts = [], fakeIpRanges, missingCredentials }: WebSettings,
+  { network, lookup }: Pick<FetchRules, 'network' | 'lookup'> = {},
 ): Tool {
   // Each has a thread and memory of its own.
   const inLine = createLimit(MOST_CONVERSIONS);
@@ -43,10 +43,12 @@ export function webFetchTool(
         : 'The url is none: write it whole, such as https://docs.example.org/.',
     async call({ url, question }, context) {
       const { signal, mayUse } = context;
-      const rules = { privateHosts, mayFollow: (host: string) => mayUse?.(host) === true, ...(lookup && { lookup }) };
+      const mayFollow = (host: string): boolean => mayUse?.(host) === true;
+      const rules = { privateHosts, fakeIpRanges, mayFollow, lookup, network };
       const fetched = await fetchPage(new URL(url), rules, signal);
       if (fetched.kind === 'elsewhere') return { content: leadsElsewhere(fetched) };
-      const said = `${fetched.url.href} answered with status ${fetched.status}.`;
+      const through = fetched.via === undefined ? '' : ` through the proxy ${fetched.via}`;
+      const said = `${fetched.url.href} answered${through} with status ${fetched.status}.`;
       if (fetched.status === 401 && missingCredentials === 'end')
         throw new FatalToolFailure(`${said} It wants credentials, and web_fetch has none.`);
       const text = await readPage(fetched, signal, inLine);

@@ -9,6 +9,7 @@ import { s3Objects, type Bucket } from './s3/s3-objects.ts';
 import { s3Store } from './s3/s3-store.ts';
 import { storeMemory } from './s3/sealed-since.ts';
 import { storeIdentity } from './store-folder.ts';
+import type { Network } from '../../network/network.ts';
 import type { StoreCare } from './store-care.ts';
 import type { Store } from './store.ts';
 
@@ -32,15 +33,17 @@ export type OpenStore = {
   readonly dataDir: string;
   /** Records of a bucket are sealed with these. A folder is its owner's alone. */
   readonly storeKeys?: SealKeys | undefined;
+  /** How a bucket is reached. Absent: as the SDK does by itself. */
+  readonly network?: (() => Network) | undefined;
 };
 
 /** Reaches nothing yet. */
-export function openStore({ storePlace: place, dataDir, storeKeys: keys }: OpenStore): OpenedStore {
+export function openStore({ storePlace: place, dataDir, storeKeys: keys, network }: OpenStore): OpenedStore {
   if (!place.startsWith(SCHEME)) {
     const [store, id] = [fileStore({ dir: place }), async () => (await storeIdentity(place)).id];
     return { store, ofHost: store, care: fileCare(place), id, sealing: () => Promise.resolve(null) };
   }
-  const objects = s3Objects(bucketOf(place));
+  const objects = s3Objects({ ...bucketOf(place), network });
   const store = s3Store(objects, blobCache(join(dataDir, 'store-cache')), { keys, memory: storeMemory(dataDir) });
   const ofHost = fileStore({ dir: join(dataDir, 'host-store') });
   const { identity, sealing } = store;

@@ -36,7 +36,7 @@ export function scheduleCommand(program: Command, cli: Cli): void {
       '<cron>',
       'minute, hour, day of the month, month, day of the week, such as "0 6 * * 1"; or @daily and the like',
     )
-    .argument('[task]', 'the task; - reads standard input')
+    .argument('[task]', 'the task; - reads standard input, and what is piped in beside a text is put behind it')
     .option('--name <name>', 'the schedule’s name, with which its sessions’ ids begin (default: one is made)')
     .option('--time-zone <zone>', 'in which the times are meant, such as Europe/Berlin (default: this machine’s)')
     .addOption(

@@ -1,6 +1,7 @@
 // What each way to hold a command promises. The kinds a machine lacks are left to the probe's own test; `group` works everywhere.
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { probeSandbox, type Sandbox } from '../../../activities/tools/sandbox.ts';
@@ -128,3 +129,19 @@ test('each kind says in a sentence what it confines', async () => {
   for (const { kind, describe } of sandboxes)
     expect(describe).toMatch(kind === 'bwrap' ? /^Shell .* can be written/ : /not confined/);
 });
+
+/** A process 1, as in a container without an init. */
+const asFirst = (...argv: readonly string[]) =>
+  spawnSync('unshare', ['--map-root-user', '--pid', '--fork', '--mount-proc', ...argv], { encoding: 'utf8' });
+
+test.runIf(asFirst('true').status === 0)(
+  'a worker that is process 1 says what an init is for, and no other does',
+  () => {
+    const module = join(import.meta.dirname, '../../../dist/activities/tools/sandbox.js');
+    const tells = `import { probeSandbox } from ${JSON.stringify(module)}; console.log((await probeSandbox({ kinds: ['group'] })).describe)`;
+    const told = [process.execPath, '--input-type=module', '-e', tells];
+    const advice = 'start the container with an init (docker run --init, or tini)';
+    expect(asFirst(...told).stdout).toContain(advice);
+    expect(spawnSync(told[0] ?? '', told.slice(1), { encoding: 'utf8' }).stdout).not.toContain(advice);
+  },
+);

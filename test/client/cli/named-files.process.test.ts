@@ -9,7 +9,11 @@ import { readSchema } from '../../../client/cli/run-options.ts';
 import { loadScript } from '../../../worker/scripted-model/index.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
-const cli: Pick<Cli, 'cwd' | 'readInput'> = { cwd: tempDir, readInput: () => Promise.resolve('') };
+const cli: Pick<Cli, 'cwd' | 'readInput' | 'readBeside'> = {
+  cwd: tempDir,
+  readInput: () => Promise.resolve(''),
+  readBeside: () => Promise.resolve(null),
+};
 
 test.each<[string, (file: string) => unknown]>([
   ['--prompt-file', (file) => readPrompt(cli as Cli, undefined, file)],

@@ -8,6 +8,7 @@ import { openServers } from '../../../activities/mcp/open-servers.ts';
 import type { McpBounds, McpServers, StdioServer } from '../../../activities/mcp/servers.ts';
 import { createRegistry } from '../../../activities/tools/registry.ts';
 import { probeSandbox, type Sandbox } from '../../../activities/tools/sandbox.ts';
+import type { Network } from '../../../activities/network/network.ts';
 import type { Tool, ToolContext, ToolOutput } from '../../../activities/tools/tool.ts';
 import type { Options } from './odd-server.mjs';
 
@@ -30,10 +31,11 @@ export type Opening = {
   readonly own?: readonly Tool[];
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly dataDir?: string;
+  readonly network?: Pick<Network, 'fetch'>;
 };
 
 /** Back-off is short: a test that waits for its end looks at its state. */
-export async function openTestServers(servers: McpServers, { bounds, sandbox, own = [], env, dataDir }: Opening = {}) {
+export async function openTestServers(servers: McpServers, { bounds, sandbox, own = [], env, dataDir, network }: Opening = {}) {
   const warnings: string[] = [];
   const opened = openServers(servers, createRegistry(own), {
     env: env ?? { PATH: process.env['PATH'], HOME: process.env['HOME'] },
@@ -41,6 +43,7 @@ export async function openTestServers(servers: McpServers, { bounds, sandbox, ow
     log: (_, line) => void warnings.push(line),
     bounds: { backoffMs: 1, mostBackoffMs: 20, ...bounds },
     ...(dataDir !== undefined && { dataDir }),
+    network,
   });
   onTestFinished(() => opened.servers.close());
   const { registry } = opened;

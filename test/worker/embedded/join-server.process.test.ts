@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { processIdentity } from '../../../activities/process/identity.ts';
@@ -95,6 +96,24 @@ test('a process that joins while the last one leaves gets a server that stays', 
   await second.leave();
   expect(runningServer(folder)).toBeNull();
 });
+
+onLinux.each(['C#/data', 'what?', 'feature%2Fx', '100%'])(
+  'a data folder called %s is found by the next server and by whoever joins, and nothing lies beside it',
+  async (name) => {
+    const folder = temporaryData(name);
+    const beside = (): readonly string[] => readdirSync(join(folder.root, '..'));
+    const before = beside();
+    await (await joinServer(joining(folder))).leave();
+    const starter = otherProcess(folder);
+    await starter.joined;
+    await starter.kill();
+    rmSync(folder.serverJson);
+    const next = await joinServer(joining(folder));
+    expect(next.startedHere).toBe(false);
+    await next.leave();
+    expect([existsSync(folder.temporalDb), beside()]).toEqual([true, before]);
+  },
+);
 
 onLinux('the server is tuned, on loopback, in a session of its own, and sees no secret of its starter', async () => {
   const folder = temporaryData();

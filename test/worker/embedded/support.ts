@@ -25,8 +25,8 @@ export function temporaryFolder(): string {
   return path;
 }
 
-export function temporaryData(): DataFolder {
-  const folder = dataFolder({ PERDURE_DATA: join(temporaryFolder(), 'data') });
+export function temporaryData(name = 'data'): DataFolder {
+  const folder = dataFolder({ PERDURE_DATA: join(temporaryFolder(), name) });
   onTestFinished(async () => {
     const running = runningServer(folder) ?? findUnrecordedServer(folder);
     if (running !== null) await stopServer(running);

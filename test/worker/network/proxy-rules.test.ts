@@ -100,12 +100,14 @@ test('people are told what is asked through what (X5)', () => {
     /^api\.example directly, as NO_PROXY/,
   );
   expect(describeRoute(env, 'http://127.0.0.1:8931')).toBe('127.0.0.1:8931 directly, for it is this machine');
-  expect(describeNetwork(env, 'https://api.example')).toEqual([
-    { name: 'proxy', fine: true, found: expect.stringMatching(/^api\.example through the proxy p:1 .*web_fetch/) },
+  const model = [{ what: 'the model', address: 'https://api.example' }];
+  expect(describeNetwork(env, model).map(({ found }) => found)).toEqual([
+    expect.stringMatching(/^the model at api\.example through the proxy p:1 \(/),
+    expect.stringMatching(/^pages that web_fetch fetches: https through the proxy p:1 \(/),
   ]);
-  expect(
-    describeNetwork({ https_proxy: 'socks5://p:1', NODE_EXTRA_CA_CERTS: '/nowhere' }, 'https://api.example'),
-  ).toEqual([{ name: 'network', fine: false, found: expect.stringMatching(/^https_proxy is no address/) }]);
-  expect(describeNetwork({ NODE_EXTRA_CA_CERTS: '/nowhere' }, undefined)).toMatchObject([{ fine: false }]);
-  expect(describeNetwork({}, 'https://api.example')).toEqual([]);
+  expect(describeNetwork({ https_proxy: 'socks5://p:1', NODE_EXTRA_CA_CERTS: '/nowhere' }, model)).toEqual([
+    { name: 'network', fine: false, found: expect.stringMatching(/^https_proxy is no address/) },
+  ]);
+  expect(describeNetwork({ NODE_EXTRA_CA_CERTS: '/nowhere' }, [])).toMatchObject([{ fine: false }]);
+  expect(describeNetwork({}, model)).toEqual([]);
 });

@@ -1,5 +1,6 @@
 // The options of the built-in tools, given once per worker.
 import type { AgentSettings } from '../../agent-types.ts';
+import type { Network } from '../../../network/network.ts';
 import type { BackgroundCommands } from '../../../process/background-files.ts';
 import type { KeyAgent } from '../../../process/key-agents.ts';
 import type { Sandbox } from '../../sandbox.ts';
@@ -23,11 +24,15 @@ export type BuiltinOptions = {
   readonly skills?: SkillSettings;
   /** Absent: pages of the public internet alone. */
   readonly web?: WebSettings;
+  /** Absent: as Node reaches others by itself. */
+  readonly network?: Network | undefined;
 };
 
 export type WebSettings = {
   /** Hosts whose addresses may be those of this machine or a private network: names or addresses, where `*` stands for any characters. */
   readonly privateHosts?: readonly string[];
+  /** Private ranges such as `198.18.0.0/15` that names may lead to: a tunnel on this machine stands for the internet there. */
+  readonly fakeIpRanges?: readonly string[];
   /** When a page answers that it wants credentials (401): the model is told, or the run ends (L34). Absent: `tell`. */
   readonly missingCredentials?: 'tell' | 'end';
 };

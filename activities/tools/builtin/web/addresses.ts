@@ -42,9 +42,44 @@ globalUnicast.addSubnet('2000::', 3, 'ipv6');
 export function isPrivate(address: string): boolean {
   // A zone belongs to a network of this machine.
   if (address.includes('%')) return true;
+  const inside = throughNat64(address);
+  if (inside !== null) return isPrivate(inside);
   if (isIPv6(address)) return !globalUnicast.check(address, 'ipv6') || special.check(address, 'ipv6');
   return isIP(address) === 0 || special.check(address, 'ipv4');
 }
+
+const nat64 = rangesOf(['64:ff9b::/96']);
+
+/** A network without IPv4 reaches its addresses by this prefix: it is the address in the last 32 bits that is reached. */
+function throughNat64(address: string): string | null {
+  if (!isIn(nat64, address)) return null;
+  // Written shortest: the last two groups, fewer where they are zero.
+  const { hostname } = new URL(`http://[${address}]`);
+  const groups = hostname.slice('[64:ff9b::'.length, -1).split(':');
+  const [low = 0, high = 0] = groups.toReversed().map((group) => Number.parseInt(group || '0', 16));
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+}
+
+/** Of ranges such as `198.18.0.0/15`. */
+export function rangesOf(ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [network = '', prefix] = range.split('/');
+    list.addSubnet(network, Number(prefix), isIPv6(network) ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}
+
+function isIn(ranges: BlockList, address: string): boolean {
+  return isIP(address) !== 0 && ranges.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
+/** What tunnels on a machine answer every name with, where they have it looked up at their other end. */
+const USUAL_FAKE = '198.18.0.0/15';
+const usualFake = rangesOf([USUAL_FAKE]);
+
+/** No name of the public internet: whoever looks it up finds something in a network of its own. */
+const LOCAL_NAME = /^[^.:]+$|\.(?:localhost|local|internal|intranet|lan|home|corp|private|home\.arpa)$/;
 
 export class PrivateAddress extends Error {
   override readonly name = 'PrivateAddress';
@@ -65,18 +100,44 @@ export function refusePrivate(host: string): void {
   if (isIP(host) !== 0 && isPrivate(host)) throw new PrivateAddress(`${host} is no address of the public internet`);
 }
 
+export type Judged = {
+  /** Absent: as the system does. */
+  readonly resolve?: typeof lookup | undefined;
+  /** What names may lead to though it is private. */
+  readonly fakeIps?: BlockList | undefined;
+};
+
 /** Looks a name up for a connection, which is made to what this answers and to nothing else. */
-export function publicLookup(resolve: typeof lookup = lookup): LookupFunction {
+export function publicLookup({ resolve = lookup, fakeIps = rangesOf([]) }: Judged = {}): LookupFunction {
+  const isRefused = (hostname: string, address: string): boolean =>
+    isPrivate(address) && (LOCAL_NAME.test(hostname) || !isIn(fakeIps, address));
   return (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (error, addresses: readonly LookupAddress[]) => {
       const [first] = addresses ?? [];
       if (error || !first) return done(error ?? new Error(`${hostname} has no address`), '');
-      const found = addresses.find(({ address }) => isPrivate(address));
-      if (found) {
-        const said = `${hostname} leads to ${found.address}, which is no address of the public internet`;
-        return done(new PrivateAddress(said), '');
-      }
+      const found = addresses.find(({ address }) => isRefused(hostname, address));
+      if (found) return done(leadsInside(hostname, found.address), '');
       return options.all === true ? done(null, [...addresses]) : done(null, first.address, first.family);
     });
   };
+}
+
+function leadsInside(hostname: string, address: string): PrivateAddress {
+  const said = `${hostname} leads to ${address}, which is no address of the public internet`;
+  if (!isIn(usualFake, address)) return new PrivateAddress(said);
+  const setting = `"webFetch.fakeIpRanges": ["${USUAL_FAKE}"]`;
+  return new PrivateAddress(`${said} (where a tunnel on this machine answers every name so, ${setting} says it)`);
+}
+
+/** For a page that a proxy is asked for by its name, which it looks up itself. Throws PrivateAddress. */
+export async function refuseBehindProxy(host: string, judged: Judged): Promise<void> {
+  if (isIP(host) !== 0) return;
+  if (LOCAL_NAME.test(host)) throw new PrivateAddress(`${host} is no name of the public internet`);
+  await new Promise<void>((resolve, reject) =>
+    publicLookup(judged)(host, { all: true }, (error) => {
+      // Where only the proxy looks names up, nothing is found here.
+      if (error instanceof PrivateAddress) reject(error);
+      else resolve();
+    }),
+  );
 }

@@ -1,20 +1,34 @@
 // Fetches one page (L86): GET over http or https, a few redirects, each judged as the first address was, and no more bytes than a bound
 // however they are packed.
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
-import { pipeline } from 'node:stream';
+import { request as httpsRequest, type RequestOptions } from 'node:https';
+import { pipeline, Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { TimedOut, within } from '../../../async.ts';
-import { reasonOf } from '../../../text.ts';
+import { type Network, whyFetchFailed } from '../../../network/network.ts';
 import { ToolFailure } from '../../failures.ts';
-import { hostOf, isHostListed, PrivateAddress, publicLookup, refusePrivate } from './addresses.ts';
+import {
+  hostOf,
+  isHostListed,
+  type Judged,
+  PrivateAddress,
+  publicLookup,
+  rangesOf,
+  refuseBehindProxy,
+  refusePrivate,
+} from './addresses.ts';
 
 export type FetchRules = {
   /** Hosts whose addresses may be private, by name or address, with `*`. */
   readonly privateHosts: readonly string[];
   /** Whether a redirect may lead to this host. */
   readonly mayFollow: (host: string) => boolean;
-  readonly lookup?: Parameters<typeof publicLookup>[0];
+  /** Ranges that names may lead to though they are private, such as `198.18.0.0/15`. */
+  readonly fakeIpRanges?: readonly string[] | undefined;
+  readonly lookup?: Judged['resolve'];
+  /** Absent: every page is asked for directly. */
+  readonly network?: Network | undefined;
   /** Milliseconds for all of it. */
   readonly timeoutMs?: number;
 };
@@ -27,6 +41,8 @@ export type Fetched =
       /** The header, as it came. */
       readonly contentType: string;
       readonly bytes: Buffer;
+      /** The proxy that it came through by plain HTTP, which may have answered itself. */
+      readonly via: string | undefined;
     }
   /** Another host, which nothing allows. */
   | { readonly kind: 'elsewhere'; readonly from: URL; readonly to: URL };
@@ -55,7 +71,7 @@ export async function fetchPage(url: URL, rules: FetchRules, signal: AbortSignal
       const where = 'Only the operator of this worker can allow it ("webFetch.privateHosts").';
       throw new ToolFailure(`${url.href} was not fetched: ${error.message}. ${where}`);
     }
-    throw new ToolFailure(`${url.href} could not be fetched: ${reasonOf(error)}`);
+    throw new ToolFailure(`${url.href} could not be fetched: ${whyFetchFailed(error)}`);
   }
 }
 
@@ -63,13 +79,11 @@ async function followRedirects(first: URL, rules: FetchRules, signal: AbortSigna
   let url = first;
   for (let followed = 0; followed <= MOST_REDIRECTS; followed++) {
     const response = await ask(url, rules, signal);
-    const { statusCode: status = 0, headers } = response;
-    if (!REDIRECTS.has(status) || headers.location === undefined) {
-      const bytes = await readBody(response, signal);
-      return { kind: 'page', url, status, contentType: headers['content-type'] ?? '', bytes };
-    }
-    response.destroy();
-    const to = redirectTarget(headers.location, url);
+    const { status, location, contentType, via } = response;
+    if (!REDIRECTS.has(status) || location === undefined)
+      return { kind: 'page', url, status, contentType, via, bytes: await readBody(response, signal) };
+    response.drop();
+    const to = redirectTarget(location, url);
     if (hostOf(to) !== hostOf(url) && !rules.mayFollow(hostOf(to))) return { kind: 'elsewhere', from: url, to };
     url = to;
   }
@@ -89,23 +103,70 @@ export function urlProblem({ protocol, username, password }: URL): string | unde
   return username === '' && password === '' ? undefined : 'An address with a user or a password in it is not fetched.';
 }
 
-/** On a connection of its own: one that is kept was judged for another call. */
-function ask(url: URL, { privateHosts, lookup }: FetchRules, signal: AbortSignal): Promise<IncomingMessage> {
+type Body = NodeJS.ReadableStream & { destroy(error?: Error): unknown };
+
+type Answer = {
+  readonly status: number;
+  readonly location: string | undefined;
+  readonly contentType: string;
+  readonly via?: string | undefined;
+  unpacked(): Body;
+  drop(): unknown;
+};
+
+async function ask(url: URL, rules: FetchRules, signal: AbortSignal): Promise<Answer> {
+  const { privateHosts, network, lookup: resolve, fakeIpRanges = [] } = rules;
   const host = hostOf(url);
   const isAllowed = isHostListed(privateHosts, host);
   if (!isAllowed) refusePrivate(host);
+  const judged = { resolve, fakeIps: rangesOf(fakeIpRanges) };
+  const proxy = network?.proxyFor(url) ?? null;
+  if (network && proxy) {
+    if (!isAllowed) await refuseBehindProxy(host, judged);
+    return await askProxy(url, network.fetch, proxy.shown, signal);
+  }
+  const how = isAllowed ? (resolve ? { lookup: resolve } : {}) : { lookup: publicLookup(judged) };
+  return await askDirectly(url, { ...how, ...(network?.certificates && { ca: [...network.certificates] }) }, signal);
+}
+
+/** On a connection of its own: one that is kept was judged for another call. */
+function askDirectly(url: URL, how: RequestOptions, signal: AbortSignal): Promise<Answer> {
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
-  const how = isAllowed ? (lookup ? { lookup } : {}) : { lookup: publicLookup(lookup) };
   return new Promise((resolve, reject) => {
     const asked = request(url, { headers: HEADERS, agent: false, signal, ...how });
-    asked.once('response', resolve).on('error', reject).end();
+    const answered = (response: IncomingMessage): void => {
+      const { statusCode: status = 0, headers } = response;
+      resolve({
+        status,
+        location: headers.location,
+        contentType: headers['content-type'] ?? '',
+        unpacked: () => unpacked(response),
+        drop: () => response.destroy(),
+      });
+    };
+    asked.once('response', answered).on('error', reject).end();
   });
 }
 
-async function readBody(response: IncomingMessage, signal: AbortSignal): Promise<Buffer> {
+/** It is asked for the name, and looks it up itself. */
+async function askProxy(url: URL, fetch: Network['fetch'], shown: string, signal: AbortSignal): Promise<Answer> {
+  const { status, headers, body } = await fetch(url, { headers: HEADERS, redirect: 'manual', signal });
+  const read = Readable.fromWeb((body ?? new Blob([]).stream()) as ReadableStream<Uint8Array>);
+  return {
+    status,
+    location: headers.get('location') ?? undefined,
+    contentType: headers.get('content-type') ?? '',
+    via: url.protocol === 'http:' ? shown : undefined,
+    // Fetch has unpacked it, as it is read.
+    unpacked: () => read,
+    drop: () => read.on('error', () => undefined).destroy(),
+  };
+}
+
+async function readBody(response: Answer, signal: AbortSignal): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  const body = unpacked(response);
+  const body = response.unpacked();
   const stop = (): void => void body.destroy(signal.reason as Error);
   signal.addEventListener('abort', stop, { once: true });
   try {
@@ -116,13 +177,13 @@ async function readBody(response: IncomingMessage, signal: AbortSignal): Promise
     }
   } finally {
     signal.removeEventListener('abort', stop);
-    response.destroy();
+    response.drop();
   }
   return Buffer.concat(chunks);
 }
 
 /** Unpacks as it is read, and no further: what is packed small may be without end. */
-function unpacked(response: IncomingMessage): NodeJS.ReadableStream & { destroy(error?: Error): unknown } {
+function unpacked(response: IncomingMessage): Body {
   const packing = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   // The error comes with the stream that is read.
   const through = (unpack: ReturnType<typeof createGunzip>) => pipeline(response, unpack, () => undefined);

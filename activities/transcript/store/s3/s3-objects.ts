@@ -3,6 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { codeOf } from '../../../text.ts';
+import type { Network } from '../../../network/network.ts';
+import { throughProxies } from './s3-proxies.ts';
 import { toProblem } from './s3-problems.ts';
 import { StoreError } from '../store.ts';
 
@@ -39,6 +41,8 @@ export type Bucket = {
   readonly endpoint?: string;
   /** How long one try may take, for tests. */
   readonly requestMs?: number;
+  /** Absent: as the SDK does by itself. */
+  readonly network?: (() => Network) | undefined;
 };
 
 /** Tries of one request, the first included. What still fails is tried again by Temporal, later. */
@@ -55,8 +59,8 @@ type Sdk = typeof import('@aws-sdk/client-s3');
 type Opened = { readonly sdk: Sdk; readonly client: S3Client };
 
 /** Region, endpoint and credentials are found by the SDK's own chain: AWS_REGION, AWS_ENDPOINT_URL, a profile, a role, … */
-export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS }: Bucket): Objects {
-  const opened = once(() => openClient(endpoint, requestMs));
+export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, network }: Bucket): Objects {
+  const opened = once(() => openClient(endpoint, requestMs, network?.()));
   const keyOf = (name: string): string => (prefix === '' ? name : `${prefix}/${name}`);
   const place = (name: string): string => `s3://${bucket}/${keyOf(name)}`;
 
@@ -175,8 +179,13 @@ async function readWhole(get: () => Promise<Got | null>): Promise<Dated | null> 
   }
 }
 
-async function openClient(endpoint: string | undefined, requestTimeout: number): Promise<Opened> {
+async function openClient(
+  endpoint: string | undefined,
+  requestTimeout: number,
+  network: Network | undefined,
+): Promise<Opened> {
   const sdk = await loadSdk();
+  const ca = network?.certificates;
   const { AWS_ENDPOINT_URL_S3: forS3, AWS_ENDPOINT_URL: forAll } = process.env;
   const client = new sdk.S3Client({
     maxAttempts: TRIES,
@@ -191,9 +200,10 @@ async function openClient(endpoint: string | undefined, requestTimeout: number):
       requestTimeout,
       throwOnRequestTimeout: true,
       httpAgent: { keepAlive: true, maxSockets: SOCKETS },
-      httpsAgent: { keepAlive: true, maxSockets: SOCKETS },
+      httpsAgent: { keepAlive: true, maxSockets: SOCKETS, ...(ca && { ca: [...ca] }) },
     },
   });
+  if (network) client.config.requestHandler = throughProxies(client.config.requestHandler, network, requestTimeout);
   return { sdk, client };
 }
 

@@ -113,7 +113,7 @@ test('a command that only reads there runs unasked, not one that leaves by a lin
   expect(judged('bash', { command: `cat ${lib}/src/a.ts` })).toBe('read allow');
   expect(judged('bash', { command: `cat ${lib}/out/secret` })).toBe('read ask');
   expect(judged('bash', { command: `cat ${root}/outside/secret` })).toBe('execute ask');
-  writeFileSync(join(lib, '.git/config'), '[core]\n\tsshCommand = touch owned\n');
+  writeFileSync(join(lib, '.git/config'), '[diff]\n\texternal = touch owned\n');
   expect(judged('bash', { command: `cd ${lib} && git status` })).toBe('execute ask');
 });
 

@@ -133,7 +133,7 @@ test('an address is refused however it is written, and a name by where it leads 
     await expect(guarded.call({ url: `http://${host}:1/` }, toolContext('/'))).rejects.toThrow(
       'no address of the public internet. Only the operator',
     );
-  const rebound = webFetchTool({}, here);
+  const rebound = webFetchTool({}, { lookup: here });
   await expect(rebound.call({ url: 'http://docs.example.org/' }, toolContext('/'))).rejects.toThrow(
     'docs.example.org leads to 127.0.0.1, which is no address of the public internet',
   );
@@ -146,9 +146,9 @@ test('a name is looked up once, for the connection itself: a second answer has n
     looks += 1;
     leadingTo(looks === 1 ? '192.0.2.1' : '127.0.0.1')(name, options as never, done);
   }) as unknown as NonNullable<FetchRules['lookup']>;
-  await expect(webFetchTool({}, turning).call({ url: `http://a.example:${port}/` }, toolContext('/'))).rejects.toThrow(
-    '192.0.2.1',
-  );
+  await expect(
+    webFetchTool({}, { lookup: turning }).call({ url: `http://a.example:${port}/` }, toolContext('/')),
+  ).rejects.toThrow('192.0.2.1');
   expect(looks).toBe(1);
 });
 
@@ -168,7 +168,7 @@ test('a redirect within a host is followed; one to another host is told, unless 
     response.writeHead(302, { location: url === '/second' ? '/page' : to }).end();
   };
   const port = await serve(answer);
-  const fetcher = webFetchTool({ privateHosts: ['*.test'] }, here);
+  const fetcher = webFetchTool({ privateHosts: ['*.test'] }, { lookup: here });
   const get = async (path: string, more: Partial<ToolContext> = {}) =>
     (await fetcher.call({ url: `http://a.test:${port}${path}` }, toolContext('/', more))).content;
   expect(await get('/first')).toContain('the page');
@@ -215,4 +215,20 @@ test('a question is answered by the small model, from the page as data; without 
   expect(await read(says('text/plain', 'It is 42.'), { askModel: failing }, 'How many?')).toMatch(
     /no answer \(HTTP 529\): this is the page itself\.\n<web_page (.|\n)*It is 42\./,
   );
+});
+
+test('an address behind NAT64 is judged by the one in it, and what a tunnel answers names with by the configuration (L86 X5)', async () => {
+  expect(['64:ff9b::7f00:1', '64:ff9b::a00:7', '64:ff9b::', '64:ff9b::1'].filter((one) => !isPrivate(one))).toEqual([]);
+  expect(['64:ff9b::808:808', '64:ff9b::8.8.8.8'].filter(isPrivate)).toEqual([]);
+  const port = await serve(says('text/plain', 'the page'));
+  const fake = { lookup: leadingTo('198.18.0.9') };
+  await expect(webFetchTool({}, fake).call({ url: 'http://a.example/' }, toolContext('/'))).rejects.toThrow(
+    'a.example leads to 198.18.0.9, which is no address of the public internet (where a tunnel on this machine answers every name so, "webFetch.fakeIpRanges": ["198.18.0.0/15"] says it)',
+  );
+  // This machine stands for the tunnel.
+  const tunnel = webFetchTool({ fakeIpRanges: ['127.0.0.0/8'] }, { lookup: here });
+  const { content } = await tunnel.call({ url: `http://a.example:${port}/` }, toolContext('/'));
+  expect(content).toContain('the page');
+  for (const host of [`127.0.0.1:${port}`, `vault:${port}`, `metadata.google.internal:${port}`])
+    await expect(tunnel.call({ url: `http://${host}/` }, toolContext('/'))).rejects.toThrow('public internet');
 });

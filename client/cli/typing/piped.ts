@@ -1,0 +1,68 @@
+// What is piped into a command beside its task. A standard input that nobody ends, as programs leave it open for those they start, is not
+// waited for.
+import { fstatSync } from 'node:fs';
+
+/** Milliseconds in which the first of it has to come. */
+const LOOK_MS = 1_000;
+/** Milliseconds after which people are told what is waited for. */
+const TELL_MS = 5_000;
+
+type Stdin = NodeJS.ReadStream & { readonly fd?: number };
+type Piped = { readonly stdin: Stdin; readonly say: (line: string) => void };
+
+/** Null: nothing is piped in, or nothing of it has come yet, which is said. What has begun is read to its end. */
+export async function readPiped({ stdin, say }: Piped): Promise<Buffer | null> {
+  const kind = kindOf(stdin);
+  if (kind === 'none') return null;
+  const chunks: Uint8Array[] = [];
+  const ended = new Promise<'ended'>((resolve, reject) => {
+    stdin.once('end', () => resolve('ended')).once('error', reject);
+  });
+  const begun = new Promise<'begun'>((resolve) => {
+    stdin.on('data', (chunk: Uint8Array) => {
+      chunks.push(chunk);
+      resolve('begun');
+    });
+  });
+  const look = afterMs(LOOK_MS);
+  const first = await Promise.race([ended, begun, ...(kind === 'file' ? [] : [look.over])]);
+  look.end();
+  if (first === 'late') {
+    stdin.removeAllListeners('data').pause();
+    stdin.unref();
+    if (kind === 'pipe')
+      say(
+        `nothing came from standard input within ${LOOK_MS / 1_000} s, and it is not read: - as the text waits for it`,
+      );
+    return null;
+  }
+  const tell = setTimeout(() => say('the end of standard input is waited for'), TELL_MS);
+  await ended.finally(() => clearTimeout(tell));
+  return chunks.length === 0 ? null : Buffer.concat(chunks);
+}
+
+/** What programs give those that they start is mostly a socket. */
+function kindOf({ fd, isTTY }: Stdin): 'file' | 'pipe' | 'socket' | 'none' {
+  if (isTTY || fd === undefined) return 'none';
+  try {
+    const stat = fstatSync(fd);
+    if (stat.isFile()) return 'file';
+    if (stat.isFIFO()) return 'pipe';
+    return stat.isSocket() ? 'socket' : 'none';
+  } catch {
+    // Closed, or no file of this process.
+    return 'none';
+  }
+}
+
+function afterMs(ms: number): { readonly over: Promise<'late'>; end(): void } {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<'late'>((resolve) => (timer = setTimeout(() => resolve('late'), ms)));
+  return { over, end: () => clearTimeout(timer) };
+}
+
+/** Behind the text it belongs to. It cannot end what marks it. */
+export function withPiped(text: string, piped: string): string {
+  const marked = piped.replaceAll(/<(?=\/?standard_input>)/gi, '&lt;');
+  return `${text}\n\n<standard_input>\n${marked.replace(/\n$/, '')}\n</standard_input>`;
+}
