@@ -233,11 +233,8 @@ test.each<[string, readonly object[], string]>([
     [simpleTool({ inputSchema: { type: 'object', props: {} } })],
     '"tools.0.inputSchema" is wrong: the input schema cannot be used: $ has "props", which is not enforced: correct it or leave it out',
   ],
-  [
-    'whose schema JSON cannot say',
-    [simpleTool({ inputSchema: z.strictObject({ at: z.date() }) })],
-    '"tools.0.inputSchema" is wrong: Date cannot be represented in JSON Schema',
-  ],
+  // prettier-ignore
+  ['whose schema JSON cannot say', [simpleTool({ inputSchema: z.strictObject({ at: z.date() }) })], '"tools.0.inputSchema" is wrong: Date cannot be represented in JSON Schema'],
 ])('a tool %s is told before anything starts, by its place and its key', (_, tools, told) => {
   expect(() => checkConfig({ tools }, 'the file f')).toThrow(new ConfigProblem(`the file f: ${told}`));
 });

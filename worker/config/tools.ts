@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
-import { KEY_AGENTS, type KeyAgent } from '../../activities/process/key-agents.ts';
+import { KEY_AGENTS, type KeyAgent } from '../../activities/tools/builtin/shell/key-agents.ts';
 import { builtinNames } from '../../activities/tools/builtin/builtin-tools.ts';
 import { definitionOf, VALID_NAME } from '../../activities/tools/registry.ts';
 import { nearName } from '../../workflows/contract/options-problem.ts';

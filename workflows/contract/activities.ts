@@ -242,12 +242,7 @@ export type SummarizeBatch = AppendingStep & { readonly head: Hash; readonly lef
 /** `text` is null when no summary could be made. */
 export type BatchSummary = { readonly text: string | null; readonly spend: Spend };
 
-/** L56: after a run's natural end. */
-/** `until`: the session closes when it is done. */
-export type AfterStop = {
-  readonly head: Hash;
-  readonly config: Hash;
-  readonly step: number;
-  readonly run: number;
+/** L56: after a run's natural end. `until`: the session closes when it is done. */
+export type AfterStop = { readonly head: Hash; readonly config: Hash; readonly step: number; readonly run: number } & {
   readonly until?: 'run';
 };

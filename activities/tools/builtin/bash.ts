@@ -5,7 +5,7 @@ import { throttled } from '../../async.ts';
 import { callIdOf, childEnvironment } from '../../process/environment.ts';
 import { killTree } from '../../process/kill-tree.ts';
 import { realOf } from '../../process/places.ts';
-import { keyAgentSockets, sayNoAgent, SSH_SOCKET } from '../../process/key-agents.ts';
+import { keyAgentSockets, sayNoAgent, SSH_SOCKET } from './shell/key-agents.ts';
 import { pipePlace, spawnTree, type ProcessTree } from '../../process/spawn-tree.ts';
 import { SPAWNER_GONE } from '../../process/spawner.ts';
 import {

@@ -35,7 +35,10 @@ export type Opening = {
 };
 
 /** Back-off is short: a test that waits for its end looks at its state. */
-export async function openTestServers(servers: McpServers, { bounds, sandbox, own = [], env, dataDir, network }: Opening = {}) {
+export async function openTestServers(
+  servers: McpServers,
+  { bounds, sandbox, own = [], env, dataDir, network }: Opening = {},
+) {
   const warnings: string[] = [];
   const opened = openServers(servers, createRegistry(own), {
     env: env ?? { PATH: process.env['PATH'], HOME: process.env['HOME'] },

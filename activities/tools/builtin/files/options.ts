@@ -2,7 +2,7 @@
 import type { AgentSettings } from '../../agent-types.ts';
 import type { Network } from '../../../network/network.ts';
 import type { BackgroundCommands } from '../../../process/background-files.ts';
-import type { KeyAgent } from '../../../process/key-agents.ts';
+import type { KeyAgent } from '../shell/key-agents.ts';
 import type { Sandbox } from '../../sandbox.ts';
 import { ToolFailure } from '../../failures.ts';
 import { quotePath } from './confine.ts';

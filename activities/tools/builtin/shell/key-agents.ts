@@ -2,7 +2,7 @@
 // lets them (L55).
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import type { Environment } from './environment.ts';
+import type { Environment } from '../../../process/environment.ts';
 
 export const KEY_AGENTS = ['ssh', 'gpg'] as const;
 export type KeyAgent = (typeof KEY_AGENTS)[number];
