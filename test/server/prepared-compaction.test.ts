@@ -49,13 +49,23 @@ function overlapping() {
     if (asksForSummary(request)) {
       const before = calls;
       await until(() => calls > before);
-      return reply('They looked.');
+      return reply('They looked.', { usage: { input_tokens: 22_000, output_tokens: 10 } });
     }
     if (beginsWithSummary(request)) return reply('Done.');
     calls += 1;
     return look(calls, Math.min(2_500 * calls, 22_000));
   };
 }
+
+test('is not begun where the limit would not pay for it and the calls beside it (L51)', async () => {
+  const h = await looking(overlapping());
+  const session = await h.open('Look around.', { model: MODEL, maxTokens: 115_000 });
+  const { terminal } = await session.ended(1);
+  // Nine calls leave 2,910, and the tenth takes 22,010.
+  expect(terminal).toEqual({ reason: 'budget_exceeded', limitTokens: 115_000, spentTokens: 134_100 });
+  expect(h.bodies().filter(asksForSummary).length).toBe(0);
+  await keepHistory('a compaction is not prepared where the limit would not pay for it', session.handle);
+});
 
 test('is made while the model answers, and the next request begins with it; nothing thought is lost (L9 L59)', async () => {
   const h = await looking(overlapping());
