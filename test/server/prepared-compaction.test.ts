@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
+  fault,
   gate,
   reply,
   text,
@@ -133,4 +134,27 @@ test('a stop ends it with the run, and the session closes (L47 L49)', async () =
   await session.handle.cancel();
   await until(async () => (await session.handle.describe()).status.name === 'CANCELLED');
   expect(await boundaries(session)).toEqual([]);
+});
+
+test('one that another boundary overtook is followed by none until it has ended, and a stop ends it (L47)', async () => {
+  const held = gate();
+  let [calls, asked] = [0, 0];
+  const h = await looking((request) => {
+    if (asksForSummary(request)) {
+      asked += 1;
+      return reply('They looked.', asked === 2 ? {} : { hold: held.hold, holdAfterEvent: 1 });
+    }
+    if (asked === 1) return fault({ media_too_large: true });
+    calls += 1;
+    if (calls === 13) return reply('One moment.', { hold: held.hold, holdAfterEvent: 1 });
+    return look(calls, Math.min(2_500 * calls, 22_000));
+  });
+  const session = await h.open('Look around.', { model: MODEL });
+  await until(() => calls === 13);
+  await session.handle.signal('interrupt');
+  expect(await session.ended(1)).toMatchObject({ terminal: { by: 'interrupt' } });
+  expect(await boundaries(session)).toHaveLength(1);
+  expect(asked).toBe(2);
+  await until(async () => (await atWork(h, session)).length === 0);
+  held.release();
 });
