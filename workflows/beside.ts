@@ -105,6 +105,11 @@ export class Beside {
     });
   }
 
+  /** One is under way, or its result is not taken yet. */
+  get isPreparing(): boolean {
+    return this.preparation !== null;
+  }
+
   get isPrepared(): boolean {
     return this.preparation?.result !== null;
   }

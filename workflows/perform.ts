@@ -12,12 +12,13 @@ import type {
   StopHooksRan,
 } from './contract/activities.ts';
 import { resultOf } from './contract/model-call.ts';
-import { noSpend, type Rules } from './contract/loop.ts';
+import { noSpend, type Rules, type Spend } from './contract/loop.ts';
 import { collapseInput, compactInput, leftWith, modelInput, preparationInput } from './machine/context.ts';
 import type { Event, Move } from './machine/events.ts';
-import { budgetReached } from './machine/limits.ts';
+import { budgetReached, leftOf } from './machine/limits.ts';
 import type { LoopPort } from './machine/loop.ts';
 import type { RunState } from './machine/state.ts';
+import { preparationSpend } from './machine/wrap-up.ts';
 import { runTools } from './run-tools.ts';
 import { heldByNothing } from './session-state.ts';
 import type { Session } from './session.ts';
@@ -100,12 +101,21 @@ function compaction(bench: RunBench, state: RunState, move: Extract<Move, { do: 
 /** Not in a run that an earlier release began: its history has none. */
 function preparation({ session, snapshot: { config, rules } }: RunBench, state: RunState): Event {
   const { head, iteration } = state;
-  const begins = head !== null && patched('perdure-prepared-compaction');
-  if (begins) {
-    const step = session.facts.nextStep();
-    session.beside.prepareCompaction({ head, config, step, iteration, ...preparationInput(state, rules) });
-  }
-  return { kind: 'preparing', begins };
+  const terms = preparationTerms(session, state, rules);
+  if (head === null || terms === null || !patched('perdure-prepared-compaction'))
+    return { kind: 'preparing', begins: false };
+  const step = session.facts.nextStep();
+  session.beside.prepareCompaction({ head, config, step, iteration, ...preparationInput(state, rules) });
+  return { kind: 'preparing', begins: true, ...terms };
+}
+
+/** Null: not now. One that another boundary has overtaken may be under way, or not be paid for yet. */
+function preparationTerms({ beside }: Session, state: RunState, rules: Rules): { readonly keeps?: Spend } | null {
+  const isLimited = leftOf(state, rules) !== null;
+  if ((!isLimited && !beside.isPreparing) || !patched('perdure-preparation-terms')) return {};
+  if (beside.isPreparing) return null;
+  const keeps = preparationSpend(state, rules);
+  return keeps && { keeps };
 }
 
 /** A stop ends the wait. */

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
+  fault,
   gate,
   reply,
   text,
@@ -49,13 +50,23 @@ function overlapping() {
     if (asksForSummary(request)) {
       const before = calls;
       await until(() => calls > before);
-      return reply('They looked.');
+      return reply('They looked.', { usage: { input_tokens: 22_000, output_tokens: 10 } });
     }
     if (beginsWithSummary(request)) return reply('Done.');
     calls += 1;
     return look(calls, Math.min(2_500 * calls, 22_000));
   };
 }
+
+test('is not begun where the limit would not pay for it and the calls beside it (L51)', async () => {
+  const h = await looking(overlapping());
+  const session = await h.open('Look around.', { model: MODEL, maxTokens: 115_000 });
+  const { terminal } = await session.ended(1);
+  // Nine calls leave 2,910, and the tenth takes 22,010.
+  expect(terminal).toEqual({ reason: 'budget_exceeded', limitTokens: 115_000, spentTokens: 134_100 });
+  expect(h.bodies().filter(asksForSummary).length).toBe(0);
+  await keepHistory('a compaction is not prepared where the limit would not pay for it', session.handle);
+});
 
 test('is made while the model answers, and the next request begins with it; nothing thought is lost (L9 L59)', async () => {
   const h = await looking(overlapping());
@@ -123,4 +134,27 @@ test('a stop ends it with the run, and the session closes (L47 L49)', async () =
   await session.handle.cancel();
   await until(async () => (await session.handle.describe()).status.name === 'CANCELLED');
   expect(await boundaries(session)).toEqual([]);
+});
+
+test('one that another boundary overtook is followed by none until it has ended, and a stop ends it (L47)', async () => {
+  const held = gate();
+  let [calls, asked] = [0, 0];
+  const h = await looking((request) => {
+    if (asksForSummary(request)) {
+      asked += 1;
+      return reply('They looked.', asked === 2 ? {} : { hold: held.hold, holdAfterEvent: 1 });
+    }
+    if (asked === 1) return fault({ media_too_large: true });
+    calls += 1;
+    if (calls === 13) return reply('One moment.', { hold: held.hold, holdAfterEvent: 1 });
+    return look(calls, Math.min(2_500 * calls, 22_000));
+  });
+  const session = await h.open('Look around.', { model: MODEL });
+  await until(() => calls === 13);
+  await session.handle.signal('interrupt');
+  expect(await session.ended(1)).toMatchObject({ terminal: { by: 'interrupt' } });
+  expect(await boundaries(session)).toHaveLength(1);
+  expect(asked).toBe(2);
+  await until(async () => (await atWork(h, session)).length === 0);
+  held.release();
 });

@@ -109,6 +109,7 @@ export const CHANGES: readonly string[] = [
   'perdure-lost-grants',
   'perdure-not-gone',
   'perdure-plain-interrupt',
+  'perdure-preparation-terms',
   'perdure-prepared-compaction',
   'perdure-summary-budget',
   'perdure-uncounted-context',

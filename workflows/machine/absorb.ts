@@ -23,7 +23,7 @@ export function absorb(state: RunState, rules: Rules, event: Event): RunState {
     case 'tools_ran':
       return absorbBeside(absorbTools(state, event), event);
     case 'preparing':
-      return beginPreparing(state, rules, event.begins);
+      return beginPreparing(state, rules, event);
     case 'prepared':
       return absorbWaited(state, event);
     case 'compacted':

@@ -3,7 +3,7 @@ import type { Collapsed, Compacted, FailedHook, PreparedCompaction, ShrunkResult
 import type { Hash } from '../contract/ids.ts';
 import { addSpend, type Rules } from '../contract/loop.ts';
 import { pendingTokens, unstagedTokens } from './context.ts';
-import type { PreparedBeside } from './events.ts';
+import type { Event, PreparedBeside } from './events.ts';
 import type { CompactionTracking, Preparing, RunState } from './state.ts';
 
 /** Compactions at most this many turns apart are close (L10). */
@@ -56,10 +56,13 @@ function trackCompaction({ turn, iteration, compaction: { close, lastTurn } }: R
 
 // One that is prepared while the run goes on (L9).
 
+type Begun = Pick<Extract<Event, { kind: 'preparing' }>, 'begins' | 'keeps'>;
+
 /** Another is tried when the context has grown. */
-export function beginPreparing(state: RunState, rules: Rules, begins: boolean): RunState {
+export function beginPreparing(state: RunState, rules: Rules, { begins, keeps }: Begun): RunState {
   const compaction = { ...state.compaction, stagedAt: unstagedTokens(state, rules.fixedTokens) };
-  return { ...state, compaction, ...(begins && { preparing: { iteration: state.iteration } }) };
+  const preparing = { iteration: state.iteration, ...(keeps && { keeps }) };
+  return { ...state, compaction, ...(begins && { preparing }) };
 }
 
 /** One that another boundary has overtaken is paid for, and not taken. */

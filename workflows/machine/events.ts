@@ -28,8 +28,8 @@ export type Event =
       readonly stop: StopCause | null;
     }
   | { readonly kind: 'collapsed'; readonly result: Collapsed; readonly stop: StopCause | null }
-  /** `begins`: false for a run that an earlier release began. */
-  | { readonly kind: 'preparing'; readonly begins: boolean }
+  /** `begins`: false where the limits would not pay for it, and for a run that an earlier release began. `keeps`: see `Preparing`. */
+  | { readonly kind: 'preparing'; readonly begins: boolean; readonly keeps?: Spend }
   /** What was waited for is there. */
   | ({ readonly kind: 'prepared'; readonly because: Because; readonly stop: StopCause | null } & PreparedBeside)
   | { readonly kind: 'hooks_ran'; readonly ran: StopHooksRan; readonly stop: StopCause | null }

@@ -3,7 +3,7 @@
 import type { Rules } from '../contract/loop.ts';
 import { newestTokens, total, unstagedTokens, usedTokens } from './context.ts';
 import type { Because, Move } from './events.ts';
-import { budgetGone, modelLimits } from './limits.ts';
+import { budgetGone, budgetReached, modelLimits } from './limits.ts';
 import { showError } from './ends.ts';
 import type { RunState } from './state.ts';
 import { wrapUpDue } from './wrap-up.ts';
@@ -18,7 +18,11 @@ export function prepare(state: RunState, rules: Rules): Move {
   const gone = budgetGone(state, rules);
   if (gone) return gone;
   // What is thought meanwhile holds only for a conversation that goes on with it at once.
-  if (state.preparing?.made) return { do: 'take_prepared' };
+  const { preparing } = state;
+  if (preparing?.made) return { do: 'take_prepared' };
+  // Its bill might be what is left: a call beside it could go over the limit by more than itself.
+  if (preparing?.keeps && budgetReached(state, rules, preparing.keeps))
+    return { do: 'await_compaction', because: null };
   return first(state, rules) ?? { do: 'call_model' };
 }
 

@@ -101,9 +101,13 @@ export type BudgetTracker = {
   readonly lastTotal: number;
 };
 
-/** `made`: it is there, and the next request begins with it; `saved`: tokens, an estimate. */
+/**
+ * `made`: it is there, and the next request begins with it; `saved`: tokens, an estimate. `keeps`: as much as it may be billed, kept back until
+ * that is known; absent without a limit, and where an earlier release began it.
+ */
 export type Preparing = {
   readonly iteration: number;
+  readonly keeps?: Spend;
   readonly made?: { readonly boundary: Hash; readonly saved: number };
 };
 

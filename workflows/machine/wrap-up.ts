@@ -11,6 +11,9 @@ import type { RunState } from './state.ts';
 
 /** Tokens that a reply is taken to have: what the last ones had says nothing of the next. */
 const REPLY_TOKENS = 1_000;
+/** The same of a summary that the API makes of a conversation: a share of the window. */
+const MOST_SUMMARY = 32_000;
+const SUMMARY_SHARE = 0.1;
 /** The share of a runtime limit that is kept: a tenth, at most a minute. */
 const SHARE_KEPT = 0.1;
 const MOST_KEPT_MS = 60_000;
@@ -39,14 +42,26 @@ function hasReplied({ spend }: RunState): boolean {
   return totalTokens(spend.usage) > 0;
 }
 
-/** Another call is made only while two can be paid for: that one, and the one that sums up. What the last one had in view is cached. */
+/** Another call is made only while two can be paid for: that one, and the one that sums up. */
 function kept(state: RunState, rules: Rules): Spend {
+  const call = callSpend(state, rules, REPLY_TOKENS);
+  return addSpend(call, call);
+}
+
+/** What the last call had in view is cached. */
+function callSpend(state: RunState, rules: Rules, output: number): Spend {
   const { price } = modelLimits(state, rules);
   const cacheRead = state.contextTokens;
   const cacheWrite = usedTokens(state, rules.fixedTokens) - cacheRead;
-  const usage = { ...noUsage, cacheRead, cacheWrite, output: REPLY_TOKENS };
-  const call: Spend = { usage, usd: price && costOf(usage, price) };
-  return addSpend(call, call);
+  const usage = { ...noUsage, cacheRead, cacheWrite, output };
+  return { usage, usd: price && costOf(usage, price) };
+}
+
+/** About as much as a compaction that is prepared beside the run may be billed (L9, L51). Null: the limits would not pay for two calls beside it. */
+export function preparationSpend(state: RunState, rules: Rules): Spend | null {
+  const { window } = modelLimits(state, rules);
+  const spend = callSpend(state, rules, Math.min(MOST_SUMMARY, SUMMARY_SHARE * window));
+  return budgetReached(state, rules, addSpend(spend, kept(state, rules))) === null ? spend : null;
 }
 
 function timeKept({ timeoutMs }: Rules): number {

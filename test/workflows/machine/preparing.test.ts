@@ -35,6 +35,9 @@ describe('it is begun', () => {
     expect(next(ready, full, own)).toEqual({ do: 'prepare_compaction' });
     const begun = absorb(state(full), all, { kind: 'preparing', begins: true });
     expect(begun.preparing).toEqual({ iteration: 1 });
+    const keeps = output(5);
+    const limited = absorb(state(full), all, { kind: 'preparing', begins: true, keeps });
+    expect(limited.preparing).toEqual({ iteration: 1, keeps });
     expect(next(ready, begun, own)).toEqual({ do: 'call_model' });
     const tried = { compaction: { ...compaction, stagedAt: 150_000 } };
     expect(next(ready, { ...tried, contextTokens: 155_000 }, own)).toEqual({ do: 'call_model' });
@@ -123,6 +126,19 @@ describe('where there is no room, it is waited for', () => {
     expect(next({ ...tooLong, prepared: { iteration: 1, result } } as Event, full, own)).toEqual(drained);
     const compact = { do: 'compact', trigger: 'reactive', because };
     expect(next({ ...waited(failed), because } as Event, full, own)).toMatchObject(compact);
+  });
+
+  test('while its bill may be all that is left of a limit, no call is made beside it (L51)', () => {
+    const limits = { ...own, maxTokens: 1_000 };
+    const beside = { contextTokens: 150_000, preparing: { iteration: 1, keeps: output(100) } };
+    expect(next(ready, { ...beside, spend: output(899) }, limits)).toEqual({ do: 'call_model' });
+    const spent = { ...beside, spend: output(900) };
+    expect(next(ready, spent, limits)).toEqual({ do: 'await_compaction', because: null });
+    expect(next(waited(result), spent, limits)).toEqual({ do: 'take_prepared' });
+    const tried = { ...spent, compaction: { ...compaction, stagedAt: 150_000 } };
+    expect(next(waited(failed), tried, limits)).toEqual({ do: 'call_model' });
+    const billed = waited({ ...failed, spend: output(100) });
+    expect(next(billed, tried, limits)).toMatchObject({ do: 'end', terminal: { reason: 'budget_exceeded' } });
   });
 
   test('a stop ends the wait and the run (L47)', () => {
