@@ -92,10 +92,10 @@ function readTool(
   const [readOnly, idempotent] = [annotations?.readOnlyHint === true, annotations?.idempotentHint === true];
   const print = JSON.stringify([name, text, schema, readOnly, idempotent]);
   if (print.length > room) return `${shown} does not fit into ${MOST.list} characters, with those before it`;
-  const problem = sentProblem(foldBranches(inputSchema));
-  if (problem !== undefined) return `${shown}: ${problem}`;
   const checked = checkedSchema(inputSchema);
   if (typeof checked === 'string') return `the schema of ${shown} is none: ${clip(checked, 300)}`;
+  const problem = sentProblem(foldBranches(inputSchema));
+  if (problem !== undefined) return `${shown}: ${problem}`;
   return { tool: { name, description: text, inputSchema: checked, readOnly, idempotent }, print };
 }
 

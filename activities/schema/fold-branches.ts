@@ -1,6 +1,7 @@
 // The schema of an input as a model may be shown it: the API takes an object whose fields stand at its top, and no alternatives there. What the
 // branches say of fields is folded into the top, and which fields go together is said in words; inputs are held to the schema as it was.
 import type { JsonSchema } from './json-schema.ts';
+import { remembered } from './remembered.ts';
 
 const BRANCHES = ['allOf', 'anyOf', 'oneOf'] as const;
 /** Branches within branches, and references that are followed. */
@@ -8,48 +9,82 @@ const DEEPEST_BRANCH = 8;
 /** Branches that are told apart in words. */
 const MOST_TOLD = 12;
 
+/** What is said of each field, by all that say something of it. */
 type Fields = {
-  readonly properties: ReadonlyMap<string, readonly unknown[]>;
+  readonly properties: ReadonlyMap<string, ReadonlySet<unknown>>;
   readonly required: ReadonlySet<string>;
 };
 
+const folded = remembered<JsonSchema>();
+
 /** The same schema where it has no branches at its top, or is not about objects alone. */
 export function foldBranches(schema: JsonSchema): JsonSchema {
+  return folded(schema, schema, 0, () => fold(schema));
+}
+
+function fold(schema: JsonSchema): JsonSchema {
   const types = typesOf(schema, schema, 0);
   const isObject = types?.size === 1 && types.has('object');
   if (!isObject || !BRANCHES.some((key) => schema[key] !== undefined)) return schema;
   const { allOf: _all, anyOf: _any, oneOf: _one, ...top } = schema;
-  const { properties, required } = fieldsOf(schema, schema, 0);
-  const folded = [...properties].map(([name, said]) => [name, said.length === 1 ? said[0] : { anyOf: said }] as const);
-  const told = [top['description'], ...alternatives(schema)].filter((text) => typeof text === 'string');
+  const { properties, required } = fieldsOf(schema, schema);
+  const all = [...properties].map(([name, said]) => [name, said.length === 1 ? said[0] : { anyOf: said }] as const);
+  const words = [top['description'], ...alternatives(schema)].filter((text) => typeof text === 'string');
   return {
     ...top,
     type: 'object',
-    properties: Object.fromEntries(folded),
+    properties: Object.fromEntries(all),
     ...(required.size > 0 ? { required: [...required] } : {}),
-    ...(told.length > 0 && { description: told.join(' ') }),
+    ...(words.length > 0 && { description: words.join(' ') }),
   };
 }
 
-/** Fields of an object with those of all its branches; needed are those that it needs in any case. */
-export function fieldsOf(node: unknown, root: JsonSchema, depth: number): Fields {
+type ToldFields = {
+  readonly properties: ReadonlyMap<string, readonly unknown[]>;
+  readonly required: ReadonlySet<string>;
+};
+
+const told = remembered<ToldFields>();
+
+/** Fields of an object with those of all its branches; needed are those that it needs in any case. The same is said of a field once. */
+export function fieldsOf(node: unknown, root: JsonSchema): ToldFields {
+  return told(root, node, 0, () => {
+    const { properties, required } = collected(node, root, 0);
+    return { properties: new Map([...properties].map(([name, said]) => [name, distinct(said)])), required };
+  });
+}
+
+function distinct(said: ReadonlySet<unknown>): readonly unknown[] {
+  if (said.size === 1) return [...said];
+  return [...new Map([...said].toReversed().map((each) => [JSON.stringify(each), each])).values()].toReversed();
+}
+
+const found = remembered<Fields>();
+
+function collected(node: unknown, root: JsonSchema, depth: number): Fields {
   if (!isNode(node) || depth > DEEPEST_BRANCH) return NONE;
-  const own: Fields = {
-    properties: new Map(
-      Object.entries(isNode(node['properties']) ? node['properties'] : {}).map(([name, said]) => [name, [said]]),
-    ),
-    required: new Set(textsIn(node['required'])),
-  };
-  const within = (each: unknown): Fields => fieldsOf(each, root, depth + 1);
-  const all = [...listIn(node['allOf']), ...(typeof node['$ref'] === 'string' ? [resolveRef(node['$ref'], root)] : [])];
-  const some = [node['anyOf'], node['oneOf']].map((list) => listIn(list).map(within));
-  return [own, ...all.map(within), ...some.filter(({ length }) => length > 0).map(either)].reduce(both);
+  return found(root, node, depth, () => {
+    const own: Fields = {
+      properties: new Map(
+        Object.entries(isNode(node['properties']) ? node['properties'] : {}).map(([name, said]) => [
+          name,
+          new Set([said]),
+        ]),
+      ),
+      required: new Set(textsIn(node['required'])),
+    };
+    const within = (each: unknown): Fields => collected(each, root, depth + 1);
+    const ref = typeof node['$ref'] === 'string' ? [resolveRef(node['$ref'], root)] : [];
+    const all = [...listIn(node['allOf']), ...ref].map(within);
+    const some = [node['anyOf'], node['oneOf']].map((list) => listIn(list).map(within));
+    return both([own, ...all, ...some.filter(({ length }) => length > 0).map(either)]);
+  });
 }
 
 const NONE: Fields = { properties: new Map(), required: new Set() };
 
-function both(one: Fields, other: Fields): Fields {
-  return { properties: joined([one, other]), required: new Set([...one.required, ...other.required]) };
+function both(parts: readonly Fields[]): Fields {
+  return { properties: joined(parts), required: new Set(parts.flatMap(({ required }) => [...required])) };
 }
 
 function either(branches: readonly Fields[]): Fields {
@@ -58,20 +93,28 @@ function either(branches: readonly Fields[]): Fields {
   return { properties: joined(branches), required: new Set(required) };
 }
 
-/** What is said of a field by several is said once where it is the same. */
-function joined(branches: readonly Fields[]): ReadonlyMap<string, readonly unknown[]> {
-  const found = new Map<string, unknown[]>();
-  for (const [name, said] of branches.flatMap(({ properties }) => [...properties])) {
-    const known = found.get(name) ?? [];
-    const added = said.filter((each) => !known.some((other) => JSON.stringify(other) === JSON.stringify(each)));
-    found.set(name, [...known, ...added]);
+/** What only one says is not copied: most branches share most of their fields. */
+function joined(branches: readonly Fields[]): ReadonlyMap<string, ReadonlySet<unknown>> {
+  const all = new Map<string, ReadonlySet<unknown>>();
+  const own = new Map<string, Set<unknown>>();
+  for (const { properties } of new Set(branches)) {
+    for (const [name, said] of properties) {
+      const known = all.get(name);
+      if (known === undefined) all.set(name, said);
+      else if (known !== said) {
+        const more = own.get(name) ?? new Set(known);
+        said.forEach((each) => more.add(each));
+        own.set(name, more);
+        all.set(name, more);
+      }
+    }
   }
-  return found;
+  return all;
 }
 
 function alternatives(schema: JsonSchema): readonly string[] {
   return (['oneOf', 'anyOf'] as const).flatMap((key) => {
-    const branches = listIn(schema[key]).map((branch) => [...fieldsOf(branch, schema, 1).required]);
+    const branches = listIn(schema[key]).map((branch) => [...collected(branch, schema, 1).required]);
     const named = branches.filter(({ length }) => length > 0).map((names) => names.join(' and '));
     if (named.length < 2 || named.length > MOST_TOLD) return [];
     return [`${key === 'oneOf' ? 'Give exactly one of' : 'Give at least one of'}: ${named.join('; ')}.`];
@@ -88,9 +131,15 @@ export function resolveRef(ref: string, root: JsonSchema): unknown {
   return steps.reduce<unknown>((at, step) => (isNode(at) && Object.hasOwn(at, step) ? at[step] : undefined), root);
 }
 
+const typed = remembered<ReadonlySet<string> | null>();
+
 /** The types that a value may have; null where the schema does not say. */
 export function typesOf(node: unknown, root: JsonSchema, depth: number): ReadonlySet<string> | null {
   if (!isNode(node) || depth > DEEPEST_BRANCH) return null;
+  return typed(root, node, depth, () => findTypes(node, root, depth));
+}
+
+function findTypes(node: Node, root: JsonSchema, depth: number): ReadonlySet<string> | null {
   if (typeof node['$ref'] === 'string') return typesOf(resolveRef(node['$ref'], root), root, depth + 1);
   const { type } = node;
   if (typeof type === 'string') return new Set([type]);

@@ -1,6 +1,7 @@
 // The input schema of a tool: one of zod or another library with the Standard Schema interface, or a plain JSON schema.
 import type { ValidateFunction } from 'ajv';
 import { z } from 'zod';
+import { deeperThan, MAX_DEPTH } from '../json.ts';
 import { foldBranches } from './fold-branches.ts';
 import { compileSchema, errorParts, type JsonSchema, schemaProblem } from './json-schema.ts';
 import { mendInput } from './mend-input.ts';
@@ -98,7 +99,8 @@ export function acceptInput(described: Described, input: unknown): CheckedInput 
   const checked = checkInput(inputSchema, input);
   if (checked.ok) return checked;
   const meant = mendInput(ownSchema(described), input);
-  if (meant === input) return checked;
+  // A text may say a value that no input may be.
+  if (meant === input || deeperThan(meant, MAX_DEPTH)) return checked;
   const taken = checkInput(inputSchema, meant);
   return taken.ok ? taken : checked;
 }

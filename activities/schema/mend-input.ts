@@ -24,7 +24,7 @@ function mended(root: JsonSchema, value: unknown, node: unknown, depth: number):
 }
 
 function mendedObject(root: JsonSchema, value: Node, schema: Node, depth: number): Node {
-  const { properties, required } = fieldsOf(schema, root, 0);
+  const { properties, required } = fieldsOf(schema, root);
   let isSame = true;
   const entries = Object.entries(value).flatMap(([name, given]) => {
     const [said, ...others] = properties.get(name) ?? [];

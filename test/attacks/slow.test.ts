@@ -8,6 +8,9 @@ import { bashResult } from '../../activities/tools/builtin/shell/output.ts';
 import { bashTool } from '../../activities/tools/builtin/bash.ts';
 import { globTool } from '../../activities/tools/builtin/glob.ts';
 import { grepTool } from '../../activities/tools/builtin/grep.ts';
+import { foldBranches } from '../../activities/schema/fold-branches.ts';
+import { mendInput } from '../../activities/schema/mend-input.ts';
+import { nearestLine } from '../../activities/tools/builtin/files/lookalikes.ts';
 import { replaceText } from '../../activities/tools/builtin/files/replace-text.ts';
 import { decide } from '../../activities/tools/rules/permission.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
@@ -48,6 +51,53 @@ test.each<[string, (n: number) => unknown, number]>([
   ['a text that repeats itself', (n) => edit(Buffer.alloc(n, 'ab'), `bb${'ab'.repeat(5_000)}`), 500_000],
   ['CRLF lines', (n) => edit(Buffer.alloc(n, '\r\n'), 'a\nb'), 500_000],
 ])('an edit of a file of n bytes with %s takes time in proportion to n', (_, work, n) => {
+  expect(measureGrowth(work, n)).toBeLessThan(QUADRATIC);
+});
+
+const heap = `a${'\u0301\u0323'.repeat(900)}\n`;
+
+test.each<[string, (n: number) => unknown, number]>([
+  ['heaps of accents', (n) => nearestLine(heap.repeat(n / heap.length), 'another'), 200_000],
+  ['one long line', (n) => nearestLine('x'.repeat(n), `${'x'.repeat(n / 10)}y`), 200_000],
+  [
+    'lines that nearly have it',
+    (n) => nearestLine(`${'x'.repeat(n / 100)}\n`.repeat(100), `y${'x'.repeat(n / 200)}`),
+    20_000,
+  ],
+  ['blank lines', (n) => nearestLine('\n'.repeat(n), `${'\n'.repeat(49)}x`), 200_000],
+])('the line nearest to an edit that misses is found among n characters of %s in proportion to n', (_, work, n) => {
+  expect(measureGrowth(work, n)).toBeLessThan(QUADRATIC);
+});
+
+const branches = (count: number, branch: (n: number) => object): readonly object[] =>
+  Array.from({ length: count }, (_, n) => branch(n));
+
+test.each<[string, (n: number) => unknown, number]>([
+  [
+    'n branches that say different things of a field',
+    (n) => foldBranches({ type: 'object', anyOf: branches(n, (at) => ({ properties: { a: { const: at } } })) }),
+    600,
+  ],
+  [
+    'n ways to each of its parts',
+    (n) => {
+      const part = { anyOf: branches(n, () => ({ $ref: '#/$defs/part' })) };
+      return foldBranches({ type: 'object', $defs: { part }, anyOf: [part] });
+    },
+    20,
+  ],
+  [
+    'an input of n parts, each of many fields',
+    (n) => {
+      const properties = Object.fromEntries(
+        branches(500, () => ({ type: 'number' })).map((type, at) => [`f${at}`, type]),
+      );
+      const schema = { type: 'object', properties: { list: { type: 'array', items: { type: 'object', properties } } } };
+      return mendInput(schema, { list: branches(n, () => ({ f1: 'x' })) });
+    },
+    2_000,
+  ],
+])('a schema of a server with %s is folded, and held to an input, in time in proportion to n', (_, work, n) => {
   expect(measureGrowth(work, n)).toBeLessThan(QUADRATIC);
 });
 

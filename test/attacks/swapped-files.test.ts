@@ -1,7 +1,17 @@
 // Files and folders that another process swaps for links, again and again, while the file tools use them.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { builtinTools } from '../../activities/tools/builtin/builtin-tools.ts';
@@ -126,3 +136,55 @@ test('another folder of the run that is a link outside at times has nothing read
   }
   expect(contents(outside)).toEqual(untouched);
 });
+
+/** In another process: what a file tool puts beside a file is a link to `other`, or a pipe, as soon as it is seen. */
+const PLANT = `
+  const { readdirSync, renameSync, symlinkSync } = require('node:fs');
+  const { execFileSync } = require('node:child_process');
+  const { join } = require('node:path');
+  const [kind, folder, other] = process.argv.slice(1);
+  const tries = (deed) => { try { deed(); } catch {} };
+  console.log('watching');
+  for (const done = new Set(); ;) {
+    for (const name of readdirSync(folder)) {
+      if (!/^\\.perdure-.*\\.tmp$/.test(name) || done.has(name)) continue;
+      done.add(name);
+      tries(() => {
+        renameSync(join(folder, name), join(folder, 'taken'));
+        if (kind === 'a link') symlinkSync(other, join(folder, name));
+        else execFileSync('mkfifo', [join(folder, name)]);
+      });
+    }
+  }`;
+
+async function planting(kind: string, folder: string, other: string): Promise<void> {
+  const child = spawn(process.execPath, ['-e', PLANT, kind, folder, other], { stdio: ['ignore', 'pipe', 'ignore'] });
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  });
+  await once(child.stdout, 'data');
+}
+
+test.each(['a link', 'a pipe'])(
+  '%s in place of what is put beside a file gives nothing outside its mode',
+  async (kind) => {
+    const { cwd, outside } = place('folder');
+    const [folder, secret] = [join(cwd, 'plain'), join(outside, 'file')];
+    chmodSync(secret, 0o600);
+    const worker = bench(tools, { cwd, mode: 'bypass' });
+    await planting(kind, folder, secret);
+    let taken = 0;
+    for (let n = 0; taken < 20; n++) {
+      rmSync(join(folder, 'file'), { force: true });
+      writeFileSync(join(folder, 'file'), 'plain\n');
+      chmodSync(join(folder, 'file'), 0o4777);
+      const run = callRun({ key: `chain.${'0'.repeat(64)}.${n}` as never });
+      await executeCall(worker, request('edit', { path: 'plain/file', old_string: 'plain', new_string: 'new' }), run);
+      if (existsSync(join(folder, 'taken'))) taken++;
+      rmSync(join(folder, 'taken'), { force: true });
+      expect((statSync(secret).mode & 0o7777).toString(8)).toBe('600');
+    }
+    expect(contents(outside)).toEqual(untouched);
+  },
+);

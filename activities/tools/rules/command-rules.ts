@@ -75,7 +75,7 @@ const MOST_STEPS = 1_000_000;
 export function matchTouched({ text, commands }: CommandSubject): (pattern: string) => boolean {
   const said = commands?.map(({ words }) => words) ?? guessCommands(text);
   const exact = said.flatMap((words) => runIn(words));
-  const piped = pipedInto(commands ?? []);
+  const piped = commands === null && mayPipeSpelt(text) ? 'anything' : pipedInto(commands ?? []);
   if (piped === 'anything' || exact.some(isAnything)) return () => true;
   const loose = commands === null ? [text] : [...said.filter(isRunner).map(looseText), ...piped.map(printedText)];
   const places = placesByName([...exact, ...loose.map(looseReading)]);
@@ -144,17 +144,25 @@ const MOST_PIPED = 10_000;
 /** What is printed into a runner: the commands of a shell, or the arguments of what xargs runs. */
 function pipedInto(commands: readonly SimpleCommand[]): readonly (readonly Word[])[] | 'anything' {
   const found: (readonly Word[])[] = [];
-  let [printed, left] = [[] as Word[], MOST_PIPED];
+  let [printed, left, isSpelt] = [[] as Word[], MOST_PIPED, false];
   for (const { joint, words } of commands) {
-    if (joint !== '|') printed = [];
+    if (joint !== '|') [printed, isSpelt] = [[], false];
     if (printed.length > 0 && isRunner(words)) {
+      if (isSpelt) return 'anything';
       if ((left -= 2 * printed.length + words.length) < 0) return 'anything';
       found.push([...printed], [...words, ...printed.slice(1)]);
     }
     printed.push(...words);
+    isSpelt ||= /^(?:echo|printf)$/.test(words[0]?.text ?? '') && words.some(({ text }) => SPELT.test(text));
   }
   return found;
 }
+
+/** Of a command that is no plain list. */
+const mayPipeSpelt = (text: string): boolean => text.includes('|') && text.includes("$'") && SPELT.test(text);
+
+/** What `echo -e`, `printf` and `$'…'` spell by codes, or put together from pieces: any word may come of it. */
+const SPELT = /\\(?:x[0-9a-f]|u[0-9a-f]|0?[0-7]{2})|%s%|\w%s|%s\w/i;
 
 /** Some runners take a command within an option: `env -S"rm x"`, `su -c"rm x"`. */
 function looseText(words: readonly Word[]): string {

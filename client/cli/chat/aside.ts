@@ -23,9 +23,9 @@ export function typedAsides(asking: Asking, send: (text: string, now: boolean) =
   const open = new Set<Promise<void>>();
   return {
     submit: (text: string, now: boolean): void => {
-      const found = /^\/btw(?:\s+([^]*))?$/.exec(text.trim());
+      const found = /^\/btw(?:\s([^]*))?$/.exec(text.trim());
       if (!found) return send(text, now);
-      const [, question] = found;
+      const question = found[1]?.trim();
       if (question === undefined) return asking.say('name a question behind /btw');
       const asked = askAside(asking, question).catch((error: unknown) => asking.say(reasonOf(error)));
       open.add(asked);

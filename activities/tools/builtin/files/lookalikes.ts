@@ -3,13 +3,19 @@
 import { isUtf8 } from 'node:buffer';
 import { readdir } from 'node:fs/promises';
 import { clip, onOneLine } from '../../../text.ts';
+import { bordersOf } from './replace-text.ts';
 
-/** Characters of a file that are searched for a likeness. */
-const MOST_SEARCHED = 2 * 1024 * 1024;
+/** Characters and lines of a file that are searched for a likeness: the file and the text are a model's, the thread is everybody's. */
+const MOST_SEARCHED = 512 * 1024;
+const MOST_LINES_SEARCHED = 20_000;
 /** Of a line: a longer one is like nothing. */
 const LONGEST_LINE = 2_000;
 /** Lines of what is looked for. */
 const MOST_LINES = 50;
+/** Places in a line where the text that was looked for may begin. */
+const MOST_STARTS = 100;
+/** Accents that one letter has in no language: to put as many in order takes time in proportion to their square. */
+const HEAP_OF_MARKS = /\p{M}{31}/u;
 
 const DRAWN_ALIKE: readonly (readonly [RegExp, string])[] = [
   [/[\u200b-\u200d\u2060\ufeff\u00ad]/g, ''],
@@ -22,20 +28,22 @@ const DRAWN_ALIKE: readonly (readonly [RegExp, string])[] = [
 
 /** The same for all texts that are drawn alike. */
 function drawn(text: string): string {
-  return DRAWN_ALIKE.reduce((shown, [character, plain]) => shown.replaceAll(character, plain), text.normalize('NFC'));
+  const composed = HEAP_OF_MARKS.test(text) ? text : text.normalize('NFC');
+  return DRAWN_ALIKE.reduce((shown, [character, plain]) => shown.replaceAll(character, plain), composed);
 }
 
 const drawnLine = (line: string): string => (line.length > LONGEST_LINE ? line : drawn(line).trim());
 
 /** A sentence about the line of `text` that is most like `wanted`, which is not in it. Undefined where none is. */
 export function nearestLine(text: string, wanted: string): string | undefined {
-  const lines = linesOf(text.slice(0, MOST_SEARCHED));
+  const lines = linesOf(text.slice(0, MOST_SEARCHED)).slice(0, MOST_LINES_SEARCHED);
   const asked = linesOf(wanted.slice(0, MOST_LINES * LONGEST_LINE)).slice(0, MOST_LINES);
   const shown = lines.map(drawnLine);
   const looked = asked.map(drawnLine);
+  const holds = finder(looked[0] ?? '');
   let best = { line: -1, at: 0, score: 0 };
   for (let from = 0; from < shown.length; from++) {
-    const { at, score } = likeness(shown, looked, from);
+    const { at, score } = likeness(shown, looked, from, holds);
     if (score > best.score) best = { line: from + at, at, score };
   }
   const [there, meant] = [lines[best.line], asked[best.at]];
@@ -46,14 +54,19 @@ export function nearestLine(text: string, wanted: string): string | undefined {
 const linesOf = (text: string): string[] => text.split(/\r?\n/);
 
 /** How many lines are drawn alike from here on, and how much of the first that is not. `at`: the line of `looked` that differs, or the first. */
-function likeness(shown: readonly string[], looked: readonly string[], from: number): { at: number; score: number } {
+function likeness(
+  shown: readonly string[],
+  looked: readonly string[],
+  from: number,
+  holds: (line: string) => boolean,
+): { at: number; score: number } {
   const last = looked.length - 1;
   let at = 0;
   for (; at <= last; at++) {
     const [line = '', wanted = ''] = [shown[from + at], looked[at]];
     const isAlike =
       last === 0
-        ? wanted !== '' && line.includes(wanted)
+        ? wanted !== '' && holds(line)
         : at === 0
           ? line.endsWith(wanted)
           : at === last
@@ -63,10 +76,25 @@ function likeness(shown: readonly string[], looked: readonly string[], from: num
   }
   if (at > last) return { at: 0, score: Number.MAX_SAFE_INTEGER };
   const [line = '', wanted = ''] = [shown[from + at], looked[at]];
-  const common = commonLength(line, wanted);
+  const common = Math.max(line.length, wanted.length) > LONGEST_LINE ? 0 : commonLength(line, wanted);
   // A line that is like it in its first letters only is not near.
   const isNear = at > 0 ? looked[0] !== '' : common >= 8 && common * 2 >= wanted.length;
   return { at, score: isNear ? at * LONGEST_LINE + common + 1 : 0 };
+}
+
+/** Whether a line has the text, in time in proportion to the line. One that is longer than lines are has none. */
+function finder(wanted: string): (line: string) => boolean {
+  if (wanted.length > LONGEST_LINE) return () => false;
+  const borders = bordersOf(wanted);
+  return (line) => {
+    if (line.length > LONGEST_LINE) return false;
+    let matched = 0;
+    for (let at = 0; at < line.length && matched < wanted.length; at++) {
+      while (matched > 0 && wanted[matched] !== line[at]) matched = borders[matched - 1] as number;
+      if (wanted[matched] === line[at]) matched++;
+    }
+    return matched === wanted.length;
+  };
 }
 
 function commonLength(one: string, other: string): number {
@@ -86,9 +114,9 @@ function describe(number: number, there: string, meant: string, isFirst: boolean
 function alignment(there: string, meant: string): { from: number; common: number } {
   const looked = drawnLine(meant);
   const starts = Array.from({ length: Math.min(there.length, LONGEST_LINE) }, (_, from) => from);
-  const alike = starts.filter(
-    (from) => there[from] === meant[0] || drawn(there[from] as string) === looked[0] || from === 0,
-  );
+  const alike = starts
+    .filter((from) => there[from] === meant[0] || drawn(there[from] as string) === looked[0] || from === 0)
+    .slice(0, MOST_STARTS);
   const whole = alike.filter((from) => from === 0 || drawnLine(there.slice(from)).startsWith(looked));
   let best = { from: 0, common: commonLength(there, meant) };
   for (const from of whole) {

@@ -66,7 +66,7 @@ function findAll(bytes: Buffer, wanted: Buffer): number[] {
 }
 
 /** For each beginning of the text: how long the longest shorter one is that it ends with. */
-function bordersOf(text: Buffer): Int32Array {
+export function bordersOf(text: Buffer | string): Int32Array {
   const borders = new Int32Array(text.length);
   let length = 0;
   for (let at = 1; at < text.length; at++) {

@@ -91,7 +91,7 @@ async function put(
     await access(place.at, constants.W_OK);
   }
   const isReplaced = await replace(place, before, bytes, options);
-  if (!isReplaced && before !== null) await overwrite(place, bytes, options);
+  if (!isReplaced && before !== null) await overwrite(place, before, bytes, options);
   return {
     did: before === null ? 'created' : 'updated',
     parted: isReplaced && before !== null ? before.nlink - 1 : 0,
@@ -106,26 +106,32 @@ type Place = {
   readonly at: string;
 };
 
+/** A pipe in the place of a file would never answer. */
+const NEVER_FOLLOW = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
 /** Codes of a system that lets no file be put beside another, or in its place. */
 const NO_RENAME: readonly (string | undefined)[] = ['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV'];
 
 /** False where a file that is there cannot be replaced by one like it. */
 async function replace(place: Place, before: Stats | null, bytes: Uint8Array, options: WriteOptions): Promise<boolean> {
-  const { folder, path, name, at } = place;
-  const beside = `.perdure-${randomBytes(8).toString('hex')}.tmp`;
-  const temp = entryOf(folder, dirname(path), beside);
+  const { folder, path } = place;
+  const temp = entryOf(folder, dirname(path), `.perdure-${randomBytes(8).toString('hex')}.tmp`);
   try {
-    await writeNew(temp, bytes, before === null ? 0o666 : 0o600);
-    if (before !== null) {
-      const copied = { folder, from: basename(path), had: before, to: beside, path: temp };
-      if (!(await keepAttributes(options.programs, copied))) {
+    const made = await open(temp, 'wx', before === null ? 0o666 : 0o600);
+    try {
+      await made.writeFile(bytes);
+      if (before !== null && !(await takeAttributes(place, before, made, options.programs))) {
         await rm(temp, { force: true });
         return false;
       }
+      await made.sync();
+      await lastCheck(place, options);
+      await requireAt(folder, dirname(path));
+      await requireEntry(temp, made, path);
+      await rename(temp, place.at);
+    } finally {
+      await made.close();
     }
-    await lastCheck(at, name, options);
-    await requireAt(folder, dirname(path));
-    await rename(temp, at);
   } catch (error) {
     await rm(temp, { force: true });
     if (before !== null && NO_RENAME.includes(codeOf(error))) return false;
@@ -135,11 +141,28 @@ async function replace(place: Place, before: Stats | null, bytes: Uint8Array, op
   return true;
 }
 
-/** Keeps the file, its names and all that it has. Throws ToolFailure that says so when it stopped half-way. */
-async function overwrite({ folder, path, name, at }: Place, bytes: Uint8Array, options: WriteOptions): Promise<void> {
-  const handle = await open(at, constants.O_WRONLY | constants.O_NOFOLLOW);
+async function takeAttributes(
+  { at, path }: Place,
+  before: Stats,
+  to: FileHandle,
+  programs: Programs,
+): Promise<boolean> {
+  const from = await open(at, constants.O_RDONLY | NEVER_FOLLOW);
   try {
-    await lastCheck(at, name, options);
+    requireSame(await from.stat(), before, path);
+    return await keepAttributes(programs, { from, had: before, to });
+  } finally {
+    await from.close();
+  }
+}
+
+/** Keeps the file, its names and all that it has. Throws ToolFailure that says so when it stopped half-way. */
+async function overwrite(place: Place, before: Stats, bytes: Uint8Array, options: WriteOptions): Promise<void> {
+  const { folder, path, name, at } = place;
+  const handle = await open(at, constants.O_WRONLY | NEVER_FOLLOW);
+  try {
+    requireSame(await handle.stat(), before, path);
+    await lastCheck(place, options);
     await requireAt(folder, dirname(path));
     try {
       await handle.writeFile(bytes);
@@ -155,24 +178,25 @@ async function overwrite({ folder, path, name, at }: Place, bytes: Uint8Array, o
   }
 }
 
+/** Throws ToolFailure when the entry is not the open file any more. */
+async function requireEntry(entry: string, opened: FileHandle, path: string): Promise<void> {
+  requireSame(await lstat(entry).catch(nullIfAbsent), await opened.stat(), path);
+}
+
+/** Throws ToolFailure unless both are of one file. */
+function requireSame(found: Stats | null, meant: Stats, path: string): void {
+  if (found?.ino === meant.ino && found.dev === meant.dev) return;
+  throw new ToolFailure(`${quotePath(path)} was replaced by something else while it was being used.`);
+}
+
 /** Throws ToolFailure when the file must not change after all, and what the fence throws. */
-async function lastCheck(at: string, name: string, { fence, signal, unchanged }: WriteOptions): Promise<void> {
+async function lastCheck({ at, name }: Place, { fence, signal, unchanged }: WriteOptions): Promise<void> {
   await fence();
   const now = await lstat(at).catch(nullIfAbsent);
   if (unchanged === null ? now !== null : !isSame(now, unchanged)) {
     throw new ToolFailure(`${quotePath(name)} was changed by something else meanwhile: read it again.`);
   }
   if (signal.aborted) throw new ToolFailure('Stopped before anything was written.');
-}
-
-async function writeNew(path: string, bytes: Uint8Array, mode: number): Promise<void> {
-  const handle = await open(path, 'wx', mode);
-  try {
-    await handle.writeFile(bytes);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 /** Not every file system can: the file is there all the same. */
