@@ -1,7 +1,6 @@
 // The schema of an input as a model may be shown it: the API takes an object whose fields stand at its top, and no alternatives there. What the
 // branches say of fields is folded into the top, and which fields go together is said in words; inputs are held to the schema as it was.
 import type { JsonSchema } from './json-schema.ts';
-import { remembered } from './remembered.ts';
 
 const BRANCHES = ['allOf', 'anyOf', 'oneOf'] as const;
 /** Branches within branches, and references that are followed. */
@@ -167,3 +166,20 @@ export function isNode(value: unknown): value is Node {
 
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as readonly unknown[]) : []);
 export const textsIn = (value: unknown): readonly string[] => listIn(value).filter((each) => typeof each === 'string');
+
+// What was found out about a part of a schema, kept as long as the schema: a hostile one leads to the same part by so many ways that walking
+// each would never end, and an input asks once for each of its parts.
+
+/** Asks `find` once for each schema, part and depth. Parts that are no objects are not kept. */
+function remembered<Found>(): (root: object, part: unknown, depth: number, find: () => Found) => Found {
+  const known = new WeakMap<object, WeakMap<object, Map<number, Found>>>();
+  return (root, part, depth, find) => {
+    if (typeof part !== 'object' || part === null) return find();
+    const ofRoot = known.get(root) ?? new WeakMap<object, Map<number, Found>>();
+    known.set(root, ofRoot);
+    const ofPart = ofRoot.get(part) ?? new Map<number, Found>();
+    ofRoot.set(part, ofPart);
+    if (!ofPart.has(depth)) ofPart.set(depth, find());
+    return ofPart.get(depth) as Found;
+  };
+}

@@ -56,7 +56,7 @@ describe('an option that is not known is refused by name, with the one that was 
   test('of send(), where what another library calls it is no option either', async () => {
     const client = await sessions();
     await expect(client.send('s-1', 'Go.', misspelled({ canUseTool: {} }))).rejects.toThrow(
-      'send() has no option "canUseTool": use by, now, messageId, options',
+      'send() has no option "canUseTool": use by, querySource, now, messageId, options',
     );
   });
 

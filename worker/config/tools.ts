@@ -2,7 +2,6 @@
 import { isIP } from 'node:net';
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
-import { KEY_AGENTS, type KeyAgent } from '../../activities/tools/builtin/shell/key-agents.ts';
 import { builtinNames } from '../../activities/tools/builtin/builtin-tools.ts';
 import { definitionOf, VALID_NAME } from '../../activities/tools/registry.ts';
 import { nearName } from '../../workflows/contract/options-problem.ts';
@@ -10,7 +9,7 @@ import { MOST_NOTES } from '../../activities/memory/notes.ts';
 import { modelProblem } from '../models/find-model.ts';
 import { type InputSchema, isStandard } from '../../activities/schema/input-schema.ts';
 import type { Recovery, Risk, Tool } from '../../activities/tools/tool.ts';
-import type { WebSettings } from '../../activities/tools/builtin/files/options.ts';
+import { KEY_AGENTS, type KeyAgent, type WebSettings } from '../../activities/tools/builtin/files/options.ts';
 import { HOST_PATTERN } from '../../workflows/contract/permission-rules.ts';
 import { reasonOf } from '../../activities/text.ts';
 

@@ -123,8 +123,8 @@ test('a text that says a value nested deeper than inputs may be is no such value
   const inputSchema = { type: 'object', properties: { list: { type: 'array' } } } as const;
   const tool = defineTool({ ...shared, inputSchema, call: async () => ({ content: '' }) });
   const list = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
-  const settings = { cwd: '/', dir: '/', mode: 'default' } as const;
-  expect(prepareCall(createRegistry([tool]), settings, { name: 'stock', input: { list } })).toMatchObject({
+  const where = { cwd: '/', dir: '/', mode: 'default' } as const;
+  expect(prepareCall(createRegistry([tool]), where, { name: 'stock', input: { list } })).toMatchObject({
     kind: 'invalid',
     text: expect.stringContaining('list'),
   });

@@ -2,11 +2,13 @@
 import type { AgentSettings } from '../../agent-types.ts';
 import type { Network } from '../../../network/network.ts';
 import type { BackgroundCommands } from '../../../process/background-files.ts';
-import type { KeyAgent } from '../shell/key-agents.ts';
 import type { Sandbox } from '../../sandbox.ts';
 import { ToolFailure } from '../../failures.ts';
 import { quotePath } from './confine.ts';
 import type { SkillSettings } from './skills.ts';
+
+export const KEY_AGENTS = ['ssh', 'gpg'] as const;
+export type KeyAgent = (typeof KEY_AGENTS)[number];
 
 export type BuiltinOptions = {
   readonly sandbox: Sandbox;

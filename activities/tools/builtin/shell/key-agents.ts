@@ -3,9 +3,7 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { Environment } from '../../../process/environment.ts';
-
-export const KEY_AGENTS = ['ssh', 'gpg'] as const;
-export type KeyAgent = (typeof KEY_AGENTS)[number];
+import type { KeyAgent } from '../files/options.ts';
 
 /** The variable by which programs find the agent of ssh. */
 export const SSH_SOCKET = 'SSH_AUTH_SOCK';

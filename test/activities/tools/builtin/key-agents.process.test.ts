@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
-import type { KeyAgent } from '../../../../activities/tools/builtin/shell/key-agents.ts';
+import type { KeyAgent } from '../../../../activities/tools/builtin/files/options.ts';
 import { findPlaces } from '../../../../activities/process/places.ts';
 import { bashTool } from '../../../../activities/tools/builtin/bash.ts';
 import { probeSandbox } from '../../../../activities/tools/sandbox.ts';
