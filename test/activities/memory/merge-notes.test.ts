@@ -1,9 +1,7 @@
 // Notes that take the place of others: at any moment there are the old ones or the new ones (L80).
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
-import { endLease, finishMerge, mergeNotes, takeLease } from '../../../activities/memory/merge-notes.ts';
-import { addNote, hasNote, readNotes, removeNote, replaceNote } from '../../../activities/memory/notes.ts';
+import { afterAll, expect, test, vi } from 'vitest';
 import { tempDir } from '../../support/temp-dir.ts';
 
 const disk = vi.hoisted((): { left: number; before: (left: number) => void } => ({
@@ -29,6 +27,12 @@ vi.mock('node:fs/promises', async (original) => {
     ]),
   );
 });
+
+// Test files share the modules they have loaded: here those are meant that work on the disk above.
+vi.resetModules();
+afterAll(() => vi.resetModules());
+const { endLease, finishMerge, mergeNotes, takeLease } = await import('../../../activities/memory/merge-notes.ts');
+const { addNote, hasNote, readNotes, removeNote, replaceNote } = await import('../../../activities/memory/notes.ts');
 
 const names = ['s-1-1-aaaaaa.md', 's-1-2-bbbbbb.md', 's-2-1-cccccc.md'];
 const made = [{ name: 'merged-2026-11-27-abcdef-1.md', text: '# Both\n- a, b' }];
