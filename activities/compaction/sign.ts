@@ -2,14 +2,11 @@
 // prompt cache and all earlier thinking, and the thinking of the rounds that stay is sent on (L59).
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Attempt } from '../attempt.ts';
-import { patience, type RunConfig } from '../configuration.ts';
-import type { AskFailure } from '../model/ask-model.ts';
-import { spendOf } from '../model/bill.ts';
-import { classify, maxOutputIn } from '../model/classify.ts';
+import type { RunConfig } from '../configuration.ts';
+import { type AskFailure, askUnwatched } from '../model/ask-model.ts';
+import { maxOutputIn } from '../model/classify.ts';
 import { refusedPart } from '../model/refused/refused-part.ts';
 import { asServed, buildRequest, type ChosenModel, REFUSABLE } from '../model/request.ts';
-import { createAccumulator } from '../model/stream/accumulate.ts';
-import { streamReply } from '../model/stream/stream.ts';
 import { currentEpoch, isSentAsTold, toolsIn } from '../transcript/preamble.ts';
 import type { Entry, SignedSummary } from '../transcript/log/entries.ts';
 import { inView } from '../transcript/view/in-view.ts';
@@ -74,26 +71,12 @@ export async function sign(work: Signing, from: number, small: SmallModel, more:
   return asked.kind === 'signed' && keeps ? { ...asked, keepsThinking: true } : asked;
 }
 
-async function ask(work: Signing, body: ModelRequest, small: SmallModel): Promise<Signed> {
-  const { deps, attempt, config, chosen } = work;
+async function ask({ deps, attempt, config, chosen }: Signing, body: ModelRequest, small: SmallModel): Promise<Signed> {
   return small.spendOn(chosen.model, async (model, billed): Promise<Signed> => {
-    const into = createAccumulator();
-    const spent = (): Spend => spendOf(into.message()?.usage, chosen.model);
-    const limits = { signal: attempt.signal, ...patience(config) };
-    try {
-      await streamReply(model, body, into, limits, { onStart: () => billed(spent()), ...unheard });
-    } catch (error) {
-      const failure = classify(error, deps.now(), deps.redact, config.overflowWords);
-      if (!failure) throw error;
-      return { kind: 'failed', failure, spend: spent() };
-    }
-    billed(spent());
-    const message = into.message();
-    return message && !attempt.signal.aborted ? taken(message, spent()) : { kind: 'aborted', spend: spent() };
+    const replied = await askUnwatched({ ...deps, signal: attempt.signal, config, model, billed }, body, chosen.model);
+    return replied.kind === 'message' ? taken(replied.message, replied.spend) : replied;
   });
 }
-
-const unheard = { onText: () => {}, onThinking: () => {}, onBlock: () => {} };
 
 /** An empty text is no summary, and would be refused when it is sent back. */
 function taken(message: Message, spend: Spend): Signed {

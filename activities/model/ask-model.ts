@@ -8,7 +8,7 @@ import { patience, type RunConfig } from '../configuration.ts';
 import { createAccumulator, type BlockState } from './stream/accumulate.ts';
 import { shortenDetail, classify, type Verdict } from './classify.ts';
 import { judge } from './judge.ts';
-import { spendOf } from './bill.ts';
+import { type Prices, spendOf } from './bill.ts';
 import { streamReply } from './stream/stream.ts';
 import { quietly } from './request.ts';
 import type { ModelPort, ModelRequest } from '../deps.ts';
@@ -37,32 +37,47 @@ export type AskPort = {
 
 /** Throws only what is a bug. */
 export async function askModel(port: AskPort, question: Question): Promise<Asked> {
-  const { smallModel } = port.config;
+  const replied = await askUnwatched(port, request(port, question), port.config.smallModel);
+  if (replied.kind !== 'message') return replied;
+  return answered(replied.message, replied.blocks, replied.spend, port.redact);
+}
+
+export type Replied =
+  | {
+      readonly kind: 'message';
+      readonly message: Message;
+      readonly blocks: readonly BlockState[];
+      readonly spend: Spend;
+    }
+  | { readonly kind: 'failed'; readonly failure: Verdict; readonly spend: Spend }
+  /** The signal was aborted. */
+  | { readonly kind: 'aborted'; readonly spend: Spend };
+
+type UnwatchedPort = Omit<AskPort, 'config'> & { readonly config: Omit<AskPort['config'], 'smallModel'> };
+
+/** One request, whose reply nobody sees as it comes. `prices`: of the model that it is made of. Throws only what is a bug. */
+export async function askUnwatched(
+  { model, config, signal, now, redact, billed = () => {} }: UnwatchedPort,
+  body: ModelRequest,
+  prices: Prices,
+): Promise<Replied> {
   const into = createAccumulator();
-  const spent = (): Spend => spendOf(into.message()?.usage, smallModel);
+  const spent = (): Spend => spendOf(into.message()?.usage, prices);
+  const onStart = (usage: Message['usage']): void => billed(spendOf(usage, prices));
   try {
-    await streamReply(
-      port.model,
-      request(port, question),
-      into,
-      { signal: port.signal, ...patience(port.config) },
-      {
-        onStart: (usage) => port.billed?.(spendOf(usage, smallModel)),
-        onText: () => {},
-        onThinking: () => {},
-        onBlock: () => {},
-      },
-    );
+    await streamReply(model, body, into, { signal, ...patience(config) }, { onStart, ...unheard });
   } catch (error) {
-    const failure = classify(error, port.now(), port.redact, port.config.overflowWords);
+    const failure = classify(error, now(), redact, config.overflowWords);
     if (!failure) throw error;
     return { kind: 'failed', failure, spend: spent() };
   }
-  port.billed?.(spent());
+  billed(spent());
   const message = into.message();
-  if (port.signal.aborted || !message) return { kind: 'aborted', spend: spent() };
-  return answered(message, into.blocks, spent(), port.redact);
+  if (signal.aborted || !message) return { kind: 'aborted', spend: spent() };
+  return { kind: 'message', message, blocks: into.blocks, spend: spent() };
 }
+
+const unheard = { onText: () => {}, onThinking: () => {}, onBlock: () => {} };
 
 function answered(message: Message, blocks: readonly BlockState[], spend: Spend, redact: Redact): Asked {
   const failed = (kind: 'failed' | 'too_long' | 'empty', detail: string): Asked => {

@@ -7,14 +7,11 @@ import { type Spend, noSpend } from '../../workflows/contract/loop.ts';
 import { LONGEST_ASIDE_ANSWER } from '../../workflows/contract/people.ts';
 import type { Attempt } from '../attempt.ts';
 import { smallModel, type SummaryDeps } from '../compaction/small-model.ts';
-import { patience, type RunConfig } from '../configuration.ts';
+import type { RunConfig } from '../configuration.ts';
 import type { ModelPort, ModelRequest } from '../deps.ts';
 import { refuseScripted } from '../guards.ts';
-import { spendOf } from '../model/bill.ts';
-import { classify } from '../model/classify.ts';
+import { askUnwatched } from '../model/ask-model.ts';
 import { asServed, buildRequest, chosenModel, type ChosenModel, REFUSABLE, withFacts } from '../model/request.ts';
-import { createAccumulator } from '../model/stream/accumulate.ts';
-import { streamReply } from '../model/stream/stream.ts';
 import { stepRecord } from '../step-record.ts';
 import { wellFormedText } from '../text.ts';
 import type { Entry } from '../transcript/log/entries.ts';
@@ -126,23 +123,10 @@ async function ask(
   model: ModelPort,
   billed: (spend: Spend) => void,
 ): Promise<AsideEnd | Stopped> {
-  const into = createAccumulator();
-  const spent = (): Spend => spendOf(into.message()?.usage, chosen.model);
-  const limits = { signal: attempt.signal, ...patience(config) };
-  try {
-    await streamReply(model, body, into, limits, { onStart: () => billed(spent()), ...unheard });
-  } catch (error) {
-    const failure = classify(error, deps.now(), deps.redact, config.overflowWords);
-    if (!failure) throw error;
-    return failed(failure.detail, spent());
-  }
-  billed(spent());
-  const message = into.message();
-  if (!message || attempt.signal.aborted) return { kind: 'aborted', spend: spent() };
-  return answered(message, spent(), deps.redact);
+  const replied = await askUnwatched({ ...deps, signal: attempt.signal, config, model, billed }, body, chosen.model);
+  if (replied.kind === 'message') return answered(replied.message, replied.spend, deps.redact);
+  return replied.kind === 'failed' ? failed(replied.failure.detail, replied.spend) : replied;
 }
-
-const unheard = { onText: () => {}, onThinking: () => {}, onBlock: () => {} };
 
 function answered(message: Message, spend: Spend, redact: SummaryDeps['redact']): AsideEnd {
   const said = redact(messageText(message)).trim();
