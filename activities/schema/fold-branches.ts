@@ -1,6 +1,7 @@
 // The schema of an input as a model may be shown it: the API takes an object whose fields stand at its top, and no alternatives there. What the
 // branches say of fields is folded into the top, and which fields go together is said in words; inputs are held to the schema as it was.
 import type { JsonSchema } from './json-schema.ts';
+import { isNode, referenced, type SchemaNode } from './subschemas.ts';
 
 const BRANCHES = ['allOf', 'anyOf', 'oneOf'] as const;
 /** Branches within branches, and references that are followed. */
@@ -73,7 +74,7 @@ function collected(node: unknown, root: JsonSchema, depth: number): Fields {
       required: new Set(textsIn(node['required'])),
     };
     const within = (each: unknown): Fields => collected(each, root, depth + 1);
-    const ref = typeof node['$ref'] === 'string' ? [resolveRef(node['$ref'], root)] : [];
+    const ref = typeof node['$ref'] === 'string' ? [referenced(node['$ref'], root)] : [];
     const all = [...listIn(node['allOf']), ...ref].map(within);
     const some = [node['anyOf'], node['oneOf']].map((list) => listIn(list).map(within));
     return both([own, ...all, ...some.filter(({ length }) => length > 0).map(either)]);
@@ -120,16 +121,6 @@ function alternatives(schema: JsonSchema): readonly string[] {
   });
 }
 
-/** Of references into the schema itself; undefined for others. */
-export function resolveRef(ref: string, root: JsonSchema): unknown {
-  if (!ref.startsWith('#/')) return undefined;
-  const steps = ref
-    .slice(2)
-    .split('/')
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-  return steps.reduce<unknown>((at, step) => (isNode(at) && Object.hasOwn(at, step) ? at[step] : undefined), root);
-}
-
 const typed = remembered<ReadonlySet<string> | null>();
 
 /** The types that a value may have; null where the schema does not say. */
@@ -138,8 +129,8 @@ export function typesOf(node: unknown, root: JsonSchema, depth: number): Readonl
   return typed(root, node, depth, () => findTypes(node, root, depth));
 }
 
-function findTypes(node: Node, root: JsonSchema, depth: number): ReadonlySet<string> | null {
-  if (typeof node['$ref'] === 'string') return typesOf(resolveRef(node['$ref'], root), root, depth + 1);
+function findTypes(node: SchemaNode, root: JsonSchema, depth: number): ReadonlySet<string> | null {
+  if (typeof node['$ref'] === 'string') return typesOf(referenced(node['$ref'], root), root, depth + 1);
   const { type } = node;
   if (typeof type === 'string') return new Set([type]);
   if (Array.isArray(type)) return new Set(textsIn(type));
@@ -158,14 +149,8 @@ export function typeOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-export type Node = Readonly<Record<string, unknown>>;
-
-export function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as readonly unknown[]) : []);
-export const textsIn = (value: unknown): readonly string[] => listIn(value).filter((each) => typeof each === 'string');
+const textsIn = (value: unknown): readonly string[] => listIn(value).filter((each) => typeof each === 'string');
 
 // What was found out about a part of a schema, kept as long as the schema: a hostile one leads to the same part by so many ways that walking
 // each would never end, and an input asks once for each of its parts.

@@ -1,7 +1,8 @@
 // An input that misses its schema by how a value is written: a list or a number as a JSON text, null for a field that is absent. It is taken
 // where the schema leaves no doubt of what is meant.
-import { fieldsOf, foldBranches, isNode, type Node, resolveRef, typeOf, typesOf } from './fold-branches.ts';
+import { fieldsOf, foldBranches, typeOf, typesOf } from './fold-branches.ts';
 import type { JsonSchema } from './json-schema.ts';
+import { isNode, referenced, type SchemaNode } from './subschemas.ts';
 
 /** The input as it was meant, as far as that is certain: the same value where nothing is. */
 export function mendInput(schema: JsonSchema, input: unknown): unknown {
@@ -12,7 +13,7 @@ export function mendInput(schema: JsonSchema, input: unknown): unknown {
 const DEEPEST_MENDED = 20;
 
 function mended(root: JsonSchema, value: unknown, node: unknown, depth: number): unknown {
-  const schema = isNode(node) && typeof node['$ref'] === 'string' ? resolveRef(node['$ref'], root) : node;
+  const schema = isNode(node) && typeof node['$ref'] === 'string' ? referenced(node['$ref'], root) : node;
   if (!isNode(schema) || depth > DEEPEST_MENDED) return value;
   const types = typesOf(schema, root, 0);
   const meant = typeof value === 'string' && types !== null && !types.has('string') ? fromText(value, types) : value;
@@ -23,7 +24,7 @@ function mended(root: JsonSchema, value: unknown, node: unknown, depth: number):
   return isNode(meant) ? mendedObject(root, meant, schema, depth) : meant;
 }
 
-function mendedObject(root: JsonSchema, value: Node, schema: Node, depth: number): Node {
+function mendedObject(root: JsonSchema, value: SchemaNode, schema: SchemaNode, depth: number): SchemaNode {
   const { properties, required } = fieldsOf(schema, root);
   let isSame = true;
   const entries = Object.entries(value).flatMap(([name, given]) => {

@@ -27,7 +27,7 @@ export function* subschemas(schema: unknown, path = '$'): Generator<Subschema> {
   for (const key of SINGLE) yield* subschemas(schema[key], `${path}.${key}`);
 }
 
-function isNode(value: unknown): value is SchemaNode {
+export function isNode(value: unknown): value is SchemaNode {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -123,12 +123,12 @@ function sameValue(node: SchemaNode, root: unknown): readonly unknown[] {
   const listed = ['anyOf', 'oneOf', 'allOf'].flatMap((key) => node[key] ?? []);
   const single = ['not', 'if', 'then', 'else'].map((key) => node[key]);
   const byName = ['dependentSchemas', 'dependencies'].flatMap((key) => Object.values(node[key] ?? {}));
-  const references = [node['$ref'], node['$dynamicRef']].map((ref) => target(ref, root));
+  const references = [node['$ref'], node['$dynamicRef']].map((ref) => referenced(ref, root));
   return [...listed, ...single, ...byName, ...references];
 }
 
 /** The schema that a reference within the document leads to; undefined for any other. */
-function target(ref: unknown, root: unknown): unknown {
+export function referenced(ref: unknown, root: unknown): unknown {
   if (typeof ref !== 'string' || !/^(#|$)/.test(ref)) return undefined;
   const named = /^#([^/].*)$/.exec(ref)?.[1];
   if (named !== undefined) {
