@@ -155,3 +155,15 @@ export function shared<Key, Value>(): Shared<Key, Value> {
     return asked;
   };
 }
+
+/** Runs once, however often it is asked for; a failure is not remembered. */
+export function runOnce<T>(run: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined;
+  return () => {
+    done ??= run().catch((error: unknown) => {
+      done = undefined;
+      throw error;
+    });
+    return done;
+  };
+}

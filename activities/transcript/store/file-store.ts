@@ -1,4 +1,5 @@
 // The store in a folder: the default on one machine. Several processes may use one folder at once.
+import { runOnce } from '../../async.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { type FileLayout, fileLayout, encodeRecord, type KeyRecord } from './key-record.ts';
 import { createFileReads, type FileReads } from './file-reads.ts';
@@ -18,7 +19,7 @@ const STALE = 24 * 3_600_000;
 export function fileStore({ dir, files = nodeFiles }: FileStoreOptions): Store {
   const parts = partsOf(fileLayout(dir), files);
   const { layout, reads } = parts;
-  const open = remembered(() => openFolder(files, layout));
+  const open = runOnce(() => openFolder(files, layout));
 
   const guarded = async <T>(path: string, write: () => Promise<T>): Promise<T> => {
     try {
@@ -118,18 +119,6 @@ async function nameEach({ files, layout, reads, writes }: Parts, from: string, h
     if (!writes.link(from, path) && !((await reads.whole(hash)) && files.renew(path))) writes.replace(from, path);
   }
   return true;
-}
-
-/** Runs once; a failure is not remembered. */
-function remembered(run: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined;
-  return () => {
-    done ??= run().catch((error: unknown) => {
-      done = undefined;
-      throw error;
-    });
-    return done;
-  };
 }
 
 async function openFolder(files: Files, layout: FileLayout): Promise<void> {

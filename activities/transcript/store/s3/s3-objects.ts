@@ -2,6 +2,7 @@
 // The SDK is loaded with the first request: who keeps the store in a folder neither needs nor loads it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
+import { runOnce } from '../../../async.ts';
 import { codeOf } from '../../../text.ts';
 import type { Network } from '../../../network/network.ts';
 import { throughProxies } from './s3-proxies.ts';
@@ -60,7 +61,7 @@ type Opened = { readonly sdk: Sdk; readonly client: S3Client };
 
 /** Region, endpoint and credentials are found by the SDK's own chain: AWS_REGION, AWS_ENDPOINT_URL, a profile, a role, … */
 export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, network }: Bucket): Objects {
-  const opened = once(() => openClient(endpoint, requestMs, network?.()));
+  const opened = runOnce(() => openClient(endpoint, requestMs, network?.()));
   const keyOf = (name: string): string => (prefix === '' ? name : `${prefix}/${name}`);
   const place = (name: string): string => `s3://${bucket}/${keyOf(name)}`;
 
@@ -217,16 +218,4 @@ async function loadSdk(): Promise<Sdk> {
     const what = 'the store is on S3, and the package @aws-sdk/client-s3 is not installed';
     throw new StoreError('unavailable', `${what}: npm install @aws-sdk/client-s3`, { cause: error });
   }
-}
-
-/** Runs once; a failure is not remembered. */
-function once<T>(run: () => Promise<T>): () => Promise<T> {
-  let done: Promise<T> | undefined;
-  return () => {
-    done ??= run().catch((error: unknown) => {
-      done = undefined;
-      throw error;
-    });
-    return done;
-  };
 }

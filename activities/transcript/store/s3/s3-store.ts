@@ -3,6 +3,7 @@
 // a writer that died in between writes them. Large ones are sent once, before the record.
 import { randomUUID } from 'node:crypto';
 import { type Hash, isHash } from '../../../../workflows/contract/ids.ts';
+import { runOnce } from '../../../async.ts';
 import { RecentMap } from '../../../recent-map.ts';
 import type { BlobCache } from '../blob-cache.ts';
 import { decodeRecord, encodeRecord, type KeyRecord } from '../key-record.ts';
@@ -121,8 +122,8 @@ export function s3Store(objects: Objects, cache: BlobCache, seals: Seals): S3Sto
 
 /** Asked for once, a failure excepted. */
 function opened(objects: Objects, { keys, memory, now = Date.now }: Seals): Pick<S3Store, 'identity' | 'sealing'> {
-  const identity = once(() => findIdentity(objects, keys));
-  const sealing = once(async () => {
+  const identity = runOnce(() => findIdentity(objects, keys));
+  const sealing = runOnce(async () => {
     const found = await identity();
     if (keys) return sealingOf({ objects, keys, memory, now }, found);
     if (!beganSealed(found)) return null;
@@ -132,17 +133,6 @@ function opened(objects: Objects, { keys, memory, now = Date.now }: Seals): Pick
     );
   });
   return { identity, sealing };
-}
-
-function once<T>(run: () => Promise<T>): () => Promise<T> {
-  let done: Promise<T> | undefined;
-  return () => {
-    done ??= run().catch((error: unknown) => {
-      done = undefined;
-      throw error;
-    });
-    return done;
-  };
 }
 
 /** By both clocks: one can be set back, the other stands still while the machine sleeps. */
