@@ -3,7 +3,7 @@
 import { access, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { RunConfig } from '../configuration.ts';
-import { isInside } from '../process/places.ts';
+import { foldersUp, isInside } from '../process/places.ts';
 import { clip, quoteLines } from '../text.ts';
 import { confine } from '../tools/builtin/files/confine.ts';
 import { openFile } from '../tools/builtin/files/open-inside.ts';
@@ -48,13 +48,14 @@ type Place = { readonly config: Of; readonly root: string; readonly hidden: stri
 
 /** From the root of the workspace's repository down to the workspace, which is not among them. A repository of somebody else's has no say. */
 async function foldersAbove(cwd: string): Promise<readonly string[]> {
-  const folders: string[] = [];
-  for (let at = cwd; ; at = dirname(at)) {
-    if (at !== cwd) folders.unshift(at);
-    const [git, own] = await Promise.all([ownerOf(join(at, '.git')), ownerOf(cwd)]);
-    if (git !== null) return git === own || git === process.getuid?.() ? folders : [];
-    if (dirname(at) === at) return [];
+  const up = foldersUp(cwd);
+  for (const [at, folder] of up.entries()) {
+    const git = await ownerOf(join(folder, '.git'));
+    if (git === null) continue;
+    const isOwn = git === process.getuid?.() || git === (await ownerOf(cwd));
+    return isOwn ? up.slice(1, at + 1).toReversed() : [];
   }
+  return [];
 }
 
 /** Null for what is not there. */

@@ -143,3 +143,9 @@ export function isInside(parent: string, child: string): boolean {
   const way = relative(parent, child);
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
+
+/** A folder and those above it, up to the root of the file system. */
+export function foldersUp(folder: string): readonly string[] {
+  const above = dirname(folder);
+  return above === folder ? [folder] : [folder, ...foldersUp(above)];
+}

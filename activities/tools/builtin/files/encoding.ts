@@ -27,7 +27,7 @@ export type FileText =
   /** In UTF-8, without the mark. */
   | { readonly kind: 'text'; readonly mark: Mark; readonly utf8: Buffer }
   /** Neither UTF-8 nor marked: as it is. */
-  | { readonly kind: 'unknown'; readonly bytes: Buffer }
+  | { readonly kind: 'unknown' }
   | { readonly kind: 'binary' }
   /** Marked as UTF-16, and it is not. */
   | { readonly kind: 'broken'; readonly mark: 'utf16le' | 'utf16be' };
@@ -42,7 +42,7 @@ export function decodeFile(bytes: Buffer): FileText {
     }
   }
   if (bytes.includes(0)) return { kind: 'binary' };
-  if (!isUtf8(bytes)) return { kind: 'unknown', bytes };
+  if (!isUtf8(bytes)) return { kind: 'unknown' };
   return { kind: 'text', mark, utf8: mark === 'none' ? bytes : bytes.subarray(MARKS.utf8.length) };
 }
 

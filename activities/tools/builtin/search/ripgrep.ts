@@ -1,7 +1,7 @@
 // Runs ripgrep and hands out its records as they come. It is linear in its input whatever the pattern, and runs beside the
 // worker, not in it.
 import { existsSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { stat } from 'node:fs/promises';
 import { rgPath } from '@vscode/ripgrep';
 import { childEnvironment } from '../../../process/environment.ts';
@@ -11,7 +11,7 @@ import { spawnPiped } from '../../../process/spawn-piped.ts';
 import { pipePlace } from '../../../process/spawn-tree.ts';
 import { ToolFailure, type ToolContext } from '../../tool.ts';
 import { isNeverBuilt } from '../../../process/bwrap.ts';
-import { isInside } from '../../../process/places.ts';
+import { foldersUp, isInside } from '../../../process/places.ts';
 import { type Workspace, confine, fsFailure, quotePath, toDir } from '../files/confine.ts';
 import type { BuiltinOptions } from '../files/options.ts';
 
@@ -180,12 +180,10 @@ const IGNORING: Readonly<Record<ReturnType<typeof ignoredAbove>, readonly string
  * somebody's home is about nothing below it.
  */
 function ignoredAbove(root: string): 'as_git' | 'nothing' | 'must_not' {
-  let isAbove = false;
-  for (let at = root; ; at = dirname(at)) {
-    if (existsSync(join(at, '.git'))) return 'as_git';
-    if (at !== root) isAbove ||= IGNORE_FILES.some((name) => existsSync(join(at, name)));
-    if (dirname(at) === at) return isAbove ? 'must_not' : 'nothing';
-  }
+  const [, ...above] = foldersUp(root);
+  if ([root, ...above].some((folder) => existsSync(join(folder, '.git')))) return 'as_git';
+  const isAbove = above.some((folder) => IGNORE_FILES.some((name) => existsSync(join(folder, name))));
+  return isAbove ? 'must_not' : 'nothing';
 }
 
 const IGNORE_FILES = ['.gitignore', '.ignore', '.rgignore'];

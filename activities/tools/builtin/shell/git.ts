@@ -3,7 +3,7 @@
 // costs time, and would read the configuration.
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isInReach, type Reach } from '../../../process/places.ts';
+import { foldersUp, isInReach, type Reach } from '../../../process/places.ts';
 import { doubtInConfig } from './git-config.ts';
 
 /** The mode of a submodule in an index. `git status` starts git in it, under that repository's configuration. */
@@ -31,9 +31,9 @@ const ELSEWHERE = 'the repository says that parts of it lie outside the workspac
 
 /** Every `.git` from the folder upwards, since git passes over what is none. */
 function repositoriesOf(folder: string): readonly string[] {
-  const git = join(folder, '.git');
-  const here = kindOf(git) === 'missing' ? [] : [git];
-  return dirname(folder) === folder ? here : [...here, ...repositoriesOf(dirname(folder))];
+  return foldersUp(folder)
+    .map((at) => join(at, '.git'))
+    .filter((git) => kindOf(git) !== 'missing');
 }
 
 /** `git` is a folder, or a file or link that says where it is. */
