@@ -135,7 +135,9 @@ describe('a permission rule that names no tool (L55)', () => {
     const rules = { deny: Array.from({ length: 22 }, (_, at) => `deploy_${at}`) };
     const { warnings } = await opened(rules, rules, { allow: ['TodoWrite', 'WebSearch'] }, rules);
     expect(warnings).toEqual([
-      expect.stringMatching(/^permission rules "deploy_0", .*, "deploy_19" and 2 more name no tools of this worker, so/),
+      expect.stringMatching(
+        /^permission rules "deploy_0", .*, "deploy_19" and 2 more name no tools of this worker, so/,
+      ),
       'permission rules "TodoWrite", "WebSearch" name no tools of this worker, so that they do nothing: there are bash, edit, read',
     ]);
   });
