@@ -20,7 +20,8 @@ import { promptProblem } from '../sessions/prompt.ts';
 import { titleOf } from '../sessions/prompt.ts';
 import { closedProblem, findWrongOption } from '../sessions/send.ts';
 import { type ClientOptions, describeHere, sessionInput } from '../sessions/start.ts';
-import { cronProblem, timeZoneProblem } from './cron.ts';
+import { type ClockPlan, planClockChanges } from './clock-changes.ts';
+import { asServersSpell, cronProblem, timeZoneProblem } from './cron.ts';
 
 export const overlapPolicies = ['skip', 'buffer-one', 'buffer-all', 'cancel-other', 'allow-all'] as const;
 
@@ -38,6 +39,8 @@ export type ScheduleOptions = OptionChanges &
     readonly timeZone?: string;
     /** Absent: `skip`. Not with `session`, whose prompts wait for each other. */
     readonly overlap?: OverlapPolicy;
+    /** Milliseconds: how long after its time a firing that was due while no server ran is made up for. Absent: a day. */
+    readonly catchUpMs?: number;
     /** Which workers the sessions are for; absent: those of the client's task queue. */
     readonly workers?: ForWorkers;
   };
@@ -56,12 +59,16 @@ export type ScheduleFacts = {
 
 export type Plan = {
   readonly name: string;
+  readonly clock: ClockPlan;
+  readonly catchUpMs: number;
   readonly input: ScheduledInput;
   readonly facts: ScheduleFacts;
   readonly taskQueue: string;
 };
 
 export type Asked = { readonly cron: string; readonly task: string; readonly given: ScheduleOptions };
+
+const [LEAST_CATCH_UP, CATCH_UP, MOST_CATCH_UP] = [10_000, 86_400_000, 365 * 86_400_000];
 
 /** Bytes of JSON. The task is kept at the server with the schedule: no gc of a store can take it. */
 const LONGEST_TASK = 16 * 1024;
@@ -71,11 +78,14 @@ const TAG = 'schedule';
 
 /** Throws ClientProblem for what will not do. */
 export async function planSchedule(client: ClientOptions, { cron, task, given }: Asked): Promise<Plan> {
-  const { name: asked, session, timeZone = 'UTC', overlap = 'skip', workers, signal: _, ...changes } = given;
+  const { name: asked, session, timeZone: zone = 'UTC', overlap = 'skip', workers, ...others } = given;
+  const { catchUpMs = CATCH_UP, signal: _, ...changes } = others;
   const name = checkedName(asked ?? newSessionId().replace(/^s-/, 'sched-'));
-  refuse(cronProblem(cron) ?? timeZoneProblem(timeZone) ?? taskProblem(task));
+  refuse(cronProblem(cron) ?? timeZoneProblem(zone) ?? catchUpProblem(catchUpMs) ?? taskProblem(task));
+  const timeZone = asServersSpell(zone);
   const body: MessageBody = { kind: 'text', text: task };
   const facts = { cron: cron.trim(), timeZone, title: titleOf(task) };
+  const times = { name, clock: planClockChanges(cron, timeZone, Date.now()), catchUpMs };
   if (session !== undefined) {
     refuse(given.overlap === undefined ? findWrongOption(changes) : withSession('an overlap policy'));
     refuse(workers === undefined ? undefined : withSession('workers'));
@@ -84,7 +94,7 @@ export async function planSchedule(client: ClientOptions, { cron, task, given }:
     const { session: to, taskQueue, configuration } = there;
     const options = Object.keys(changes).length > 0 ? { options: changes } : {};
     const input = { kind: 'send', schedule: name, body, session: to, ...options } as const;
-    return { name, input, facts: { ...facts, session: to, overlap: null, configuration }, taskQueue };
+    return { ...times, input, facts: { ...facts, session: to, overlap: null, configuration }, taskQueue };
   }
   refuse(
     overlapPolicies.includes(overlap)
@@ -94,7 +104,7 @@ export async function planSchedule(client: ClientOptions, { cron, task, given }:
   const { taskQueue, configuration } = workers ?? { taskQueue: client.taskQueue ?? TASK_QUEUE, configuration: null };
   const options = runOptions(name, changes);
   const input = await openInput(client, { name, body, title: facts.title, options, configuration });
-  return { name, input, facts: { ...facts, session: null, overlap, configuration }, taskQueue };
+  return { ...times, input, facts: { ...facts, session: null, overlap, configuration }, taskQueue };
 }
 
 function runOptions(name: string, changes: OptionChanges): RunOptions {
@@ -139,6 +149,11 @@ export function checkedName(name: string): string {
   if (isScheduleName(name)) return name;
   const rule = 'use letters, digits, "-" and "_", begin with a letter or digit, at most 60';
   throw new ClientProblem('refused', `${shown} is no name of a schedule: ${rule}`);
+}
+
+function catchUpProblem(ms: number): string | undefined {
+  if (Number.isInteger(ms) && ms >= LEAST_CATCH_UP && ms <= MOST_CATCH_UP) return undefined;
+  return `catch-up is ${typeof ms === 'number' ? `${ms} ms` : 'no number'}: give 10 s to 365 days, in whole milliseconds`;
 }
 
 function taskProblem(task: string): string | undefined {

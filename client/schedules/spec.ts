@@ -1,0 +1,32 @@
+// When a schedule fires, as Temporal is told (L87): its cron expression, and what is planned for the days on which its zone's clock is changed.
+import type { ScheduleSpec } from '@temporalio/client';
+import { YEAR } from './clock-changes.ts';
+import type { Plan } from './plan.ts';
+
+const MONTHS = [
+  ...(['JANUARY', 'FEBRUARY', 'MARCH', 'APRIL', 'MAY', 'JUNE', 'JULY', 'AUGUST', 'SEPTEMBER', 'OCTOBER'] as const),
+  ...(['NOVEMBER', 'DECEMBER'] as const),
+];
+
+export function specOf({ facts, clock }: Pick<Plan, 'facts' | 'clock'>): ScheduleSpec {
+  return {
+    cronExpressions: [facts.cron],
+    timezone: facts.timeZone,
+    intervals: clock.moments.map(onceAt),
+    skip: clock.skipped.map(({ year, month, day, hours }) => ({
+      year,
+      month: MONTHS[month - 1] ?? [],
+      dayOfMonth: day,
+      hour: [...hours],
+      minute: '*',
+      comment: 'the clock is changed: what is due then stands among the intervals',
+    })),
+  };
+}
+
+/** Once in these years. A server counts intervals from the epoch, and passes over the first. */
+const ONCE_MS = 50 * YEAR;
+const onceAt = (at: number): { readonly every: number; readonly offset: number } => ({
+  every: ONCE_MS,
+  offset: at % ONCE_MS,
+});
