@@ -55,6 +55,8 @@ export function grepTool(options: BuiltinOptions): Tool {
         ...files.arguments,
         ...commonArguments(workspace, place, [input.glob ?? '']),
         '--hidden',
+        // The end of a line, whichever it is.
+        '--crlf',
         ...(input.ignore_case === true ? ['--ignore-case'] : []),
         `--regexp=${input.pattern}`,
         '--',
