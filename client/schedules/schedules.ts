@@ -13,6 +13,7 @@ import {
 import { z } from 'zod';
 import { firingOf, SCHEDULED_TYPE, scheduleId, scheduleName } from '../../workflows/contract/schedules/firing.ts';
 import { profiles } from '../../workflows/contract/failures.ts';
+import { grpcFailure } from '../../worker/embedded/connect-client.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { persist } from '../sessions/persist.ts';
@@ -163,11 +164,22 @@ async function createOnce({ temporal, profile }: ClientOptions, server: Schedule
   try {
     await persist(temporal, `create schedule ${name}`, create);
   } catch (error) {
+    refuseUnknownZone(error, facts);
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
     const { memo } = await server.getHandle(scheduleId(name)).describe();
     if ((memo?.[MEMO_KEY] as { readonly made?: unknown } | undefined)?.made === made) return;
     throw new ClientProblem('refused', `schedule ${name} is here already: give another name, or delete it first`);
   }
+}
+
+/** A server's list of zones is its own, and small letters are others there. */
+function refuseUnknownZone(error: unknown, { timeZone }: ScheduleFacts): void {
+  if (!/unknown time zone/i.test(grpcFailure(error).why)) return;
+  throw new ClientProblem(
+    'refused',
+    `the Temporal server has no time zone ${JSON.stringify(timeZone)}: give a name as the tz database spells it, such as Europe/Berlin`,
+    { cause: error },
+  );
 }
 
 async function infoUnlessGone(look: () => Promise<ScheduleInfo>): Promise<ScheduleInfo | null> {

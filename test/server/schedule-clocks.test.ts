@@ -106,6 +106,16 @@ test('what is told of a change of the clock is when the server fires (L87)', asy
   expect((await sessions.schedules.describe(made.name)).clockChanges).toEqual(made.clockChanges);
 });
 
+test('a zone that the server spells otherwise is refused with a sentence (L87)', async () => {
+  const { create } = await opened();
+  await expect(create('@daily', { timeZone: 'asia/kolkata' })).rejects.toMatchObject({
+    kind: 'refused',
+    message: expect.stringMatching(
+      /^the Temporal server has no time zone "asia\/kolkata": give a name as the tz/,
+    ) as string,
+  });
+});
+
 test('how late a firing is made up for is kept at the server, a day where nothing is said (L87)', async () => {
   const { temporal, create } = await opened();
   const window = async (name: string) =>

@@ -1,4 +1,5 @@
 // perdure schedule: prompts at the times of a cron expression (L87).
+import { realpathSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { jsonLine } from '../../../activities/text.ts';
 import type { Opened } from '../../connect/open-server.ts';
@@ -136,15 +137,25 @@ function nextText({ name, next }: ScheduleInfo): string {
   return next === null ? `schedule ${name} is not due again` : `schedule ${name} fires next at ${formatMoment(next)}`;
 }
 
-/** The machine's. Throws UsageError where the environment names none: a task would run at other hours than were meant. */
+/** The machine's. Throws UsageError where none is named: a task would run at other hours than were meant. */
 function ownTimeZone(named: string | undefined): string {
-  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  // The path of a file, which is read as the system does.
-  if (named === undefined || /^:?\//.test(named)) return own;
-  const zone = named.replace(/^:/, '');
-  if (timeZoneProblem(zone) === undefined) return zone;
-  const what = zone === '' ? 'is empty' : `is ${JSON.stringify(named.slice(0, 60))}, which is no time zone`;
-  throw new UsageError(`the variable TZ ${what}: give --time-zone with a name such as Europe/Berlin or UTC`);
+  const own: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const zone = named === undefined ? own : zoneOf(named.replace(/^:/, ''));
+  if (zone !== undefined && timeZoneProblem(zone) === undefined) return zone;
+  const shown = JSON.stringify(named?.slice(0, 60));
+  const what = named === '' ? 'the variable TZ is empty' : `the variable TZ is ${shown}, which names no time zone`;
+  const why = named === undefined ? 'the time zone of this machine has no name' : what;
+  throw new UsageError(`${why}: give --time-zone with a name such as Europe/Berlin or UTC`);
+}
+
+/** Of a file, the name that it has among those of zones. */
+function zoneOf(named: string): string | undefined {
+  if (!named.startsWith('/')) return named;
+  try {
+    return /\/zoneinfo\/(?:posix\/)?(.+)$/.exec(realpathSync(named))?.[1];
+  } catch {
+    return undefined;
+  }
 }
 
 function triggeredText(name: string, { outcome, session }: Triggered): string {

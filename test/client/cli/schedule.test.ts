@@ -41,7 +41,9 @@ test.each<[string, readonly string[], string]>([
 
 test.each([
   ['', 'the variable TZ is empty: give --time-zone with a name such as Europe/Berlin or UTC'],
-  ['Mars/Olympus', 'the variable TZ is "Mars/Olympus", which is no time zone: give --time-zone with a name such as'],
+  ['Mars/Olympus', 'the variable TZ is "Mars/Olympus", which names no time zone: give --time-zone with a name such as'],
+  ['CET-1CEST,M3.5.0', 'which names no time zone'],
+  [':/nowhere/localtime', 'which names no time zone'],
 ])('TZ=%s in the environment is told, and no zone is guessed (L87)', async (zone, sentence) => {
   const cwd = tempDir();
   const env = { PATH: process.env['PATH'], HOME: cwd, PERDURE_DATA: cwd, TZ: zone };
