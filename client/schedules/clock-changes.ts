@@ -1,6 +1,7 @@
 // Days on which a zone's clock is changed (L87): the times of a schedule that it leaves out or has twice, and what the server is told so that it
 // fires once for each. The server passes over times that are not there and, in some of its versions, fires twice for one that is there twice, or an
-// hour beside it. Pure.
+// hour beside it.
+import { RecentMap } from '../../activities/recent-map.ts';
 import { type CronTimes, readCron } from './cron.ts';
 
 export type ClockChange = {
@@ -132,16 +133,31 @@ function daysOf(from: Wall, to: Wall): readonly SkippedHours[] {
 const dateOf = (wall: Wall): string => new Date(wall).toISOString().slice(0, 10);
 
 /** No zone changes its clock twice within it. */
-const STEP = 7 * DAY;
+const STEP = 14 * DAY;
+
+/** By zone and year: each takes some milliseconds to find, and lists ask for them again and again. */
+const known = new RecentMap<string, readonly Shift[]>(1_000);
 
 function shiftsOf(timeZone: string, from: number, to: number): readonly Shift[] {
+  const found: Shift[] = [];
+  for (let year = new Date(from).getUTCFullYear(); Date.UTC(year, 0) < to; year += 1) {
+    const key = `${timeZone} ${year}`;
+    const shifts = known.get(key) ?? shiftsIn(timeZone, Date.UTC(year, 0), Date.UTC(year + 1, 0));
+    known.set(key, shifts);
+    found.push(...shifts);
+  }
+  return found.filter(({ at }) => at >= from && at < to);
+}
+
+function shiftsIn(timeZone: string, from: number, to: number): readonly Shift[] {
   const offset = offsetsOf(timeZone);
   const found: Shift[] = [];
+  let before = offset(from);
   for (let time = from; time < to; time += STEP) {
-    const [before, after] = [offset(time), offset(time + STEP)];
-    if (before === after) continue;
-    const at = firstWith(offset, after, time, time + STEP);
+    const after = offset(time + STEP);
+    const at = before === after ? to : firstWith(offset, after, time, time + STEP);
     if (at < to) found.push({ at, before, after });
+    before = after;
   }
   return found;
 }

@@ -135,4 +135,9 @@ test('the end of a line is found by grep in files of LF, of CRLF, and of both', 
     'mixed.txt:1',
     'utf16.txt:1',
   ]);
+  for (const pattern of ['\\r', '\\r$', '[\\r]', '\\x0D', '\r'])
+    expect([pattern, (await search('grep', cwd, { pattern, output_mode: 'files' })).toSorted()]).toEqual([
+      pattern,
+      ['crlf.txt', 'mixed.txt', 'utf16.txt'],
+    ]);
 });
