@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
 import { type BuiltinOptions, formatCount, shownName } from './files/options.ts';
 import { confine, type Confined, type Workspace, quotePath, fromRoot, workspaceOf } from './files/confine.ts';
-import { lookAtFile, openFile } from './files/open-inside.ts';
+import { openFile } from './files/open-inside.ts';
 import { decodeFile, encodeFile, isPlainAscii, MARK_NAMES, markOf, type FileText } from './files/encoding.ts';
 import { hiddenGitProblem, namesGitFolder, guardDecision, hiddenGuardProblem } from './files/guards.ts';
 import { nearestLine } from './files/lookalikes.ts';
@@ -40,7 +40,7 @@ export function editTool({ dataDir, sandbox: { places, programs } }: BuiltinOpti
       if (problem !== undefined) throw new ToolFailure(problem);
       const { bytes, stats } = await readWhole(workspace, target);
       const replaced = replaceIn(bytes, input);
-      const { parted } = await writeInside(workspace, target, replaced.bytes, {
+      const { parted, facts } = await writeInside(workspace, target, replaced.bytes, {
         fence,
         signal,
         unchanged: stats,
@@ -48,7 +48,7 @@ export function editTool({ dataDir, sandbox: { places, programs } }: BuiltinOpti
       });
       const where = `${replaced.lines.length === 1 ? 'line' : 'lines'} ${listed(replaced.lines)}`;
       return {
-        ...(await lookAtFile(target.path)),
+        seen: [facts],
         content: `edited ${shownName(target.name)} (${formatCount(replaced.lines.length, 'replacement')}, ${where})${sayParted(parted)}`,
       };
     },

@@ -11,7 +11,7 @@ import { decodeFile, encodeFile, isPlainAscii, MARK_NAMES, markOf, type Mark } f
 import { hiddenGitProblem, namesGitFolder, guardDecision, hiddenGuardProblem } from './files/guards.ts';
 import { dropPartialEnd } from './files/lines.ts';
 import { likeName } from './files/lookalikes.ts';
-import { factsIn, lookAtFile, openFile, sayLike } from './files/open-inside.ts';
+import { factsIn, openFile, sayLike } from './files/open-inside.ts';
 import { isWhollyCrlf } from './files/replace-text.ts';
 import { refuseRoot, sayParted, writeInside } from './files/write-inside.ts';
 
@@ -46,15 +46,15 @@ export function writeTool({ dataDir, sandbox: { places, programs } }: BuiltinOpt
       const isThere = old !== null && old.stats.size === bytes.length && old.start.equals(bytes);
       const seen = old && !isThere ? await requireSeen(target, old, context) : 'known';
       const options = { fence, signal, unchanged: old?.stats ?? null, programs };
-      const { did, parted } = isThere
-        ? ({ did: 'updated', parted: 0 } as const)
+      const { did, parted, facts } = isThere
+        ? ({ did: 'updated', parted: 0, facts: factsIn(target.path, old.stats) } as const)
         : await writeInside(workspace, target, bytes, options);
       const size = `${formatCount(countLines(content), 'line')}, ${formatCount(bytes.length, 'byte')}`;
       const kept = mark === 'none' ? '' : `, ${MARK_NAMES[mark]} as before`;
       const ends = old !== null && losesCrlf(old, content) ? '; its lines ended in CRLF and end in LF now' : '';
       const unread = seen === 'never' ? '; what it said before had not been read' : '';
       return {
-        ...(await lookAtFile(target.path)),
+        seen: [facts],
         content: `${did} ${shownName(target.name)} (${size}${kept})${ends}${unread}${sayParted(parted)}`,
       };
     },
