@@ -1,12 +1,12 @@
 // What people are told when a run opens: what is not known of its models (X1), and what is no skill for it (L79). Each once in a session.
 import type { Notice } from '../../workflows/contract/activities.ts';
-import type { RunConfig } from '../configuration.ts';
+import type { RunConfig, RunModel } from '../configuration.ts';
 import type { Deps } from '../deps.ts';
 import { RecentMap } from '../recent-map.ts';
 import { findSkills } from '../tools/builtin/files/skills.ts';
 import { isListed } from '../tools/listed.ts';
 import { mayReadByRules } from '../tools/rules/match-rules.ts';
-import { notKnown } from './run-models.ts';
+import { priceLine } from './run-models.ts';
 
 /** Texts of which a worker remembers that a session's watchers have been told. */
 const MOST_TOLD = 1_000;
@@ -28,6 +28,14 @@ export function runNews(deps: Pick<Deps, 'skills' | 'dataDir'>): (config: RunCon
       return isNew;
     });
   };
+}
+
+/** What is not known of a model, for people; null where all is that matters to a run. */
+function notKnown({ name, price, window, assumed }: RunModel): string | null {
+  if (!assumed && price !== null) return null;
+  const size = assumed ? `nothing is known of ${name}, and a window of ${window} tokens is assumed` : null;
+  const cost = price === null ? `what ${name} costs is not known: ${priceLine(name)} in a configuration says it` : null;
+  return [size, cost].filter((part) => part !== null).join('; ');
 }
 
 /** An agent's are those of the session that began it, whose watchers were told. */

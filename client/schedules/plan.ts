@@ -1,5 +1,6 @@
 // What a schedule is to be made of (L87): checked, and as its firings start with it. A schedule fires when nobody is there, so what no run could
 // open with is refused before it is made.
+import type { ScheduleSpec } from '@temporalio/client';
 import { schemaProblem } from '../../activities/schema/json-schema.ts';
 import { isScheduleName, type ScheduledInput } from '../../workflows/contract/schedules/firing.ts';
 import type { MessageBody } from '../../workflows/contract/people.ts';
@@ -20,7 +21,7 @@ import { promptProblem } from '../sessions/prompt.ts';
 import { titleOf } from '../sessions/prompt.ts';
 import { closedProblem, findWrongOption } from '../sessions/send.ts';
 import { type ClientOptions, describeHere, sessionInput } from '../sessions/start.ts';
-import { type ClockPlan, planClockChanges } from './clock-changes.ts';
+import { type ClockPlan, planClockChanges, YEAR } from './clock-changes.ts';
 import { asServersSpell, cronProblem, timeZoneProblem } from './cron.ts';
 
 export const overlapPolicies = ['skip', 'buffer-one', 'buffer-all', 'cancel-other', 'allow-all'] as const;
@@ -165,3 +166,33 @@ function taskProblem(task: string): string | undefined {
 
 const withSession = (what: string): string =>
   `${what} and a session are given: its prompts wait for each other, and its workers are its own; leave one out`;
+
+// When it fires, as Temporal is told: its cron expression, and what is planned for days on which its zone's clock is changed.
+
+const MONTHS = [
+  ...(['JANUARY', 'FEBRUARY', 'MARCH', 'APRIL', 'MAY', 'JUNE', 'JULY', 'AUGUST', 'SEPTEMBER', 'OCTOBER'] as const),
+  ...(['NOVEMBER', 'DECEMBER'] as const),
+];
+
+export function specOf({ facts, clock }: Pick<Plan, 'facts' | 'clock'>): ScheduleSpec {
+  return {
+    cronExpressions: [facts.cron],
+    timezone: facts.timeZone,
+    intervals: clock.moments.map(onceAt),
+    skip: clock.skipped.map(({ year, month, day, hours }) => ({
+      year,
+      month: MONTHS[month - 1] ?? [],
+      dayOfMonth: day,
+      hour: [...hours],
+      minute: '*',
+      comment: 'the clock is changed: what is due then stands among the intervals',
+    })),
+  };
+}
+
+/** Once in these years. A server counts intervals from the epoch, and passes over the first. */
+const ONCE_MS = 50 * YEAR;
+const onceAt = (at: number): { readonly every: number; readonly offset: number } => ({
+  every: ONCE_MS,
+  offset: at % ONCE_MS,
+});

@@ -22,7 +22,6 @@ import { type ClockChange, clockChanges, YEAR } from './clock-changes.ts';
 import { cronProblem, timeZoneProblem } from './cron.ts';
 import { type Firing, fireNow, firingsOf, type Triggered } from './firings.ts';
 import { workerPolls } from '../sessions/worker-polls.ts';
-import { specOf } from './spec.ts';
 import {
   checkedName,
   type OverlapPolicy,
@@ -31,6 +30,7 @@ import {
   planSchedule,
   type ScheduleFacts,
   type ScheduleOptions,
+  specOf,
 } from './plan.ts';
 
 export type ScheduleInfo = ScheduleFacts & {
