@@ -1,5 +1,6 @@
 // Everything the activities need of the world, given once by the worker (L54): nothing here is global.
 import type { Attachments } from './attachments/attachments.ts';
+import type { SkillSettings } from './tools/builtin/files/skills.ts';
 import type { AttachmentProvider } from './attachments/prefetch.ts';
 import type { Attempt } from './attempt.ts';
 import type { Backoff, ConfigReader, Models, ModelTable, RunConfig } from './configuration.ts';
@@ -44,6 +45,8 @@ export type Deps = {
   readonly worktrees?: Worktrees;
   readonly hooks: HookRunner;
   readonly attachments: Attachments;
+  /** Absent: runs have none (L79). */
+  readonly skills?: SkillSettings;
   readonly afterStop: readonly AfterStopHandler[];
   /** Absent: nothing is remembered, whatever a run is opened with (L80). */
   readonly memory?: Memory;

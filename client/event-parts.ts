@@ -115,6 +115,7 @@ export const notice = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('compaction_failed'), detail: z.string(), spent: z.boolean() }),
   texts('repaired', ['lost']),
   texts('about_model', ['text']),
+  texts('about_skills', ['text']),
   texts('hook_failed', ['hook', 'detail']),
   z.strictObject({
     kind: z.literal('preamble_changed'),

@@ -94,6 +94,7 @@ const scheduleKeys: KeysOf<ScheduleOptions> = {
   name: true,
   session: true,
   timeZone: true,
+  catchUpMs: true,
   overlap: true,
   workers: true,
   signal: true,

@@ -144,6 +144,7 @@ export async function createDeps(
     background,
     worktrees: createWorktrees({ store, sandbox, dataDir, host }),
     hooks,
+    ...(skills && { skills }),
     attachments: createAttachments(providers, log, { dataDir, background, ...(skills && { skills }) }),
     afterStop: settings.afterStop ?? [],
     memory,

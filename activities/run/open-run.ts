@@ -1,5 +1,5 @@
 // Opens a run: takes the snapshot it will work with to its end (L57), or says why it cannot start.
-import type { AlertKind, OpenRun, RunOpened } from '../../workflows/contract/activities.ts';
+import type { AlertKind, Notice, OpenRun, RunOpened } from '../../workflows/contract/activities.ts';
 import { nearName, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { parseRule } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
@@ -15,8 +15,8 @@ import { aboutRun } from '../log.ts';
 import { type RunConfig, systemPrompt } from '../configuration.ts';
 import { systemText } from '../transcript/preamble.ts';
 import { inherit } from './inherit.ts';
-import { RecentMap } from '../recent-map.ts';
-import { notKnown, runModels } from './run-models.ts';
+import { runModels } from './run-models.ts';
+import { runNews } from './run-news.ts';
 import { findExtraFolders, findWorkspace } from './folders.ts';
 import { rulesOf } from './rules.ts';
 import { OF_SERVER, RESOURCES, serverOf } from '../tools/listed.ts';
@@ -34,11 +34,8 @@ function alertsOf({ hooks }: Deps): readonly AlertKind[] {
   return (['waiting', 'failed', 'agentEnded'] as const).filter((kind) => hooks.has(kind));
 }
 
-/** Sessions of which a worker remembers what their watchers have been told of models. */
-const MOST_TOLD = 1_000;
-
 function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
-  const told = new RecentMap<string, true>(MOST_TOLD);
+  const newsOf = runNews(deps);
   return async (attempt, given) => {
     const inherited = given.agent ? await inherit(deps, attempt, given.agent, given.options) : null;
     if (typeof inherited === 'string') return { kind: 'refused', detail: inherited };
@@ -87,7 +84,7 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
     const permissions = inherited?.permissions ?? joined(deps.defaults.permissions, options.permissions);
     const config = snapshot(deps, attempt, input, { ...found, permissions });
     const hash = await deps.store.put(new TextEncoder().encode(JSON.stringify(config)));
-    await announceRun(deps, attempt, step, config, { ...started, about: news(config, told) });
+    await announceRun(deps, attempt, step, config, { ...started, news: await newsOf(config) });
     deps.attachments.prefetch(config);
     const { host } = deps;
     const names = chosen.models.map(({ name }) => name);
@@ -153,30 +150,19 @@ function snapshot(
   };
 }
 
-/** What is not known of its models: told once in a session. */
-function news({ session, models }: RunConfig, told: RecentMap<string, true>): readonly string[] {
-  return models.flatMap((model) => {
-    const key = `${session} ${model.name}`;
-    const text = told.get(key) ? null : notKnown(model);
-    if (text === null) return [];
-    told.set(key, true);
-    return [text];
-  });
-}
-
 async function announceRun(
   { live: channel, log }: Deps,
   { session, number }: Attempt,
   step: number,
   config: RunConfig,
-  { failed, about: aboutModels }: SessionStarted & { readonly about: readonly string[] },
+  { failed, news }: SessionStarted & { readonly news: readonly Notice[] },
 ): Promise<void> {
   const { run, queryId: query, depth, cwd, models, scripted } = config;
   const live = channel.open({ session, step, attempt: number, activity: 'openRun' });
   const [{ name: model, window }] = models;
   live.write({ type: 'run_start', run, queryId: query, depth, cwd, model, window, scripted });
   announce(live, failed.map(hookFailed));
-  for (const text of aboutModels) live.write({ type: 'notice', notice: { kind: 'about_model', text } });
+  for (const notice of news) live.write({ type: 'notice', notice });
   const about = { ...aboutRun(config), attempt: number };
   for (const { hook, detail } of failed) log('warn', `hook ${hook} at the start of the session: ${detail}`, about);
   await live.end({ type: 'fate', fate: 'done' });

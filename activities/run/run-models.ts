@@ -51,14 +51,6 @@ function priceProblem(models: readonly RunModel[], { maxBudgetUsd }: RunOptions)
   );
 }
 
-/** What is not known of a model, for people; null where all is that matters to a run. */
-export function notKnown({ name, price, window, assumed }: RunModel): string | null {
-  if (!assumed && price !== null) return null;
-  const size = assumed ? `nothing is known of ${name}, and a window of ${window} tokens is assumed` : null;
-  const cost = price === null ? `what ${name} costs is not known: ${priceLine(name)} in a configuration says it` : null;
-  return [size, cost].filter((part) => part !== null).join('; ');
-}
-
 /** The line of a configuration that says what a model costs. */
 export function priceLine(name: string): string {
   return `models: { ${JSON.stringify(name)}: { price: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } } }`;

@@ -16,6 +16,8 @@ export type PageAddress = {
   readonly name: string;
   /** 0: a free one. */
   readonly port: number;
+  /** The name under which its port was forwarded last, over TLS. */
+  readonly forwarded?: string | undefined;
   /** Of the process that serves it, or did last: codes for one are none for another. */
   readonly run: string;
 };
@@ -26,6 +28,10 @@ const schema = z.object({
   apiToken: secret,
   name: z.string().regex(/^perdure-[0-9a-f]{16}\.localhost$/),
   port: z.number().int().min(0).max(65_535),
+  forwarded: z
+    .string()
+    .regex(/^[a-z0-9.-]{1,253}$/)
+    .optional(),
   run: secret,
 });
 
@@ -37,13 +43,16 @@ export function newAddress(): PageAddress {
 }
 
 /** Where a browser is let in, once. */
-export const entranceOf = (address: PageAddress): string =>
-  `http://${address.name}:${address.port}/?code=${newCode(address)}`;
+export function entranceOf(address: PageAddress): string {
+  const { name, port, forwarded } = address;
+  const origin = forwarded === undefined ? `http://${name}:${port}` : `https://${forwarded}`;
+  return `${origin}/?code=${newCode(address)}`;
+}
 
 export type KeptAddress = {
   readonly address: PageAddress;
-  /** The port that it was given. */
-  keep(port: number): void;
+  /** Where it is served. */
+  keep(at: Pick<PageAddress, 'port' | 'forwarded'>): void;
 };
 
 const fileOf = (root: string): string => join(root, 'page.json');
@@ -52,7 +61,10 @@ const fileOf = (root: string): string => join(root, 'page.json');
 export function keptAddress(root: string): KeptAddress {
   const known = readJsonFile(fileOf(root), schema);
   const address = known.kind === 'read' ? { ...known.value, run: newSecret() } : newAddress();
-  return { address, keep: (port) => writeJsonFile(fileOf(root), { ...address, port }, 'not durable') };
+  return {
+    address,
+    keep: (at) => writeJsonFile(fileOf(root), { ...address, forwarded: undefined, ...at }, 'not durable'),
+  };
 }
 
 /** The token of the HTTP API of a data folder, whether it is served now or not. */
@@ -60,7 +72,7 @@ export function keptApiToken(root: string): string {
   const known = readJsonFile(fileOf(root), schema);
   if (known.kind === 'read') return known.value.apiToken;
   const { address, keep } = keptAddress(root);
-  keep(address.port);
+  keep(address);
   return address.apiToken;
 }
 

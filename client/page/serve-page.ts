@@ -6,6 +6,7 @@ import { createServer as createHttps } from 'node:https';
 import { codeOf, reasonOf } from '../../activities/text.ts';
 import { SetupProblem } from '../../worker/setup-problem.ts';
 import { ownAccess } from './hosting/access.ts';
+import { type Forwarder, nameAt } from './hosting/forwarders.ts';
 import type { PageHost } from './hosting/page-host.ts';
 import type { Person } from './hosting/people.ts';
 import { API } from './api/api-app.ts';
@@ -37,24 +38,34 @@ const PORT_TRIES = 20;
 /** Absent: an address of its own, for as long as it is served. */
 const passing = (): KeptAddress => ({ address: newAddress(), keep: () => undefined });
 
-/** `people`: others of this machine. `port`: that one and no other; throws SetupProblem when it is taken. */
+type Here = {
+  /** Others of this machine. */
+  readonly people?: readonly Person[];
+  /** Names under which ports of this machine are forwarded; the first is that of the addresses it prints. */
+  readonly forwarders?: readonly Forwarder[];
+  /** That one and no other; throws SetupProblem when it is taken. */
+  readonly port?: number;
+};
+
 export async function servePage(
   ports: PagePorts,
   kept: KeptAddress = passing(),
-  { people = [], port: chosen }: { readonly people?: readonly Person[]; readonly port?: number } = {},
+  { people = [], forwarders = [], port: chosen }: Here = {},
 ): Promise<ServedPage> {
   const { name, port: wanted } = kept.address;
   let port = 0;
   const page = opsPage(
     ports,
-    ownAccess(kept.address, () => `${name}:${port}`, people),
+    ownAccess(kept.address, () => `${name}:${port}`, { people, forwarders }),
   );
-  const at = (hostname: string, on: number) => start(page, { hostname, port: on });
-  const servers = await (chosen === undefined ? serveLoopback(wanted, at) : serveThere(chosen, at, page));
+  const serveAt = (hostname: string, on: number) => start(page, { hostname, port: on });
+  const servers = await (chosen === undefined ? serveLoopback(wanted, serveAt) : serveThere(chosen, serveAt, page));
   port = portOf(servers[0]);
-  kept.keep(port);
+  const [forwarder] = forwarders;
+  const at = { port, ...(forwarder !== undefined && { forwarded: nameAt(forwarder, port) }) };
+  kept.keep(at);
   const api = `http://127.0.0.1:${port}${API}`;
-  const entrance = (): string => entranceOf({ ...kept.address, port });
+  const entrance = (): string => entranceOf({ ...kept.address, ...at });
   return { ...served(page, servers, `http://${name}:${port}/`), entrance, api, ownToken: true };
 }
 

@@ -3,7 +3,8 @@ import { type Paint, oneLine } from '../paint.ts';
 import { displayWidth, markedRows } from './terminal/width.ts';
 import type { WaitingApproval } from '../sessions/decide.ts';
 import { approvalWhat, approvalWhy } from './approval-text.ts';
-import { formatMoment, formatMoney, shortAge } from '../units.ts';
+import { formatMoment, formatMoney, shortAge, shortTime } from '../units.ts';
+import type { ClockChange } from '../schedules/clock-changes.ts';
 import type { ScheduleInfo } from '../schedules/schedules.ts';
 import { phaseText, type SessionInfo } from '../sessions/info.ts';
 import { reasonText } from './words.ts';
@@ -62,9 +63,9 @@ export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now
   return table(paint, SESSION_HEADINGS, rows);
 }
 
-// Schedules as a table: name, times, when the next firing is due, the newest session, how it stands, title.
+// Schedules as a table: name, times, when the next firing is due, how late one is made up for, the newest session, how it stands, title.
 
-const SCHEDULE_HEADINGS = ['SCHEDULE', 'CRON', 'NEXT', 'LAST SESSION', 'STANDING', 'TITLE'] as const;
+const SCHEDULE_HEADINGS = ['SCHEDULE', 'CRON', 'NEXT', 'CATCH UP', 'LAST SESSION', 'STANDING', 'TITLE'] as const;
 
 /** Ends with a line break. */
 export function scheduleTable(paint: Paint, schedules: readonly ScheduleInfo[]): string {
@@ -72,11 +73,32 @@ export function scheduleTable(paint: Paint, schedules: readonly ScheduleInfo[]):
     oneLine(schedule.name, 60),
     oneLine(`${schedule.cron} ${schedule.timeZone}`, 80),
     schedule.next === null ? '-' : formatMoment(schedule.next),
+    shortTime(schedule.catchUpMs),
     oneLine(schedule.firings[0]?.session ?? schedule.session ?? '-', 100),
     standingText(schedule),
     oneLine(schedule.title, 60),
   ]);
   return table(paint, SCHEDULE_HEADINGS, rows);
+}
+
+/** On one line. */
+export function clockChangeText({ timeZone }: Pick<ScheduleInfo, 'timeZone'>, change: ClockChange): string {
+  const { date, kind, times, fires } = change;
+  const [shown, at] = [listed(times), listed(fires.map((moment) => localTime(timeZone, moment)))];
+  const clock = oneLine(`on ${date} the clock of ${timeZone}`, 120);
+  return kind === 'left-out'
+    ? `${clock} leaves out ${shown}: it fires at ${at} instead`
+    : `${clock} has ${shown} twice: it fires the first time only`;
+}
+
+function listed(texts: readonly string[]): string {
+  const [first = '', second, third] = texts;
+  if (second === undefined) return first;
+  return third === undefined ? `${first} and ${second}` : `${first} to ${texts.at(-1) ?? ''} (${texts.length} times)`;
+}
+
+function localTime(timeZone: string, moment: number): string {
+  return new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit' }).format(moment);
 }
 
 /** On one line. */

@@ -90,6 +90,7 @@ export function noticeText(notice: Notice): string {
     case 'batch_summary':
       return oneLine(notice.text, 300);
     case 'about_model':
+    case 'about_skills':
       return oneLine(notice.text, 500);
     case 'compaction_failed': {
       const now = notice.spent ? '; it is not tried again in this run' : '';

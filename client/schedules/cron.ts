@@ -20,14 +20,14 @@ const FIELDS: readonly FieldRules[] = [
   { name: 'day of the week', from: 0, to: 7, names: WEEKDAYS },
 ];
 
-const SHORT: ReadonlySet<string> = new Set([
-  '@yearly',
-  '@annually',
-  '@monthly',
-  '@weekly',
-  '@daily',
-  '@midnight',
-  '@hourly',
+const SHORT: ReadonlyMap<string, string> = new Map([
+  ['@yearly', '0 0 1 1 *'],
+  ['@annually', '0 0 1 1 *'],
+  ['@monthly', '0 0 1 * *'],
+  ['@weekly', '0 0 * * 0'],
+  ['@daily', '0 0 * * *'],
+  ['@midnight', '0 0 * * *'],
+  ['@hourly', '0 * * * *'],
 ]);
 const EXAMPLE = 'give minute, hour, day of the month, month and day of the week, such as "0 6 * * 1"';
 
@@ -37,16 +37,35 @@ export function cronProblem(cron: string): string | undefined {
   const text = cron.trim();
   if (text.startsWith('@')) {
     if (SHORT.has(text)) return undefined;
-    return `${shown} is not known: ${EXAMPLE}, or one of ${[...SHORT].join(', ')}`;
+    return `${shown} is not known: ${EXAMPLE}, or one of ${[...SHORT.keys()].join(', ')}`;
   }
   const parts = text === '' ? [] : text.split(/\s+/);
-  if (/^(?:CRON_)?TZ=/.test(text)) return `${shown} names a time zone: give it as the time zone of the schedule`;
+  if (/^(?:CRON_)?TZ=/i.test(text))
+    return `${shown} begins with a time zone: leave that out there, and give it as the time zone of the schedule`;
   if (parts.length !== FIELDS.length) return `${shown} has ${parts.length} fields: ${EXAMPLE}`;
   const read = FIELDS.map((rules, at) => readField(rules, parts[at] ?? ''));
   const wrong = read.find((values) => typeof values === 'string');
   if (wrong !== undefined) return `${shown}: ${wrong}`;
   const why = daysProblem(parts, read as readonly ReadonlySet<number>[]);
   return why === undefined ? undefined : `${shown} ${why}`;
+}
+
+/** What fits; Sunday is 0. A day fits that is among the days and the weekdays. */
+export type CronTimes = Readonly<Record<'minutes' | 'hours' | 'days' | 'months' | 'weekdays', ReadonlySet<number>>>;
+
+/** Of an expression without a problem. */
+export function readCron(cron: string): CronTimes {
+  const text = cron.trim();
+  const parts = (SHORT.get(text) ?? text).split(/\s+/);
+  const values = (at: number): ReadonlySet<number> => {
+    const rules = FIELDS[at];
+    const read = rules === undefined ? 'no field' : readField(rules, parts[at] ?? '');
+    if (typeof read === 'string')
+      throw new Error(`${JSON.stringify(cron.slice(0, 80))} is no cron expression: ${read}`);
+    return read;
+  };
+  const weekdays = new Set([...values(4)].map((day) => day % 7));
+  return { minutes: values(0), hours: values(1), days: values(2), months: values(3), weekdays };
 }
 
 function daysProblem(parts: readonly string[], read: readonly ReadonlySet<number>[]): string | undefined {
@@ -98,14 +117,20 @@ function valueOf({ names = [] }: FieldRules, text: string): number {
 /** A sentence that says what is wrong with it, or undefined. */
 export function timeZoneProblem(zone: string): string | undefined {
   // An offset such as +02:00 is one here and none at the server.
-  if (/^[A-Za-z]/.test(zone) && isKnownHere(zone)) return undefined;
+  if (/^[A-Za-z]/.test(zone) && knownAs(zone) !== undefined) return undefined;
   return `${JSON.stringify(zone.slice(0, 60))} is no time zone: give a name such as Europe/Berlin or UTC`;
 }
 
-function isKnownHere(timeZone: string): boolean {
+/** A server tells "europe/berlin" from "Europe/Berlin". */
+export function asServersSpell(zone: string): string {
+  const known = knownAs(zone) ?? zone;
+  return known.toLowerCase() === zone.toLowerCase() ? known : zone;
+}
+
+function knownAs(timeZone: string): string | undefined {
   try {
-    return Intl.DateTimeFormat('en', { timeZone }).format(0) !== '';
+    return Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone;
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -1,5 +1,6 @@
 // What a schedule is to be made of (L87): checked, and as its firings start with it. A schedule fires when nobody is there, so what no run could
 // open with is refused before it is made.
+import type { ScheduleSpec } from '@temporalio/client';
 import { schemaProblem } from '../../activities/schema/json-schema.ts';
 import { isScheduleName, type ScheduledInput } from '../../workflows/contract/schedules/firing.ts';
 import type { MessageBody } from '../../workflows/contract/people.ts';
@@ -20,7 +21,8 @@ import { promptProblem } from '../sessions/prompt.ts';
 import { titleOf } from '../sessions/prompt.ts';
 import { closedProblem, findWrongOption } from '../sessions/send.ts';
 import { type ClientOptions, describeHere, sessionInput } from '../sessions/start.ts';
-import { cronProblem, timeZoneProblem } from './cron.ts';
+import { type ClockPlan, planClockChanges, YEAR } from './clock-changes.ts';
+import { asServersSpell, cronProblem, timeZoneProblem } from './cron.ts';
 
 export const overlapPolicies = ['skip', 'buffer-one', 'buffer-all', 'cancel-other', 'allow-all'] as const;
 
@@ -38,6 +40,8 @@ export type ScheduleOptions = OptionChanges &
     readonly timeZone?: string;
     /** Absent: `skip`. Not with `session`, whose prompts wait for each other. */
     readonly overlap?: OverlapPolicy;
+    /** Milliseconds: how long after its time a firing that was due while no server ran is made up for. Absent: a day. */
+    readonly catchUpMs?: number;
     /** Which workers the sessions are for; absent: those of the client's task queue. */
     readonly workers?: ForWorkers;
   };
@@ -56,12 +60,16 @@ export type ScheduleFacts = {
 
 export type Plan = {
   readonly name: string;
+  readonly clock: ClockPlan;
+  readonly catchUpMs: number;
   readonly input: ScheduledInput;
   readonly facts: ScheduleFacts;
   readonly taskQueue: string;
 };
 
 export type Asked = { readonly cron: string; readonly task: string; readonly given: ScheduleOptions };
+
+const [LEAST_CATCH_UP, CATCH_UP, MOST_CATCH_UP] = [10_000, 86_400_000, 365 * 86_400_000];
 
 /** Bytes of JSON. The task is kept at the server with the schedule: no gc of a store can take it. */
 const LONGEST_TASK = 16 * 1024;
@@ -71,11 +79,14 @@ const TAG = 'schedule';
 
 /** Throws ClientProblem for what will not do. */
 export async function planSchedule(client: ClientOptions, { cron, task, given }: Asked): Promise<Plan> {
-  const { name: asked, session, timeZone = 'UTC', overlap = 'skip', workers, signal: _, ...changes } = given;
+  const { name: asked, session, timeZone: zone = 'UTC', overlap = 'skip', workers, ...others } = given;
+  const { catchUpMs = CATCH_UP, signal: _, ...changes } = others;
   const name = checkedName(asked ?? newSessionId().replace(/^s-/, 'sched-'));
-  refuse(cronProblem(cron) ?? timeZoneProblem(timeZone) ?? taskProblem(task));
+  refuse(cronProblem(cron) ?? timeZoneProblem(zone) ?? catchUpProblem(catchUpMs) ?? taskProblem(task));
+  const timeZone = asServersSpell(zone);
   const body: MessageBody = { kind: 'text', text: task };
   const facts = { cron: cron.trim(), timeZone, title: titleOf(task) };
+  const times = { name, clock: planClockChanges(cron, timeZone, Date.now()), catchUpMs };
   if (session !== undefined) {
     refuse(given.overlap === undefined ? findWrongOption(changes) : withSession('an overlap policy'));
     refuse(workers === undefined ? undefined : withSession('workers'));
@@ -84,7 +95,7 @@ export async function planSchedule(client: ClientOptions, { cron, task, given }:
     const { session: to, taskQueue, configuration } = there;
     const options = Object.keys(changes).length > 0 ? { options: changes } : {};
     const input = { kind: 'send', schedule: name, body, session: to, ...options } as const;
-    return { name, input, facts: { ...facts, session: to, overlap: null, configuration }, taskQueue };
+    return { ...times, input, facts: { ...facts, session: to, overlap: null, configuration }, taskQueue };
   }
   refuse(
     overlapPolicies.includes(overlap)
@@ -94,7 +105,7 @@ export async function planSchedule(client: ClientOptions, { cron, task, given }:
   const { taskQueue, configuration } = workers ?? { taskQueue: client.taskQueue ?? TASK_QUEUE, configuration: null };
   const options = runOptions(name, changes);
   const input = await openInput(client, { name, body, title: facts.title, options, configuration });
-  return { name, input, facts: { ...facts, session: null, overlap, configuration }, taskQueue };
+  return { ...times, input, facts: { ...facts, session: null, overlap, configuration }, taskQueue };
 }
 
 function runOptions(name: string, changes: OptionChanges): RunOptions {
@@ -141,6 +152,11 @@ export function checkedName(name: string): string {
   throw new ClientProblem('refused', `${shown} is no name of a schedule: ${rule}`);
 }
 
+function catchUpProblem(ms: number): string | undefined {
+  if (Number.isInteger(ms) && ms >= LEAST_CATCH_UP && ms <= MOST_CATCH_UP) return undefined;
+  return `catch-up is ${typeof ms === 'number' ? `${ms} ms` : 'no number'}: give 10 s to 365 days, in whole milliseconds`;
+}
+
 function taskProblem(task: string): string | undefined {
   const bytes = Buffer.byteLength(JSON.stringify(task));
   if (bytes > LONGEST_TASK)
@@ -150,3 +166,33 @@ function taskProblem(task: string): string | undefined {
 
 const withSession = (what: string): string =>
   `${what} and a session are given: its prompts wait for each other, and its workers are its own; leave one out`;
+
+// When it fires, as Temporal is told: its cron expression, and what is planned for days on which its zone's clock is changed.
+
+const MONTHS = [
+  ...(['JANUARY', 'FEBRUARY', 'MARCH', 'APRIL', 'MAY', 'JUNE', 'JULY', 'AUGUST', 'SEPTEMBER', 'OCTOBER'] as const),
+  ...(['NOVEMBER', 'DECEMBER'] as const),
+];
+
+export function specOf({ facts, clock }: Pick<Plan, 'facts' | 'clock'>): ScheduleSpec {
+  return {
+    cronExpressions: [facts.cron],
+    timezone: facts.timeZone,
+    intervals: clock.moments.map(onceAt),
+    skip: clock.skipped.map(({ year, month, day, hours }) => ({
+      year,
+      month: MONTHS[month - 1] ?? [],
+      dayOfMonth: day,
+      hour: [...hours],
+      minute: '*',
+      comment: 'the clock is changed: what is due then stands among the intervals',
+    })),
+  };
+}
+
+/** Once in these years. A server counts intervals from the epoch, and passes over the first. */
+const ONCE_MS = 50 * YEAR;
+const onceAt = (at: number): { readonly every: number; readonly offset: number } => ({
+  every: ONCE_MS,
+  offset: at % ONCE_MS,
+});

@@ -13,10 +13,13 @@ import {
 import { z } from 'zod';
 import { firingOf, SCHEDULED_TYPE, scheduleId, scheduleName } from '../../workflows/contract/schedules/firing.ts';
 import { profiles } from '../../workflows/contract/failures.ts';
+import { grpcFailure } from '../../worker/embedded/connect-client.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { persist } from '../sessions/persist.ts';
 import type { ClientOptions } from '../sessions/start.ts';
+import { type ClockChange, clockChanges, YEAR } from './clock-changes.ts';
+import { cronProblem, timeZoneProblem } from './cron.ts';
 import { type Firing, fireNow, firingsOf, type Triggered } from './firings.ts';
 import { workerPolls } from '../sessions/worker-polls.ts';
 import {
@@ -27,6 +30,7 @@ import {
   planSchedule,
   type ScheduleFacts,
   type ScheduleOptions,
+  specOf,
 } from './plan.ts';
 
 export type ScheduleInfo = ScheduleFacts & {
@@ -38,6 +42,10 @@ export type ScheduleInfo = ScheduleFacts & {
   readonly next: number | null;
   /** The newest ten, newest first. */
   readonly firings: readonly Firing[];
+  /** Milliseconds: how long after its time a firing that was due while no server ran is made up for. */
+  readonly catchUpMs: number;
+  /** In the year that comes: days on which its zone's clock leaves out or doubles times of it. It fires once for each. */
+  readonly clockChanges: readonly ClockChange[];
   /** How many were dropped because the one before still ran. */
   readonly skipped: number;
   /** A firing has begun, and no worker polls for it. */
@@ -68,9 +76,6 @@ const OVERLAPS: Readonly<Record<OverlapPolicy, ScheduleOverlapPolicy>> = {
   'allow-all': ScheduleOverlapPolicy.ALLOW_ALL,
 };
 
-/** What was due while no server ran is made up for within it. */
-const CATCHUP = '1 day';
-
 const MEMO_KEY = 'perdureSchedule';
 const memoSchema = z.object({
   cron: z.string(),
@@ -79,9 +84,12 @@ const memoSchema = z.object({
   session: z.string().nullable(),
   overlap: z.enum(overlapPolicies).nullable(),
   configuration: z.object({ name: z.string().optional(), file: z.string().optional() }).nullable(),
+  /** Up to when changes of the clock are planned; absent: they are not. Milliseconds since the epoch. */
+  clocksUntil: z.number().optional(),
 });
+type Memo = ScheduleFacts & { readonly clocksUntil?: number };
 /** Any client can write a memo: one that is not ours shows nothing rather than fail. */
-const noFacts: ScheduleFacts = { cron: '', timeZone: '', title: '', session: null, overlap: null, configuration: null };
+const noFacts: Memo = { cron: '', timeZone: '', title: '', session: null, overlap: null, configuration: null };
 
 export function createSchedules(client: ClientOptions): Schedules {
   const { temporal, by: person = 'a person' } = client;
@@ -129,12 +137,12 @@ export function createSchedules(client: ClientOptions): Schedules {
 
 /** The server may have taken a try whose answer was lost. */
 async function createOnce({ temporal, profile }: ClientOptions, server: ScheduleClient, plan: Plan): Promise<void> {
-  const { name, input, facts, taskQueue } = plan;
+  const { name, input, facts, taskQueue, clock, catchUpMs } = plan;
   const made = randomUUID();
   const create = (): Promise<ScheduleHandle> =>
     server.create({
       scheduleId: scheduleId(name),
-      spec: { cronExpressions: [facts.cron], timezone: facts.timeZone },
+      spec: specOf(plan),
       action: {
         type: 'startWorkflow',
         workflowType: SCHEDULED_TYPE,
@@ -147,20 +155,31 @@ async function createOnce({ temporal, profile }: ClientOptions, server: Schedule
       policies: {
         // Of a policy that lets all run at once the server does not see which fail.
         overlap: OVERLAPS[facts.overlap ?? 'buffer-one'],
-        catchupWindow: CATCHUP,
+        catchupWindow: catchUpMs,
         // The session is closed, and will not open again.
         pauseOnFailure: facts.session !== null,
       },
-      memo: { [MEMO_KEY]: { ...facts, made } },
+      memo: { [MEMO_KEY]: { ...facts, clocksUntil: clock.until, made } },
     });
   try {
     await persist(temporal, `create schedule ${name}`, create);
   } catch (error) {
+    refuseUnknownZone(error, facts);
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
     const { memo } = await server.getHandle(scheduleId(name)).describe();
     if ((memo?.[MEMO_KEY] as { readonly made?: unknown } | undefined)?.made === made) return;
     throw new ClientProblem('refused', `schedule ${name} is here already: give another name, or delete it first`);
   }
+}
+
+/** A server's list of zones is its own, and small letters are others there. */
+function refuseUnknownZone(error: unknown, { timeZone }: ScheduleFacts): void {
+  if (!/unknown time zone/i.test(grpcFailure(error).why)) return;
+  throw new ClientProblem(
+    'refused',
+    `the Temporal server has no time zone ${JSON.stringify(timeZone)}: give a name as the tz database spells it, such as Europe/Berlin`,
+    { cause: error },
+  );
 }
 
 async function infoUnlessGone(look: () => Promise<ScheduleInfo>): Promise<ScheduleInfo | null> {
@@ -174,7 +193,7 @@ async function infoUnlessGone(look: () => Promise<ScheduleInfo>): Promise<Schedu
 
 async function infoOf({ temporal }: ClientOptions, name: string, seen: ScheduleDescription): Promise<ScheduleInfo> {
   const { state, info, action } = seen;
-  const facts = factsOf(seen);
+  const { clocksUntil, ...facts } = memoOf(seen);
   const { paused } = state;
   const note = await noteText(temporal, state.note ?? '');
   const { taskQueue } = action;
@@ -186,17 +205,25 @@ async function infoOf({ temporal }: ClientOptions, name: string, seen: ScheduleD
     ...(note === '' ? {} : { note }),
     next: paused ? null : (info.nextActionTimes[0]?.getTime() ?? null),
     firings: firingsOf(seen, facts.session),
+    catchUpMs: seen.policies.catchupWindow,
+    clockChanges: changesToCome(facts, clocksUntil),
     skipped: info.numActionsSkippedOverlap,
     waitsForWorker: isWaiting,
     taskQueue,
   };
 }
 
-function factsOf({ memo }: Pick<ScheduleDescription, 'memo'>): ScheduleFacts {
-  return (memoSchema.safeParse(memo?.[MEMO_KEY]).data ?? noFacts) as ScheduleFacts;
+function memoOf({ memo }: Pick<ScheduleDescription, 'memo'>): Memo {
+  return (memoSchema.safeParse(memo?.[MEMO_KEY]).data ?? noFacts) as Memo;
 }
 
-const targetOf = (seen: ScheduleDescription): string | null => factsOf(seen).session;
+const targetOf = (seen: ScheduleDescription): string | null => memoOf(seen).session;
+
+function changesToCome({ cron, timeZone }: ScheduleFacts, until = 0): readonly ClockChange[] {
+  if ((cronProblem(cron) ?? timeZoneProblem(timeZone)) !== undefined) return [];
+  const now = Date.now();
+  return clockChanges(cron, timeZone, now, Math.min(now + YEAR, until));
+}
 
 /** The server cannot read why a firing failed that paused it: the firing's own end says so, for as long as it is kept. */
 async function noteText(temporal: ClientOptions['temporal'], note: string): Promise<string> {

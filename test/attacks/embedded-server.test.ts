@@ -94,7 +94,7 @@ test('hides the keys from shell commands and from file tools, also where the dat
   await opened(folder);
   const cwd = join(folder.root, '..');
   const args = bwrapArguments({ cwd, dataDir: folder.root }, findPlaces({ HOME: '/nowhere' }));
-  keptAddress(folder.root).keep(1);
+  keptAddress(folder.root).keep({ port: 1 });
   for (const path of [folder.payloadKeys, join(folder.root, 'page.json')]) {
     expect(statSync(path).mode & 0o777).toBe(0o600);
     const look = () => execFileSync('bwrap', [...args, 'cat', path], { stdio: 'pipe' });

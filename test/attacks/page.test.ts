@@ -2,7 +2,8 @@
 import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { keptAddress } from '../../client/page/page-address.ts';
+import { forwardersOf } from '../../client/page/hosting/forwarders.ts';
+import { keptAddress, newAddress } from '../../client/page/page-address.ts';
 import { type ServedPage, servePage } from '../../client/page/serve-page.ts';
 import { basic, stagedPorts } from '../support/page-ports.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -27,7 +28,8 @@ type Asked = {
   /** As a browser sends it that was let in. */
   readonly authorization?: string;
   readonly address?: string;
-  readonly port?: string;
+  readonly port?: string | number;
+  readonly more?: Readonly<Record<string, string>>;
   /** Of a page that posts. */
   readonly origin?: string;
   readonly body?: string;
@@ -36,9 +38,9 @@ type Answer = { readonly status: number; readonly headers: Readonly<Record<strin
 
 /** As a browser sends it, at any name: the path goes out as it is written. */
 function ask(path: string, asked: Asked = {}): Promise<Answer> {
-  const { host = url.host, authorization, address = '127.0.0.1', port = url.port, origin, body = '' } = asked;
+  const { host = url.host, authorization, address = '127.0.0.1', port = url.port, origin, body = '', more } = asked;
   const posts = origin === undefined ? {} : { origin, 'content-type': 'application/json' };
-  const headers = { host, ...(authorization === undefined ? {} : { authorization }), ...posts };
+  const headers = { host, ...(authorization === undefined ? {} : { authorization }), ...posts, ...more };
   const method = origin === undefined ? 'GET' : 'POST';
   return new Promise((resolve, reject) => {
     const sent = request({ host: address, port, path, method, headers, agent: false }, (answer) => {
@@ -62,31 +64,68 @@ test('has a name of its own and no cookie, so that nothing goes to another port 
 
 test('gives nothing under any other name, not even to who is let in: no redirect, not its own name', async () => {
   const { port, hostname } = url;
-  const others = ['127.0.0.1', 'localhost', '[::1]', 'x.localhost', `x.${hostname}`, `${hostname}.`, 'evil.example'];
-  const hosts = [...others.map((name) => `${name}:${port}`), `${hostname}:x`, `${url.host}.evil.example`, ''];
+  const others = ['127.0.0.2', 'localhost.', 'x.localhost', `x.${hostname}`, `${hostname}.`, 'evil.example', '0.0.0.0'];
+  const hosts = [
+    ...others.map((name) => `${name}:${port}`),
+    `${hostname}:x`,
+    'localhost:x',
+    'localhost@evil.example',
+    `${url.host}.evil.example`,
+  ];
   for (const host of hosts) {
     for (const path of [`/?code=${code()}`, '/', '/static/style.css', '/nowhere', '/sign-in', '/entered']) {
       const answer = await ask(path, { host, authorization: inside });
       // 400: not a host at all.
-      expect([400, 421]).toContain(answer.status);
+      expect([host, [400, 421].includes(answer.status)]).toEqual([host, true]);
       if (answer.status === 421)
-        expect(answer.text).toMatch(/^the page is only under the name that perdure printed, .* see --page-host/);
+        expect(answer.text).toMatch(/^this name is not one of the page: .* see --page-forwarded and --page-host/);
       expect(answer.headers['set-cookie'] ?? answer.headers['location']).toBeUndefined();
       expect(JSON.stringify(answer)).not.toContain(url.hostname);
     }
   }
 });
 
-test('is there through a forwarded port, under its own name, to who is let in; another port of that name may not post', async () => {
-  const { hostname } = url;
+test('is there through a forwarded port, under its own name and loopback ones, to who is let in; another port may not post', async () => {
   const authorization = inside;
-  for (const host of [hostname, `${hostname}:9000`]) {
-    expect((await ask('/', { host })).status).toBe(401);
-    expect((await ask('/', { host, authorization })).status).toBe(200);
+  for (const name of [url.hostname, 'localhost', '127.0.0.1', '[::1]']) {
+    for (const host of [name, `${name}:9000`]) {
+      expect((await ask('/', { host })).status).toBe(401);
+      expect((await ask('/', { host, authorization })).status).toBe(200);
+    }
+    const post = (origin: string) => ask('/nowhere', { host: `${name}:9000`, authorization, origin });
+    expect((await post(`http://${name}:9000`)).status).toBe(404);
+    expect((await post(`https://${name}:9000`)).status).toBe(404);
+    for (const other of [`http://${name}:8000`, `http://${name}`, 'http://localhost:3000', 'https://evil.example'])
+      expect([other, (await post(other)).status]).toEqual([other, 403]);
   }
-  const post = (origin: string) => ask('/nowhere', { host: `${hostname}:9000`, authorization, origin });
-  expect((await post(`http://${hostname}:9000`)).status).toBe(404);
-  expect((await post(`http://${hostname}:8000`)).status).toBe(403);
+});
+
+test('is there under the names of a cloud workspace’s forwarder, and under no other workspace’s', async () => {
+  const forwarders = forwardersOf({
+    CODESPACES: 'true',
+    CODESPACE_NAME: 'fuzzy-train',
+    GITHUB_CODESPACES_PORT_FORWARDING_DOMAIN: 'app.github.dev',
+  });
+  const kept = { address: newAddress(), keep: () => undefined };
+  const served = await servePage(ports, kept, { forwarders });
+  const port = Number(new URL(served.url).port);
+  const name = `fuzzy-train-${port}.app.github.dev`;
+  expect(new URL(served.entrance()).origin).toBe(`https://${name}`);
+  const token = new URL(served.entrance()).searchParams.get('code') ?? '';
+  // The forwarder puts its own end in place of the name that the browser knows, in one header or in both.
+  const rewritten = [`http://localhost:${port}`, `https://localhost:${port}`];
+  const enter = (host: string, origin: string, body = '{}') => ask('/sign-in', { host, port, origin, body });
+  for (const host of [name, 'localhost', `localhost:${port}`])
+    for (const origin of rewritten)
+      expect([host, origin, (await enter(host, origin)).status]).toEqual([host, origin, 401]);
+  expect((await enter(name, `https://${name}`, JSON.stringify({ token }))).status).toBe(200);
+  for (const origin of ['https://evil.example', `https://fuzzy-train-3000.app.github.dev`, 'http://localhost:3000'])
+    expect([origin, (await enter(name, origin)).status]).toEqual([origin, 403]);
+  for (const host of [`other-${port}.app.github.dev`, `fuzzy-train-${port + 1}.app.github.dev`, `${name}.evil.example`])
+    expect((await ask('/sign-in', { host, port })).status).toBe(421);
+  const forged = { host: 'evil.example', port, more: { 'x-forwarded-host': name } };
+  expect((await ask('/sign-in', forged)).status).toBe(421);
+  await served.close();
 });
 
 test('a code that was used opens neither the same page again nor the next process of its data folder', async () => {

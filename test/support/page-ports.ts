@@ -44,6 +44,8 @@ export const nightly: ScheduleInfo = {
   paused: false,
   next: 60_000,
   firings: [{ session: 'nightly-19700101T000000Z' as SessionId, at: 0 }],
+  catchUpMs: 86_400_000,
+  clockChanges: [],
   skipped: 0,
   waitsForWorker: false,
   taskQueue: 'perdure',

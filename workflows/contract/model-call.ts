@@ -179,6 +179,8 @@ export type Notice =
   | { readonly kind: 'repaired'; readonly lost: string }
   /** What is not known of a model, for people (X1). */
   | { readonly kind: 'about_model'; readonly text: string }
+  /** A file that is no skill though it lies where skills do, for people (L79). */
+  | { readonly kind: 'about_skills'; readonly text: string }
   /** A hook that crashed or timed out, for people (L30). */
   | { readonly kind: 'hook_failed'; readonly hook: string; readonly detail: string }
   /** What differs from the system prompt and the tools as they were sent at the beginning (L44 L58). Told to the model. */

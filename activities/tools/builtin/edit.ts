@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
 import { type BuiltinOptions, formatCount, shownName } from './files/options.ts';
 import { confine, type Confined, type Workspace, quotePath, fromRoot, workspaceOf } from './files/confine.ts';
-import { lookAtFile, openFile } from './files/open-inside.ts';
-import { decodeFile, encodeFile, isPlainAscii, MARK_NAMES, type FileText } from './files/encoding.ts';
+import { openFile } from './files/open-inside.ts';
+import { decodeFile, encodeFile, isPlainAscii, MARK_NAMES, markOf, type FileText } from './files/encoding.ts';
 import { hiddenGitProblem, namesGitFolder, guardDecision, hiddenGuardProblem } from './files/guards.ts';
 import { nearestLine } from './files/lookalikes.ts';
 import { replaceText, type Replacement } from './files/replace-text.ts';
@@ -40,7 +40,7 @@ export function editTool({ dataDir, sandbox: { places, programs } }: BuiltinOpti
       if (problem !== undefined) throw new ToolFailure(problem);
       const { bytes, stats } = await readWhole(workspace, target);
       const replaced = replaceIn(bytes, input);
-      const { parted } = await writeInside(workspace, target, replaced.bytes, {
+      const { parted, facts } = await writeInside(workspace, target, replaced.bytes, {
         fence,
         signal,
         unchanged: stats,
@@ -48,7 +48,7 @@ export function editTool({ dataDir, sandbox: { places, programs } }: BuiltinOpti
       });
       const where = `${replaced.lines.length === 1 ? 'line' : 'lines'} ${listed(replaced.lines)}`;
       return {
-        ...(await lookAtFile(target.path)),
+        seen: [facts],
         content: `edited ${shownName(target.name)} (${formatCount(replaced.lines.length, 'replacement')}, ${where})${sayParted(parted)}`,
       };
     },
@@ -74,7 +74,11 @@ function replaceIn(
   const [before, after] = [withoutMark(old_string), withoutMark(new_string)];
   if (before === '') throw new ToolFailure('old_string is a byte order mark alone: the mark of a file is kept.');
   const text = file.kind === 'text' ? file.utf8 : bytes;
-  const replaced = replaceText(text, before, after, { all: replace_all, most: MAX_BYTES });
+  const replaced = replaceText(text, before, after, {
+    all: replace_all,
+    most: MAX_BYTES,
+    unknown: file.kind === 'unknown' && markOf(bytes) === 'none',
+  });
   if (replaced.kind === 'replaced') {
     return file.kind === 'text' ? { ...replaced, bytes: encodeFile(replaced.bytes, file.mark) } : replaced;
   }
@@ -112,6 +116,8 @@ function refusal(path: string, problem: Exclude<Replacement, { kind: 'replaced' 
       return `old_string was found more than 100,000 times in ${path}: use a longer one.`;
     case 'too_large':
       return `With that ${path} would become too large to edit (over 16 MiB): nothing was changed.`;
+    case 'half':
+      return `In ${path} old_string follows a byte that may be the first half of a character (lines ${listed(problem.lines)}), and in which encoding the file is nobody says: begin it further on, or change it with a command (iconv).`;
     case 'ambiguous':
       return (
         `old_string was found ${problem.lines.length} times in ${path} (lines ${listed(problem.lines)}). ` +

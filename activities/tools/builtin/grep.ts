@@ -55,6 +55,7 @@ export function grepTool(options: BuiltinOptions): Tool {
         ...files.arguments,
         ...commonArguments(workspace, place, [input.glob ?? '']),
         '--hidden',
+        ...(NAMES_CR.test(input.pattern) ? [] : ['--crlf']),
         ...(input.ignore_case === true ? ['--ignore-case'] : []),
         `--regexp=${input.pattern}`,
         '--',
@@ -66,6 +67,9 @@ export function grepTool(options: BuiltinOptions): Tool {
     },
   });
 }
+
+/** The end of a line is LF or CRLF, unless a pattern asks for the CR itself. */
+const NAMES_CR = /\r|\\r|\\[xu]\{?0*d/i;
 
 function modeArguments({ output_mode: mode, context }: GrepInput): string[] {
   if (mode === 'files') return ['--files-with-matches', '--null'];

@@ -7,11 +7,12 @@ import { countLines } from '../../transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
 import { type BuiltinOptions, formatCount, shownName } from './files/options.ts';
 import { confine, type Confined, fromRoot, quotePath, type Workspace, workspaceOf } from './files/confine.ts';
-import { encodeFile, isPlainAscii, MARK_NAMES, markOf, type Mark } from './files/encoding.ts';
+import { decodeFile, encodeFile, isPlainAscii, MARK_NAMES, markOf, type Mark } from './files/encoding.ts';
 import { hiddenGitProblem, namesGitFolder, guardDecision, hiddenGuardProblem } from './files/guards.ts';
 import { dropPartialEnd } from './files/lines.ts';
 import { likeName } from './files/lookalikes.ts';
-import { factsIn, lookAtFile, openFile, sayLike } from './files/open-inside.ts';
+import { factsIn, openFile, sayLike } from './files/open-inside.ts';
+import { isWhollyCrlf } from './files/replace-text.ts';
 import { refuseRoot, sayParted, writeInside } from './files/write-inside.ts';
 
 /** Bytes of the old file that are looked at: whether they are the new ones, and in which encoding they are. */
@@ -45,15 +46,16 @@ export function writeTool({ dataDir, sandbox: { places, programs } }: BuiltinOpt
       const isThere = old !== null && old.stats.size === bytes.length && old.start.equals(bytes);
       const seen = old && !isThere ? await requireSeen(target, old, context) : 'known';
       const options = { fence, signal, unchanged: old?.stats ?? null, programs };
-      const { did, parted } = isThere
-        ? ({ did: 'updated', parted: 0 } as const)
+      const { did, parted, facts } = isThere
+        ? ({ did: 'updated', parted: 0, facts: factsIn(target.path, old.stats) } as const)
         : await writeInside(workspace, target, bytes, options);
       const size = `${formatCount(countLines(content), 'line')}, ${formatCount(bytes.length, 'byte')}`;
       const kept = mark === 'none' ? '' : `, ${MARK_NAMES[mark]} as before`;
+      const ends = old !== null && losesCrlf(old, content) ? '; its lines ended in CRLF and end in LF now' : '';
       const unread = seen === 'never' ? '; what it said before had not been read' : '';
       return {
-        ...(await lookAtFile(target.path)),
-        content: `${did} ${shownName(target.name)} (${size}${kept})${unread}${sayParted(parted)}`,
+        seen: [facts],
+        content: `${did} ${shownName(target.name)} (${size}${kept})${ends}${unread}${sayParted(parted)}`,
       };
     },
   });
@@ -90,6 +92,13 @@ function encodeLike(old: Old | null, content: string, name: string): { readonly 
     );
   }
   return { bytes: Buffer.from(content), mark };
+}
+
+/** A model writes LF, and sees none of CRLF. */
+function losesCrlf({ start }: Old, content: string): boolean {
+  if (!/(?<!\r)\n/.test(content)) return false;
+  const file = decodeFile(start);
+  return file.kind === 'text' ? isWhollyCrlf(file.utf8) : file.kind === 'unknown' && isWhollyCrlf(start);
 }
 
 /** Throws ToolFailure when somebody else has changed the file since a tool of the session last saw it, or may have. */

@@ -207,6 +207,7 @@ const noticeKinds: Readonly<Record<Notice['kind'], true>> = {
   attachment: true,
   batch_summary: true,
   about_model: true,
+  about_skills: true,
   compaction_failed: true,
   repaired: true,
   hook_failed: true,

@@ -99,6 +99,7 @@ export function noticeText(notice: Notice): string | null {
     case 'error':
     case 'batch_summary':
     case 'about_model':
+    case 'about_skills':
     case 'compaction_failed':
     case 'hook_failed':
       return null;

@@ -1,8 +1,9 @@
 // perdure schedule: prompts at the times of a cron expression (L87).
+import { realpathSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { jsonLine } from '../../../activities/text.ts';
 import type { Opened } from '../../connect/open-server.ts';
-import { scheduleTable } from '../../render/tables.ts';
+import { clockChangeText, scheduleTable } from '../../render/tables.ts';
 import { type OverlapPolicy, overlapPolicies } from '../../schedules/plan.ts';
 import { cronProblem, timeZoneProblem } from '../../schedules/cron.ts';
 import type { Triggered } from '../../schedules/firings.ts';
@@ -11,7 +12,7 @@ import { formatMoment } from '../../units.ts';
 import { readPrompt } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
-import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
+import { addRunOptions, duration, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { withServer } from '../with-server.ts';
 import { CONFIG_OPTION, type ConfigFlags, placeConfig, workerConfig, workersOfNew } from '../worker-config.ts';
 
@@ -21,6 +22,7 @@ type Flags = RunFlags &
     readonly name?: string;
     readonly timeZone?: string;
     readonly overlap?: OverlapPolicy;
+    readonly catchUp?: string;
   };
 
 const CREATE_HELP = `
@@ -43,6 +45,10 @@ export function scheduleCommand(program: Command, cli: Cli): void {
       new Option('--overlap <policy>', 'what happens when the firing before still runs (default: skip)').choices(
         overlapPolicies,
       ),
+    )
+    .option(
+      '--catch-up <time>',
+      'how long after its time a firing that was due while no server ran is made up for, as in 1h (default: 1d)',
     )
     .option('--prompt-file <file>', 'read the task from a file')
     .option(...CONFIG_OPTION);
@@ -90,7 +96,8 @@ export function scheduleCommand(program: Command, cli: Cli): void {
 type Given = { readonly cron: string; readonly task: string | undefined; readonly flags: Flags };
 
 async function createSchedule(cli: Cli, { cron, task, flags }: Given): Promise<number> {
-  const { name, overlap, timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone } = flags;
+  const { name, overlap, timeZone = ownTimeZone(cli.env['TZ']) } = flags;
+  const catchUpMs = flags.catchUp === undefined ? undefined : duration('--catch-up', flags.catchUp);
   const problem = cronProblem(cron) ?? timeZoneProblem(timeZone);
   if (problem !== undefined) throw new UsageError(problem);
   const { session, ...options } = runOptions(flags, cli.cwd);
@@ -105,9 +112,11 @@ async function createSchedule(cli: Cli, { cron, task, flags }: Given): Promise<n
       timeZone,
       ...(name === undefined ? {} : { name }),
       ...(overlap === undefined ? {} : { overlap }),
+      ...(catchUpMs === undefined ? {} : { catchUpMs }),
     });
     cli.print(`${made.name}\n`);
     cli.say(nextText(made));
+    for (const change of made.clockChanges) cli.say(clockChangeText(made, change));
     await sayIfNobodyStays(cli, opened, made);
     return STATUS.ok;
   });
@@ -126,6 +135,27 @@ async function listSchedules(cli: Cli, json: boolean): Promise<number> {
 
 function nextText({ name, next }: ScheduleInfo): string {
   return next === null ? `schedule ${name} is not due again` : `schedule ${name} fires next at ${formatMoment(next)}`;
+}
+
+/** The machine's. Throws UsageError where none is named: a task would run at other hours than were meant. */
+function ownTimeZone(named: string | undefined): string {
+  const own: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const zone = named === undefined ? own : zoneOf(named.replace(/^:/, ''));
+  if (zone !== undefined && timeZoneProblem(zone) === undefined) return zone;
+  const shown = JSON.stringify(named?.slice(0, 60));
+  const what = named === '' ? 'the variable TZ is empty' : `the variable TZ is ${shown}, which names no time zone`;
+  const why = named === undefined ? 'the time zone of this machine has no name' : what;
+  throw new UsageError(`${why}: give --time-zone with a name such as Europe/Berlin or UTC`);
+}
+
+/** Of a file, the name that it has among those of zones. */
+function zoneOf(named: string): string | undefined {
+  if (!named.startsWith('/')) return named;
+  try {
+    return /\/zoneinfo\/(?:posix\/)?(.+)$/.exec(realpathSync(named))?.[1];
+  } catch {
+    return undefined;
+  }
 }
 
 function triggeredText(name: string, { outcome, session }: Triggered): string {

@@ -53,11 +53,12 @@ async function startHere(cli: Cli, task: string | undefined, flags: Flags): Prom
         workers,
         ifNew: ofNewSession(chosen),
       });
-      const [{ servePage }, { pagePorts }] = await Promise.all([
+      const [{ servePage }, { pagePorts }, { forwardersOf }] = await Promise.all([
         import('../../page/serve-page.ts'),
         import('../../page/ports.ts'),
+        import('../../page/hosting/forwarders.ts'),
       ]);
-      const page = await servePage(pagePorts(workplace, cli.env));
+      const page = await servePage(pagePorts(workplace, cli.env), undefined, { forwarders: forwardersOf(cli.env) });
       cli.say(`session ${session}, ops page ${page.entrance()}`);
       try {
         const json = flags.json ?? false;

@@ -6,7 +6,7 @@ import { isTraceparent, type MessageId, type SessionId } from '../../../workflow
 import { LONGEST_ID } from '../../../workflows/contract/session.ts';
 import { ClientProblem } from '../../problem.ts';
 import { checkedId } from '../../sessions/info.ts';
-import { type Access, HEADERS, isFromProxy, isJson, ownOrigin } from '../hosting/access.ts';
+import { type Access, HEADERS, isFromProxy, isJson, isOwnHost, isOwnOrigin } from '../hosting/access.ts';
 import { OWNER, type Person, personWith, type Role } from '../hosting/people.ts';
 import { identityOf, type PagePorts } from '../ports.ts';
 import { openEventStream } from './event-stream.ts';
@@ -103,9 +103,9 @@ function admit(context: Context, access: Access): Person {
   const { method } = context.req;
   const origin = context.req.header('origin');
   if (!isFromProxy(context, access)) throw new HttpProblem('forbidden', 'only the proxy of this page may ask');
-  if (!hosts(access).includes(context.req.header('host') ?? ''))
+  if (!isOwnHost(context, access))
     throw new HttpProblem('wrong_host', 'this is another host than the one that is served here');
-  if (origin !== undefined && origin !== ownOrigin(access))
+  if (origin !== undefined && !isOwnOrigin(context, access, origin))
     throw new HttpProblem('forbidden', 'pages of other sites may not ask');
   const [, token = ''] = /^Bearer +([\w-]+)$/i.exec(context.req.header('authorization') ?? '') ?? [];
   const { owner, people } = access;
@@ -114,13 +114,6 @@ function admit(context: Context, access: Access): Person {
     throw new HttpProblem('no_token', 'nobody here has that token: send one as Authorization: Bearer TOKEN');
   if (method !== 'GET' && method !== 'POST') throw new HttpProblem('wrong_method', 'only GET and POST are answered');
   return person;
-}
-
-/** A token is needed, so that a rebound name gains nothing by the addresses of this machine. */
-function hosts({ host, hosted }: Access): readonly string[] {
-  const own = host();
-  const port = own.split(':').at(-1) ?? '';
-  return hosted ? [own] : [own, ...['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port}`)];
 }
 
 function allowed(person: Person, needed: Role): Person {

@@ -174,6 +174,11 @@ export const schedule = z.strictObject({
   session: text.describe('an open session, which gets the task as its next prompt at each firing').optional(),
   timeZone: text.describe('a name such as Europe/Berlin; absent: UTC').optional(),
   overlap: z.enum(overlapPolicies).optional(),
+  catchUpMs: count
+    .describe(
+      'how long after its time a firing that was due while no server ran is made up for, 10 s to 365 days; absent: a day',
+    )
+    .optional(),
   options: options.optional(),
 });
 export const scheduled = z.looseObject({
@@ -187,6 +192,17 @@ export const scheduled = z.looseObject({
   note: text.optional().describe('why it was paused or resumed'),
   next: moment.nullable().describe('milliseconds since the epoch; null while it is paused'),
   firings: z.array(z.looseObject({ session: text, at: moment })).describe('the newest ten, newest first'),
+  catchUpMs: count.describe('how long after its time a firing that was due while no server ran is made up for'),
+  clockChanges: z
+    .array(
+      z.looseObject({
+        date: text.describe('in its time zone'),
+        kind: z.enum(['left-out', 'doubled']),
+        times: z.array(text).describe('times of the day, in its time zone, that the clock leaves out or has twice'),
+        fires: z.array(moment).describe('when it fires for them'),
+      }),
+    )
+    .describe('in the year that comes'),
   skipped: count.describe('firings that were dropped because the one before still ran'),
   waitsForWorker: z.boolean(),
   taskQueue: text,

@@ -3,6 +3,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import type { PageAddress } from '../page-address.ts';
+import { type Forwarder, isLoopbackName, nameAt } from './forwarders.ts';
 import { codeTaker, isPass, newPass } from './passes.ts';
 import { mayDo, type Person, type Role } from './people.ts';
 
@@ -15,8 +16,10 @@ export type Owner = {
 };
 
 export type Access = {
-  /** The one Host that is answered: a name that no other page has. */
+  /** A name that no other page has, and the port. */
   readonly host: () => string;
+  /** Of a page of this machine: names besides that of loopback, under which a forwarder of ports shows it. */
+  readonly forwarders?: readonly Forwarder[];
   readonly people: readonly Person[];
   /** Of a page of this machine. */
   readonly owner?: Owner;
@@ -30,14 +33,14 @@ export type Access = {
 export function ownAccess(
   { key, apiToken, run }: Pick<PageAddress, 'key' | 'apiToken' | 'run'>,
   host: () => string,
-  people: readonly Person[] = [],
+  { people = [], forwarders = [] }: Pick<Partial<Access>, 'people' | 'forwarders'> = {},
 ): Access {
   const person = { name: null, role: 'steer', token: apiToken } as const;
-  return { host, people, owner: { person, key, spend: codeTaker({ key, run }) }, hosted: false };
+  return { host, people, forwarders, owner: { person, key, spend: codeTaker({ key, run }) }, hosted: false };
 }
 
 const ELSEWHERE =
-  'the page is only under the name that perdure printed, at any port that is forwarded to it: open that one, or see --page-host for others';
+  'this name is not one of the page: open it under localhost or the name that perdure printed, at any port, or see --page-forwarded and --page-host for others';
 export const SIGN_IN = '/sign-in';
 /** Asked with a pass once, upon which a browser sends it along with all that follows. */
 export const ENTERED = '/entered';
@@ -127,21 +130,41 @@ export function isFromProxy(context: Context, { proxy }: Access): boolean {
 
 const nameIn = (host: string): string => host.replace(/:\d{1,5}$/, '');
 
-/** Under a name that no other page has, a forwarded port may be any. */
-function isOwnHost(context: Context, { host, hosted }: Access): boolean {
+/** Under its own name and those of loopback a forwarded port may be any: no site can make them lead here. */
+export function isOwnHost(context: Context, { host, hosted, forwarders = [] }: Access): boolean {
   const asked = context.req.header('host') ?? '';
-  return asked === host() || (!hosted && nameIn(asked) === nameIn(host()));
+  if (hosted) return asked === host();
+  const name = nameIn(asked);
+  return name === nameIn(host()) || isLoopbackName(name) || namesOf(forwarders, host()).includes(asked);
 }
+
+const namesOf = (forwarders: readonly Forwarder[], host: string): readonly string[] =>
+  forwarders.map((forwarder) => nameAt(forwarder, portIn(host)));
+
+/**
+ * Whether a browser shows a page from here that says so. A forwarder may end TLS, and may put its own end, `localhost` at our port, in place
+ * of the name that the browser knows.
+ */
+export function isOwnOrigin(context: Context, access: Access, origin: string): boolean {
+  if (access.hosted) return origin === ownOrigin(access);
+  const asked = context.req.header('host') ?? '';
+  const port = portIn(access.host());
+  const isForwarded = namesOf(access.forwarders ?? [], access.host()).includes(asked);
+  const mayBeRewritten = isForwarded || asked === 'localhost' || asked === `localhost:${port}`;
+  const own = [asked, ...(mayBeRewritten ? [`localhost:${port}`] : [])];
+  return own.some((name) => origin === `http://${name}` || origin === `https://${name}`);
+}
+
+const portIn = (host: string): number => Number(host.split(':').at(-1));
 
 /** Only our own page posts here: another site's form cannot send JSON, and its script is known by its origin. */
 function foreignProblem(context: Context, access: Access): Response | null {
-  // As the browser sees it, through whatever port.
-  const own = access.hosted ? ownOrigin(access) : `http://${context.req.header('host') ?? ''}`;
-  if (context.req.header('origin') !== own) return context.text('only this page itself may ask that', 403);
+  if (!isOwnOrigin(context, access, context.req.header('origin') ?? ''))
+    return context.text('only this page itself may ask that', 403);
   return isJson(context) ? null : context.text('only application/json', 415);
 }
 
-export const ownOrigin = ({ host, hosted }: Access): string => `${hosted ? 'https' : 'http'}://${host()}`;
+const ownOrigin = ({ host, hosted }: Access): string => `${hosted ? 'https' : 'http'}://${host()}`;
 
 export function isJson(context: Context): boolean {
   return context.req.header('content-type')?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';

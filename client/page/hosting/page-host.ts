@@ -15,6 +15,8 @@ export type HostFlags = {
   readonly pageProxy?: string;
   readonly pageListen?: string;
   readonly pageTokens?: string;
+  /** Of a page of this machine. */
+  readonly pageForwarded?: string;
 };
 
 export type PageHost = {
@@ -36,7 +38,11 @@ export function readPageHost(flags: HostFlags): PageHost | null {
   const { pageHost, pageTokens } = flags;
   if (pageHost === undefined) {
     const alone = Object.keys(flags).find(
-      (key) => key.startsWith('page') && key !== 'pageTokens' && flags[key as keyof HostFlags] !== undefined,
+      (key) =>
+        key.startsWith('page') &&
+        key !== 'pageTokens' &&
+        key !== 'pageForwarded' &&
+        flags[key as keyof HostFlags] !== undefined,
     );
     if (alone !== undefined)
       throw new SetupProblem(`${optionName(alone)} means nothing without --page-host: give both or none`);

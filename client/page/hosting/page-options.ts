@@ -1,6 +1,7 @@
 // Options of the commands that serve the ops page, and the page as they say: on this machine, or under a name for others.
 import type { Command } from 'commander';
 import { resolve } from 'node:path';
+import { checkedForwarder, type Forwarder, forwardersOf } from './forwarders.ts';
 import type { HostFlags, PageHost } from './page-host.ts';
 import type { Opened } from '../../connect/open-server.ts';
 import type { PagePorts } from '../ports.ts';
@@ -19,6 +20,10 @@ export function addPageOptions(command: Command): Command {
     .option(
       '--page-tokens <file>',
       'JSON, in the data folder: name, role (look, decide, steer) and token of each who may use it',
+    )
+    .option(
+      '--page-forwarded <name>',
+      'a name under which a forwarder of ports shows the page of this machine, PORT for its port: PORT-me.example',
     );
 }
 
@@ -28,6 +33,7 @@ export type PortFlags = HostFlags & { readonly port?: number };
 export type PagePlace = {
   readonly host: PageHost | null;
   readonly people: readonly Person[];
+  readonly forwarders: readonly Forwarder[];
   /** Of this machine; absent: the one that the data folder remembers. */
   readonly port?: number;
 };
@@ -39,9 +45,14 @@ export async function placeOfPage(
 ): Promise<PagePlace> {
   if (flags.pageHost !== undefined && port !== undefined)
     throw new SetupProblem('--port is of this machine alone: with --page-host the name has the port');
+  if (flags.pageHost !== undefined && flags.pageForwarded !== undefined)
+    throw new SetupProblem(
+      '--page-forwarded is of a page of this machine: with --page-host its name is the one that counts',
+    );
   const [{ readPageHost }, { readPeople }] = await Promise.all([import('./page-host.ts'), import('./people.ts')]);
   const file = (path: string | undefined): string | undefined => path && resolve(cwd(), path);
-  const { pageCert, pageKey, pageTokens, pageHost, pageProxy, pageListen } = flags;
+  const { pageCert, pageKey, pageTokens, pageHost, pageProxy, pageListen, pageForwarded } = flags;
+  const named = pageForwarded === undefined ? [] : [checkedForwarder(pageForwarded)];
   const files = { pageCert: file(pageCert), pageKey: file(pageKey), pageTokens: file(pageTokens) };
   for (const name of ['pageKey', 'pageTokens'] as const)
     if (files[name] !== undefined)
@@ -52,7 +63,7 @@ export async function placeOfPage(
   const host = readPageHost(Object.fromEntries(given));
   const { pageTokens: tokens } = files;
   const people = host === null && tokens !== undefined ? readPeople(tokens) : [];
-  return { host, people, ...(port === undefined ? {} : { port }) };
+  return { host, people, forwarders: [...named, ...forwardersOf(env)], ...(port === undefined ? {} : { port }) };
 }
 
 export async function serveThePage(

@@ -2,7 +2,8 @@
 import { pause } from '../../../activities/async.ts';
 import { reasonOf, showUnseen } from '../../../activities/text.ts';
 import type { ScheduleInfo } from '../../schedules/schedules.ts';
-import { standingText } from '../../render/tables.ts';
+import { clockChangeText, standingText } from '../../render/tables.ts';
+import { shortTime } from '../../units.ts';
 import { changeRing, frameChanges, type Part, type Ring } from '../feed/ring.ts';
 import { createTroubles, type Trouble } from '../feed/troubles.ts';
 import { htmlOf, Moment } from '../layout.tsx';
@@ -106,7 +107,8 @@ function HowMany({ count, more }: { readonly count: number; readonly more: boole
 }
 
 function Row({ schedule }: { readonly schedule: ScheduleInfo }) {
-  const { name, cron, timeZone, title, next, firings, session, paused, waitsForWorker } = schedule;
+  const { name, cron, timeZone, title, next, firings, session, paused, waitsForWorker, catchUpMs, clockChanges } =
+    schedule;
   const state = paused || waitsForWorker ? 'warn' : 'good';
   return (
     <tr id={rowId(name)} data-row>
@@ -117,6 +119,10 @@ function Row({ schedule }: { readonly schedule: ScheduleInfo }) {
       <td data-label="Times">
         <code>{showUnseen(cron)}</code>
         <small>{showUnseen(timeZone)}</small>
+        <small>catch-up {shortTime(catchUpMs)}</small>
+        {clockChanges.map((change) => (
+          <small>{showUnseen(clockChangeText(schedule, change))}</small>
+        ))}
       </td>
       <td data-label="Next">{next === null ? '–' : <Moment at={next} />}</td>
       <td data-label="Fired">

@@ -193,8 +193,9 @@ test.each<[string, HostFlags, string]>([
 
 test('people of this machine have tokens without a name; a port goes with no name for others (O12 Q11)', async () => {
   const at = { cwd: () => folder, env: { PERDURE_DATA: folder } };
-  expect(await placeOfPage(at, { pageTokens: 'tokens.json', port: 7420 })).toEqual({ host: null, people, port: 7420 });
-  expect(await placeOfPage(at, {})).toEqual({ host: null, people: [] });
+  const none = { host: null, people: [], forwarders: [] };
+  expect(await placeOfPage(at, { pageTokens: 'tokens.json', port: 7420 })).toEqual({ ...none, people, port: 7420 });
+  expect(await placeOfPage(at, {})).toEqual(none);
   await expect(placeOfPage(at, { pageHost, pageTokens, ...pair, port: 7420 })).rejects.toThrow(
     '--port is of this machine alone: with --page-host the name has the port',
   );

@@ -65,6 +65,6 @@ test.each([
   const { address, keep } = keptAddress(root);
   expect(address.name).toMatch(/^perdure-[0-9a-f]{16}\.localhost$/);
   expect(address.name).not.toBe('perdure-0123456789abcdef.localhost');
-  keep(1);
+  keep({ port: 1 });
   expect(readFileSync(join(root, 'page.json'), 'utf8')).not.toContain('once-stood');
 });

@@ -34,6 +34,24 @@ test('each schedule stands with its times, its state and links to what its firin
   expect(await (await stagedPage()).text('/schedules')).toContain('No schedules yet');
 });
 
+test('how late a firing is made up for and what a change of the clock does stand with the times (L87)', async () => {
+  const leap = {
+    kind: 'left-out',
+    date: '2027-03-28',
+    times: ['02:30'],
+    fires: [Date.UTC(2027, 2, 28, 1, 30)],
+  } as const;
+  const back = { kind: 'doubled', date: '2027-10-31', times: ['02:00', '02:20', '02:40'], fires: [] } as const;
+  const schedule = { ...nightly, timeZone: 'Europe/Berlin', catchUpMs: 3_600_000, clockChanges: [leap, back] };
+  const page = await (await stagedPage({ ports: listing(schedule) })).text('/schedules');
+  for (const part of [
+    'catch-up 1 h',
+    'on 2027-03-28 the clock of Europe/Berlin leaves out 02:30: it fires at 03:30 instead',
+    'on 2027-10-31 the clock of Europe/Berlin has 02:00 to 02:40 (3 times) twice: it fires the first time only',
+  ])
+    expect(page).toContain(part);
+});
+
 test('whatever a schedule holds is text (L87 O12)', async () => {
   const evil = '<img src=x onerror=alert(1)>\u001b\u202e';
   const { text } = await stagedPage({
@@ -55,7 +73,9 @@ test('pause, resume, fire now and delete reach the schedule, in the name of who 
 });
 
 test('another site, a form and whoever may only look change no schedule (L87 O12)', async () => {
-  const access = ownAccess(SECRETS, () => PAGE_HOST, [{ name: 'lou', role: 'decide', token: 'l'.repeat(40) }]);
+  const access = ownAccess(SECRETS, () => PAGE_HOST, {
+    people: [{ name: 'lou', role: 'decide', token: 'l'.repeat(40) }],
+  });
   const { post, done } = await stagedPage({}, access);
   const act = '/schedules/nightly/delete';
   expect((await post(act, {}, { origin: 'https://evil.example' })).status).toBe(403);

@@ -11,7 +11,7 @@ const ana = { name: 'ana', role: 'look', token: 'a'.repeat(40) } as const;
 async function stranger() {
   const { ask } = await stagedPage(
     {},
-    ownAccess(SECRETS, () => PAGE_HOST, [ana]),
+    ownAccess(SECRETS, () => PAGE_HOST, { people: [ana] }),
   );
   const own = { authorization: '', origin: `http://${PAGE_HOST}`, 'content-type': 'application/json' };
   return {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cronProblem, timeZoneProblem } from '../../../client/schedules/cron.ts';
+import { asServersSpell, cronProblem, readCron, timeZoneProblem } from '../../../client/schedules/cron.ts';
 
 test.each([
   '0 6 * * 1',
@@ -23,7 +23,9 @@ test.each([
   ['0 0 6 * * 1', `the cron expression "0 0 6 * * 1" has 6 fields: ${FIELDS}`],
   ['@noon', /is not known: give minute.*@daily/],
   ['@every 5m', /is not known/],
-  ['TZ=UTC 0 6 * * 1', /names a time zone: give it as the time zone of the schedule/],
+  ['TZ=UTC 0 6 * * 1', /begins with a time zone: leave that out there, and give it as the time zone of the schedule/],
+  ['CRON_TZ=Mars/Olympus 0 6 * * 1', /begins with a time zone/],
+  ['TZ= @daily', /begins with a time zone/],
   ['60 6 * * 1', '"60" is no minute: give 0 to 59'],
   ['0 24 * * *', '"24" is no hour: give 0 to 23'],
   ['0 6 0 * *', '"0" is no day of the month: give 1 to 31'],
@@ -55,3 +57,22 @@ test.each(['', '+02:00', 'Mars/Olympus', 'Europe/Berlin '])(
     expect(timeZoneProblem(zone)).toMatch(/is no time zone: give a name such as Europe\/Berlin or UTC$/);
   },
 );
+
+test('a name of a zone is spelled as servers know it (L87)', () => {
+  expect(['europe/berlin', 'utc', 'Asia/Kolkata', 'America/New_York'].map(asServersSpell)).toEqual([
+    'Europe/Berlin',
+    'UTC',
+    'Asia/Kolkata',
+    'America/New_York',
+  ]);
+});
+
+test('what an expression means is read, short names and Sunday’s other number included (L87)', () => {
+  const { minutes, hours, weekdays } = readCron('*/20 8-10 * * 5-7');
+  expect([[...minutes], [...hours], [...weekdays]]).toEqual([
+    [0, 20, 40],
+    [8, 9, 10],
+    [5, 6, 0],
+  ]);
+  expect([...readCron('@yearly').months]).toEqual([1]);
+});

@@ -55,6 +55,8 @@ test.each<[string, ScheduleOptions, string, string]>([
     'x'.repeat(16_384),
     'the task has 16386 bytes: give a schedule at most 16384, and put the rest into a file',
   ],
+  ['a short catch-up', { catchUpMs: 9_999 }, 'Look.', 'catch-up is 9999 ms: give 10 s to 365 days'],
+  ['a catch-up that is no number', { catchUpMs: '1h' as never }, 'Look.', 'catch-up is no number: give 10 s'],
   ['an unknown zone', { timeZone: 'Here' }, 'Look.', '"Here" is no time zone'],
   [
     'an unknown policy',

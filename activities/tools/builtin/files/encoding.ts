@@ -18,7 +18,11 @@ export const MARK_NAMES: Readonly<Record<Exclude<Mark, 'none'>, string>> = {
   utf16be: 'UTF-16 (big-endian)',
 };
 
+/** UTF-32 begins as UTF-16 does; nothing here reads it. */
+const UTF_32 = Buffer.from([0xff, 0xfe, 0, 0]);
+
 export function markOf(start: Uint8Array): Mark {
+  if (UTF_32.equals(start.subarray(0, UTF_32.length))) return 'none';
   const begins = ([, mark]: readonly [string, Buffer]): boolean => mark.equals(start.subarray(0, mark.length));
   return (Object.entries(MARKS).find(begins)?.[0] as Mark | undefined) ?? 'none';
 }
@@ -35,15 +39,21 @@ export type FileText =
 export function decodeFile(bytes: Buffer): FileText {
   const mark = markOf(bytes);
   if (mark === 'utf16le' || mark === 'utf16be') {
-    try {
-      return { kind: 'text', mark, utf8: Buffer.from(new TextDecoder(labelOf(mark), { fatal: true }).decode(bytes)) };
-    } catch {
-      return { kind: 'broken', mark };
-    }
+    const utf8 = decoded(bytes, mark);
+    if (utf8 === null) return { kind: 'broken', mark };
+    return utf8.includes(0) ? { kind: 'binary' } : { kind: 'text', mark, utf8 };
   }
   if (bytes.includes(0)) return { kind: 'binary' };
   if (!isUtf8(bytes)) return { kind: 'unknown' };
   return { kind: 'text', mark, utf8: mark === 'none' ? bytes : bytes.subarray(MARKS.utf8.length) };
+}
+
+function decoded(bytes: Buffer, mark: 'utf16le' | 'utf16be'): Buffer | null {
+  try {
+    return Buffer.from(new TextDecoder(labelOf(mark), { fatal: true }).decode(bytes));
+  } catch {
+    return null;
+  }
 }
 
 /** The bytes of a file that begins with `mark`. */

@@ -110,9 +110,3 @@ export async function factsOf(path: string): Promise<SeenFile | null> {
     return code === 'ENOENT' || code === 'ENOTDIR' ? { path, mtimeMs: 0, size: 0, gone: true } : null;
   }
 }
-
-/** For a tool's output: the file it has just written. */
-export async function lookAtFile(path: string): Promise<{ readonly seen?: readonly SeenFile[] }> {
-  const facts = await factsOf(path);
-  return facts === null ? {} : { seen: [facts] };
-}

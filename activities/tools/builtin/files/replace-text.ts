@@ -8,7 +8,9 @@ export type Replacement =
   | { readonly kind: 'absent' }
   | { readonly kind: 'too_many' }
   | { readonly kind: 'too_large' }
-  | { readonly kind: 'ambiguous'; readonly lines: readonly number[] };
+  | { readonly kind: 'ambiguous'; readonly lines: readonly number[] }
+  /** It stands where the second half of a character may be. */
+  | { readonly kind: 'half'; readonly lines: readonly number[] };
 
 /** More than an edit ever means, and more than memory likes. */
 const MAX_PLACES = 100_000;
@@ -17,6 +19,8 @@ export type ReplaceOptions = {
   readonly all: boolean;
   /** The most bytes that may come of it. */
   readonly most: number;
+  /** Nobody says in which encoding the bytes are: a character may be a byte above ASCII and one that ASCII has, too. */
+  readonly unknown?: boolean;
 };
 
 /** A model writes LF; in a file of CRLF lines both texts are taken to mean CRLF. */
@@ -28,13 +32,19 @@ export function replaceText(bytes: Buffer, before: string, after: string, option
     : asIs;
 }
 
-function attempt(bytes: Buffer, before: string, after: string, { all, most }: ReplaceOptions): Replacement {
+function attempt(
+  bytes: Buffer,
+  before: string,
+  after: string,
+  { all, most, unknown = false }: ReplaceOptions,
+): Replacement {
   const wanted = Buffer.from(before);
   const places = findAll(bytes, wanted);
   if (places.length === 0) return { kind: 'absent' };
   if (places.length > MAX_PLACES) return { kind: 'too_many' };
   const lines = lineNumbers(bytes, places);
   if (places.length > 1 && !all) return { kind: 'ambiguous', lines };
+  if (unknown && places.some((place) => mayBeHalf(bytes, place))) return { kind: 'half', lines };
   const put = Buffer.from(after);
   if (bytes.length + places.length * (put.length - wanted.length) > most) return { kind: 'too_large' };
   const parts: Buffer[] = [];
@@ -77,6 +87,12 @@ export function bordersOf(text: Buffer | string): Int32Array {
   return borders;
 }
 
+/** As in Shift-JIS, GBK, Big5 and GB 18030, whose second and fourth bytes are digits, letters and some marks. */
+function mayBeHalf(bytes: Buffer, at: number): boolean {
+  const [before = 0, byte = 0] = [bytes[at - 1], bytes[at]];
+  return before >= 0x80 && ((byte >= 0x30 && byte <= 0x39) || (byte >= 0x40 && byte <= 0x7e));
+}
+
 function lineNumbers(bytes: Buffer, places: readonly number[]): number[] {
   let line = 1;
   let at = 0;
@@ -90,7 +106,7 @@ function toCrlf(text: string): string {
   return text.replaceAll(/\r?\n/g, '\r\n');
 }
 
-function isWhollyCrlf(bytes: Buffer): boolean {
+export function isWhollyCrlf(bytes: Buffer): boolean {
   let lines = 0;
   for (let at = 0; at < bytes.length; at++) {
     if (bytes[at] !== 10) continue;

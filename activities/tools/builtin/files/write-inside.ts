@@ -10,7 +10,8 @@ import { codeOf } from '../../../text.ts';
 import { ToolFailure } from '../../tool.ts';
 import { type Confined, type Workspace, nullIfAbsent, fsFailure, quotePath, reasonOfSystem } from './confine.ts';
 import { keepAttributes } from './keep-attributes.ts';
-import { entryOf, openFolder, requireAt, requireFile } from './open-inside.ts';
+import type { SeenFile } from '../../../../workflows/contract/activities.ts';
+import { entryOf, factsIn, openFolder, requireAt, requireFile } from './open-inside.ts';
 
 type WriteOptions = {
   /** Awaited just before the file changes: of a worker that was frozen meanwhile nothing is written. */
@@ -22,8 +23,8 @@ type WriteOptions = {
   readonly programs: Programs;
 };
 
-/** `parted`: other names of the file (hard links), which keep what it said before. */
-export type Written = { readonly did: 'created' | 'updated'; readonly parted: number };
+/** `parted`: other names of the file (hard links), which keep what it said before. `facts`: of what was written, whatever became of it since. */
+export type Written = { readonly did: 'created' | 'updated'; readonly parted: number; readonly facts: SeenFile };
 
 /** For the end of an outcome. */
 export function sayParted(parted: number): string {
@@ -90,12 +91,15 @@ async function put(
     requireFile(before, name);
     await access(place.at, constants.W_OK);
   }
-  const isReplaced = await replace(place, before, bytes, options);
-  if (!isReplaced && before !== null) await overwrite(place, before, bytes, options);
-  return {
-    did: before === null ? 'created' : 'updated',
-    parted: isReplaced && before !== null ? before.nlink - 1 : 0,
-  };
+  const replaced = await replace(place, before, bytes, options);
+  if (replaced !== null)
+    return {
+      did: before === null ? 'created' : 'updated',
+      parted: before === null ? 0 : before.nlink - 1,
+      facts: factsIn(path, replaced),
+    };
+  const written = await overwrite(place, before as Stats, bytes, options);
+  return { did: 'updated', parted: 0, facts: factsIn(path, written) };
 }
 
 type Place = {
@@ -112,19 +116,26 @@ const NEVER_FOLLOW = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** Codes of a system that lets no file be put beside another, or in its place. */
 const NO_RENAME: readonly (string | undefined)[] = ['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV'];
 
-/** False where a file that is there cannot be replaced by one like it. */
-async function replace(place: Place, before: Stats | null, bytes: Uint8Array, options: WriteOptions): Promise<boolean> {
+/** The new file as it was put there; null where a file that is there cannot be replaced by one like it. */
+async function replace(
+  place: Place,
+  before: Stats | null,
+  bytes: Uint8Array,
+  options: WriteOptions,
+): Promise<Stats | null> {
   const { folder, path } = place;
   const temp = entryOf(folder, dirname(path), `.perdure-${randomBytes(8).toString('hex')}.tmp`);
+  let written: Stats;
   try {
     const made = await open(temp, 'wx', before === null ? 0o666 : 0o600);
     try {
       await made.writeFile(bytes);
       if (before !== null && !(await takeAttributes(place, before, made, options.programs))) {
         await rm(temp, { force: true });
-        return false;
+        return null;
       }
       await made.sync();
+      written = await made.stat();
       await lastCheck(place, options);
       await requireAt(folder, dirname(path));
       await requireEntry(temp, made, path);
@@ -134,11 +145,11 @@ async function replace(place: Place, before: Stats | null, bytes: Uint8Array, op
     }
   } catch (error) {
     await rm(temp, { force: true });
-    if (before !== null && NO_RENAME.includes(codeOf(error))) return false;
+    if (before !== null && NO_RENAME.includes(codeOf(error))) return null;
     throw error;
   }
   await syncFolder(folder);
-  return true;
+  return written;
 }
 
 async function takeAttributes(
@@ -157,7 +168,7 @@ async function takeAttributes(
 }
 
 /** Keeps the file, its names and all that it has. Throws ToolFailure that says so when it stopped half-way. */
-async function overwrite(place: Place, before: Stats, bytes: Uint8Array, options: WriteOptions): Promise<void> {
+async function overwrite(place: Place, before: Stats, bytes: Uint8Array, options: WriteOptions): Promise<Stats> {
   const { folder, path, name, at } = place;
   const handle = await open(at, constants.O_WRONLY | NEVER_FOLLOW);
   try {
@@ -168,6 +179,7 @@ async function overwrite(place: Place, before: Stats, bytes: Uint8Array, options
       await handle.writeFile(bytes);
       await handle.truncate(bytes.length);
       await handle.sync();
+      return await handle.stat();
     } catch (error) {
       const why = reasonOfSystem(error);
       if (why === undefined) throw error;

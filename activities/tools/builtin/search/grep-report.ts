@@ -41,7 +41,7 @@ export function contentReport(most: number, { accepts, named }: ReportPaths): Re
     add(record) {
       const line = parseLine(record);
       if (line === undefined) {
-        if (record.toString() === SEPARATOR) isGroup = shown.length > 0;
+        if (record.toString().trimEnd() === SEPARATOR) isGroup = shown.length > 0;
         return;
       }
       if (!accepts(line.path)) return;
@@ -67,7 +67,7 @@ export function countReport(most: number, { accepts, named }: ReportPaths): Repo
     add(record) {
       const nul = record.indexOf(0);
       const path = withoutDot(shownBytes(record.subarray(0, nul)));
-      const number = record.toString('utf8', nul + 1);
+      const number = record.toString('utf8', nul + 1).trimEnd();
       if (!accepts(path)) return;
       matches += Number(number);
       found.add(`${shownName(named(path))}:${number}`);

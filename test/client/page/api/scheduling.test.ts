@@ -22,7 +22,15 @@ test('a schedule is made, looked at, paused, resumed, fired and deleted as it wa
   });
   const { ask } = await stagedApi({ ports: { schedules } });
   const options = { maxTurns: 3, tags: { team: 'web' } };
-  const body = { cron: '0 6 * * 1', task: 'Go.', name: 'nightly', timeZone: 'Europe/Berlin', overlap: 'skip', options };
+  const body = {
+    cron: '0 6 * * 1',
+    task: 'Go.',
+    name: 'nightly',
+    timeZone: 'Europe/Berlin',
+    overlap: 'skip',
+    catchUpMs: 60_000,
+    options,
+  };
   const made = await ask('/schedules', { body });
   expect([made.status, await made.json()]).toEqual([201, nightly]);
   expect(await (await ask('/schedules/nightly')).json()).toEqual(nightly);

@@ -11,7 +11,7 @@ export const others = (['look', 'decide', 'steer'] as const).map((role) => ({
   role,
   token: token(role),
 }));
-export const access = ownAccess(SECRETS, () => PAGE_HOST, others);
+export const access = ownAccess(SECRETS, () => PAGE_HOST, { people: others });
 
 type More = { readonly headers?: Readonly<Record<string, string>>; readonly body?: unknown; readonly method?: string };
 

@@ -73,3 +73,64 @@ test('a binary file is not edited, and UTF-16 without its mark counts as one', a
   writeFileSync(join(cwd, 'odd'), Buffer.from([0xff, 0xfe, 97, 0, 98]));
   expect(await edit('odd', 'a', 'x')).toMatch(/^failed: "odd" begins as UTF-16 \(little-endian\) and is none/);
 });
+
+test('a file of UTF-32 is binary, whichever byte comes first', async () => {
+  const cwd = tempFolder();
+  const { read, edit, write } = fileTools(cwd);
+  for (const mark of [Buffer.from([0xff, 0xfe, 0, 0]), Buffer.from([0, 0, 0xfe, 0xff])]) {
+    const bytes = Buffer.concat([mark, inEncoding('a q b\n', mark[0] === 0 ? 'UTF-32BE' : 'UTF-32LE')]);
+    writeFileSync(join(cwd, 'b'), bytes);
+    expect(await read('b')).toMatch(/^failed: "b" is a binary file/);
+    expect(await edit('b', 'q', 'qq')).toMatch(/^failed: "b" is not edited.*NUL/);
+    expect(readFileSync(join(cwd, 'b'))).toEqual(bytes);
+    expect(await write('b', 'a\n')).toBe('updated b (1 line, 2 bytes)');
+  }
+  writeFileSync(join(cwd, 'c'), Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('a\0b', 'utf16le')]));
+  expect(await edit('c', 'a', 'x')).toMatch(/^failed: "c" is not edited.*NUL/);
+});
+
+test.each([
+  ['SHIFT_JIS', '表 = C:\\dir\n', '\\', '/'],
+  ['GBK', '乗 = a|b\n', '\\', '/'],
+  ['BIG5', '功 = C:\\dir\n', '\\dir', '/dir'],
+  ['GB18030', 'ÿ 0 = 1\n', '0', '9'],
+])('of a file in %s, no half of a character is taken for ASCII', async (encoding, text, before, after) => {
+  const cwd = tempFolder();
+  const bytes = inEncoding(text, encoding);
+  writeFileSync(join(cwd, 'a.ini'), bytes);
+  const { edit } = fileTools(cwd);
+  const said = await edit('a.ini', before, after);
+  const wanted = inEncoding(text.replaceAll(before, after), encoding);
+  const isWhole = readFileSync(join(cwd, 'a.ini')).equals(said.startsWith('failed') ? bytes : wanted);
+  expect([said, isWhole]).toEqual([said, true]);
+  expect(await edit('a.ini', ' = ', ': ')).toBe('edited a.ini (1 replacement, line 1)');
+});
+
+test('half a character that reads as ASCII is refused with what to do', async () => {
+  const cwd = tempFolder();
+  const { edit } = fileTools(cwd);
+  writeFileSync(join(cwd, 'a.txt'), inEncoding('表\n', 'SHIFT_JIS'));
+  expect(await edit('a.txt', '\\', '/')).toMatch(
+    /^failed: In "a.txt" old_string follows a byte that may be the first half/,
+  );
+  expect(readFileSync(join(cwd, 'a.txt'))).toEqual(inEncoding('表\n', 'SHIFT_JIS'));
+  // A letter with an accent of its own, and a word of its own behind it.
+  writeFileSync(join(cwd, 'b.txt'), inEncoding('café = x\n', 'WINDOWS-1252'));
+  expect(await edit('b.txt', '= x', '= y')).toBe('edited b.txt (1 replacement, line 1)');
+});
+
+test('a write that turns CRLF into LF says so', async () => {
+  const cwd = tempFolder();
+  const { edit, write } = fileTools(cwd);
+  for (const encode of [
+    (text: string) => Buffer.from(text),
+    (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le'),
+  ]) {
+    writeFileSync(join(cwd, 'a.txt'), encode('one\r\ntwo\r\n'));
+    expect(await edit('a.txt', 'one', 'zero\none')).toBe('edited a.txt (1 replacement, line 1)');
+    expect(readFileSync(join(cwd, 'a.txt'))).toEqual(encode('zero\r\none\r\ntwo\r\n'));
+    expect(await write('a.txt', 'one\r\n')).not.toContain('CRLF');
+    expect(await write('a.txt', 'one\n')).toContain('; its lines ended in CRLF and end in LF now');
+    expect(await write('a.txt', 'two\n')).not.toContain('CRLF');
+  }
+});

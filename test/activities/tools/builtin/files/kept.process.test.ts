@@ -3,10 +3,17 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, linkSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
+import { writeTool } from '../../../../../activities/tools/builtin/write.ts';
+import { runTool } from '../../../../../activities/tools/call/call-tool.ts';
+import { probeSandbox } from '../../../../../activities/tools/sandbox.ts';
 import type { SeenFile } from '../../../../../workflows/contract/activities.ts';
 import { fileTools } from './support.ts';
-import { tempFolder } from '../../support.ts';
+import { inputFor, tempFolder, toolContext } from '../../support.ts';
+
+const sandbox = await probeSandbox({ kinds: ['group'] });
 
 const isRoot = process.getuid?.() === 0;
 
@@ -119,4 +126,30 @@ test('a write that runs again after a crash leaves what a person wrote meanwhile
   writeFileSync(path, 'person, an hour later\n');
   expect(await again.write('a', 'agent\n')).toMatch(/^failed: This call was begun before/);
   expect(readFileSync(path, 'utf8')).toBe('person, an hour later\n');
+});
+
+const SAVES_AT_ONCE = `
+const { existsSync, statSync, writeFileSync } = require('node:fs');
+const { workerData: { path, rounds }, parentPort } = require('node:worker_threads');
+parentPort.postMessage('ready');
+for (let round = 0; round < rounds; round++) {
+  const file = path + round;
+  while (!existsSync(file) || statSync(file).size === 0) {}
+  writeFileSync(file, 'person\\n');
+}
+`;
+
+test('what a person saves the moment a file is there is not taken for what was written', async () => {
+  const cwd = tempFolder();
+  const rounds = 40;
+  const person = new Worker(SAVES_AT_ONCE, { eval: true, workerData: { path: join(cwd, 'a'), rounds } });
+  await once(person, 'message');
+  const ended = once(person, 'exit');
+  const tool = writeTool({ sandbox });
+  for (let round = 0; round < rounds; round++) {
+    const input = inputFor(tool, { path: `a${round}`, content: 'agent\n' });
+    const ran = await runTool(tool, input, toolContext(cwd));
+    expect(ran).toMatchObject({ output: { seen: [{ path: join(cwd, `a${round}`), size: 6 }] } });
+  }
+  await ended;
 });

@@ -116,3 +116,28 @@ test('a name that is no UTF-8 is listed with its bytes', async () => {
   expect(await search('glob', cwd, { pattern: '*.txt' })).toEqual(['caf\\xe9.txt']);
   expect(await search('grep', cwd, { pattern: 'needle' })).toEqual(['caf\\xe9.txt:1:needle']);
 });
+
+test('the end of a line is found by grep in files of LF, of CRLF, and of both', async () => {
+  const cwd = tempFolder();
+  const texts = { 'crlf.txt': 'one\r\ntwo\r\n', 'lf.txt': 'one\ntwo\n', 'mixed.txt': 'two\none\r\ntwo one\n' };
+  for (const [name, text] of Object.entries(texts)) writeFileSync(join(cwd, name), text);
+  writeFileSync(join(cwd, 'utf16.txt'), Buffer.from('\ufeffone\r\ntwo\r\n', 'utf16le'));
+  expect(await search('grep', cwd, { pattern: 'one$' })).toEqual([
+    'crlf.txt:1:one',
+    'lf.txt:1:one',
+    'mixed.txt:2:one',
+    'mixed.txt:3:two one',
+    'utf16.txt:1:one',
+  ]);
+  expect(await search('grep', cwd, { pattern: '^one$', output_mode: 'count' })).toEqual([
+    'crlf.txt:1',
+    'lf.txt:1',
+    'mixed.txt:1',
+    'utf16.txt:1',
+  ]);
+  for (const pattern of ['\\r', '\\r$', '[\\r]', '\\x0D', '\r'])
+    expect([pattern, (await search('grep', cwd, { pattern, output_mode: 'files' })).toSorted()]).toEqual([
+      pattern,
+      ['crlf.txt', 'mixed.txt', 'utf16.txt'],
+    ]);
+});

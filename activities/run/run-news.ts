@@ -1,0 +1,52 @@
+// What people are told when a run opens: what is not known of its models (X1), and what is no skill for it (L79). Each once in a session.
+import type { Notice } from '../../workflows/contract/activities.ts';
+import type { RunConfig, RunModel } from '../configuration.ts';
+import type { Deps } from '../deps.ts';
+import { RecentMap } from '../recent-map.ts';
+import { findSkills } from '../tools/builtin/files/skills.ts';
+import { isListed } from '../tools/listed.ts';
+import { mayReadByRules } from '../tools/rules/match-rules.ts';
+import { priceLine } from './run-models.ts';
+
+/** Texts of which a worker remembers that a session's watchers have been told. */
+const MOST_TOLD = 1_000;
+/** Files that are no skills, in one run. */
+const MOST_FILES = 5;
+
+export function runNews(deps: Pick<Deps, 'skills' | 'dataDir'>): (config: RunConfig) => Promise<readonly Notice[]> {
+  const told = new RecentMap<string, true>(MOST_TOLD);
+  return async (config) => {
+    const ofModels = config.models.flatMap((model) => notKnown(model) ?? []);
+    const all = [
+      ...ofModels.map((text) => ({ kind: 'about_model', text }) as const),
+      ...(await skillsLeftOut(deps, config)).map((text) => ({ kind: 'about_skills', text }) as const),
+    ];
+    return all.filter(({ text }) => {
+      const key = `${config.session} ${text}`;
+      const isNew = !told.get(key);
+      told.set(key, true);
+      return isNew;
+    });
+  };
+}
+
+/** What is not known of a model, for people; null where all is that matters to a run. */
+function notKnown({ name, price, window, assumed }: RunModel): string | null {
+  if (!assumed && price !== null) return null;
+  const size = assumed ? `nothing is known of ${name}, and a window of ${window} tokens is assumed` : null;
+  const cost = price === null ? `what ${name} costs is not known: ${priceLine(name)} in a configuration says it` : null;
+  return [size, cost].filter((part) => part !== null).join('; ');
+}
+
+/** An agent's are those of the session that began it, whose watchers were told. */
+async function skillsLeftOut(
+  { skills, dataDir: hidden }: Pick<Deps, 'skills' | 'dataDir'>,
+  config: RunConfig,
+): Promise<readonly string[]> {
+  if (!skills || config.agent || !isListed(config.tools, 'skill')) return [];
+  const { cwd } = config;
+  const { problems } = await findSkills(skills, { cwd, hidden, mayRead: (path) => mayReadByRules(config, path) });
+  const lines = problems.slice(0, MOST_FILES).map(({ file, problem }) => `left out as a skill: ${file} ${problem}`);
+  const others = problems.length - lines.length;
+  return others === 0 ? lines : [...lines, `left out as skills: ${others} more, which \`perdure skills\` lists`];
+}
