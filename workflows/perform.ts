@@ -17,6 +17,7 @@ import { collapseInput, compactInput, leftWith, modelInput, preparationInput } f
 import type { Event, Move } from './machine/events.ts';
 import { budgetReached, leftOf } from './machine/limits.ts';
 import type { LoopPort } from './machine/loop.ts';
+import { isTooClose } from './machine/prepare.ts';
 import type { RunState } from './machine/state.ts';
 import { preparationSpend } from './machine/wrap-up.ts';
 import { runTools } from './run-tools.ts';
@@ -111,6 +112,7 @@ function preparation({ session, snapshot: { config, rules } }: RunBench, state: 
 
 /** Null: not now. One that another boundary has overtaken may be under way, or not be paid for yet. */
 function preparationTerms({ beside }: Session, state: RunState, rules: Rules): { readonly keeps?: Spend } | null {
+  if (isTooClose(state, rules) && patched('perdure-close-preparations')) return null;
   const isLimited = leftOf(state, rules) !== null;
   if ((!isLimited && !beside.isPreparing) || !patched('perdure-preparation-terms')) return {};
   if (beside.isPreparing) return null;

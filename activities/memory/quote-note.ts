@@ -1,4 +1,4 @@
 /** Of a note that stands among others: only who lists them begins a line so. */
 export function quoteNote(text: string): string {
-  return text.replaceAll(/^(?==== )/gm, '> ');
+  return text.replaceAll(/^(?=[ \t]*=== )/gm, '> ');
 }

@@ -16,9 +16,12 @@ export type Confinement = {
   readonly readOnly?: boolean;
   /** There is no network. */
   readonly offline?: boolean;
-  /** Sockets of services outside that it may reach all the same: absolute paths. */
-  readonly sockets?: readonly string[];
+  /** Sockets of services outside that it may reach all the same. */
+  readonly sockets?: readonly ReachedSocket[];
 };
+
+/** Absolute paths. `from`: the socket that is reached in its place. */
+export type ReachedSocket = { readonly path: string; readonly from?: string };
 
 type Kind = '--bind' | '--ro-bind' | '--tmpfs' | '--dev' | '--proc' | '--symlink';
 /** `from`: what is shown at the path, when that is something else. */
@@ -77,9 +80,9 @@ function mounts(confinement: Confinement, places: Places, dataDir: string | null
   const roots = [...outerFolders(confinement), ...writable.map(({ path }) => path)];
   const guarded = readOnly ? [] : guards(places, [cwd, ...roots], dataDir);
   const before = [...system, ...hidden, ...writable, ...own, ...guarded];
-  const reached = existing(readOnly ? [] : (confinement.sockets ?? []));
-  const masked = maskedSockets(confinement, before).filter(({ path }) => !reached.includes(path));
-  const all = [...before, ...masked, ...reached.map(bind)];
+  const reached = readOnly ? [] : (confinement.sockets ?? []).flatMap(reachedSocket);
+  const masked = maskedSockets(confinement, before).filter((mask) => !reached.some(({ path }) => path === mask.path));
+  const all = [...before, ...masked, ...reached];
   return all.toSorted((a, b) => depth(a.path) - depth(b.path));
 }
 
@@ -177,6 +180,11 @@ function maskedSockets({ cwd }: Confinement, before: readonly Mount[]): readonly
     return shown.kind !== '--tmpfs' && !(shown.path === cwd && shown.kind === '--bind');
   });
   return masked.map((path) => ({ kind: '--ro-bind', path, from: '/dev/null' }));
+}
+
+function reachedSocket({ path, from = path }: ReachedSocket): readonly Mount[] {
+  const [at, source] = [realOf(path), realOf(from)];
+  return at === null || source === null ? [] : [{ kind: '--bind', path: at, from: source }];
 }
 
 /** Finds the sockets that listen now, as the kernel tells it, and the agent for keys, which may be of another container. */

@@ -3,6 +3,7 @@
 // that by itself (the death signals of bubblewrap's two processes come late), and without one nothing does.
 import { spawn } from 'node:child_process';
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { Writable } from 'node:stream';
 
 /** @import { FromSpawner, PipeEnd, ToSpawner } from './spawner.ts' */
 
@@ -81,7 +82,7 @@ function processes() {
 const sessionOf = (pid) => Number(statFields(pid)[3]);
 
 /** @param {ToSpawner} request */
-function start({ id, argv, cwd, env, input, output, errors = output }) {
+function start({ id, argv, cwd, env, filter, input, output, errors = output }) {
   /** @type {number[]} */
   const open = [];
   /**
@@ -95,8 +96,10 @@ function start({ id, argv, cwd, env, input, output, errors = output }) {
     return fd;
   };
   try {
-    const stdio = [take(input, openInput), take(output, openOutput), take(errors, openOutput)];
+    const ends = [take(input, openInput), take(output, openOutput), take(errors, openOutput)];
+    const stdio = filter === undefined ? ends : [...ends, /** @type {const} */ ('pipe')];
     const child = spawn(argv[0] ?? '', argv.slice(1), { cwd, env, detached: true, stdio });
+    if (filter !== undefined) give(child.stdio[3], filter);
     child.once('error', (error) => refuse(id, error));
     const { pid } = child;
     if (pid !== undefined) running.add(pid);
@@ -108,6 +111,17 @@ function start({ id, argv, cwd, env, input, output, errors = output }) {
   } finally {
     open.forEach((fd) => closeSync(fd));
   }
+}
+
+/**
+ * @param {import('node:stream').Readable | Writable | null | undefined} pipe
+ * @param {string} filter
+ */
+function give(pipe, filter) {
+  if (!(pipe instanceof Writable)) return;
+  // A program that ends without having read it says by itself why.
+  pipe.on('error', () => undefined);
+  pipe.end(Buffer.from(filter, 'base64'));
 }
 
 // A pipe is opened once someone has its other end: a worker that was killed just now has not.

@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { FILTERED, keyringFilter } from './keyring-filter.mjs';
 
 /** A pipe of ours by its name, and what must be found there. */
 export type PipeEnd = { readonly path: string; readonly inode: number };
@@ -26,7 +27,8 @@ export type Started = {
   readonly exit: Promise<TreeExit>;
 };
 
-export type ToSpawner = Command & { readonly id: number };
+/** `filter`: what it reads from its fourth descriptor, in base64. */
+export type ToSpawner = Command & { readonly id: number; readonly filter?: string };
 export type FromSpawner = { readonly id: number } & (
   | { readonly kind: 'started'; readonly pid: number; readonly startTime: string }
   | { readonly kind: 'refused'; readonly message: string; readonly code: string | undefined }
@@ -64,8 +66,13 @@ export function startCommand(command: Command, env: Readonly<Record<string, stri
     });
     spawner.child.channel?.ref();
     // A failure to send comes with the end of the spawner, which settles all that is pending.
-    spawner.child.send({ ...command, id } satisfies ToSpawner, () => undefined);
+    spawner.child.send({ ...command, ...filterOf(command), id } satisfies ToSpawner, () => undefined);
   });
+}
+
+function filterOf({ argv }: Command): Pick<ToSpawner, 'filter'> {
+  const filter = argv[1] === FILTERED[0] ? keyringFilter() : null;
+  return filter ? { filter: filter.toString('base64') } : {};
 }
 
 function openSpawner(env: Readonly<Record<string, string>>): Spawner {

@@ -1,6 +1,7 @@
 // How a shell command is held: found out once, by trying, best first. bubblewrap confines files and processes, unshare only
 // processes, a process group neither; which one it is belongs in the start-up line.
 import { bwrapArguments, holdArguments, type Confinement } from '../process/bwrap.ts';
+import { FILTERED, keyringFilter } from '../process/keyring-filter.mjs';
 import { findPlaces, type Places } from '../process/places.ts';
 import { findPrograms, type Programs } from '../process/programs.ts';
 import { runProgram } from '../process/spawn-piped.ts';
@@ -63,7 +64,8 @@ export async function probeSandbox(options: ProbeOptions = {}): Promise<Sandbox>
 /** The sandbox, or why it does not work here. */
 async function attempt(kind: SandboxKind, found: Found): Promise<Sandbox | string> {
   if (kind === 'group') return group(found);
-  const candidates = kind === 'bwrap' ? [bwrap(found)] : unshareVariants().map((variant) => unshare(variant, found));
+  const candidates =
+    kind === 'bwrap' ? bwrapVariants(found) : unshareVariants().map((variant) => unshare(variant, found));
   let why = '';
   for (const sandbox of candidates) {
     const failure = await tryOut(sandbox);
@@ -86,13 +88,24 @@ async function tryOut({ wrap, programs }: Sandbox): Promise<string | null> {
   }
 }
 
-const bwrap = (found: Found): Sandbox => ({
+/** With the filter that keeps commands from the kernel's keyrings, where the kernel takes it. */
+function bwrapVariants(found: Found): readonly Sandbox[] {
+  const plain = bwrap(found, [], ' So are the keyrings of the kernel.');
+  return keyringFilter() === null ? [plain] : [bwrap(found, FILTERED), plain];
+}
+
+const bwrap = (found: Found, filter: readonly string[], more = ''): Sandbox => ({
   kind: 'bwrap',
   ...found,
   describe:
     'Shell commands run in bubblewrap: only the workspace, temporary files and package caches can be written, ' +
-    'and no process outlives its call. The network is open.',
-  wrap: (argv, confinement) => [found.programs.at('bwrap'), ...bwrapArguments(confinement, found.places), ...argv],
+    `and no process outlives its call. The network is open.${more}`,
+  wrap: (argv, confinement) => [
+    found.programs.at('bwrap'),
+    ...filter,
+    ...bwrapArguments(confinement, found.places),
+    ...argv,
+  ],
   hold: (argv, dataDir) => [found.programs.at('bwrap'), ...holdArguments(dataDir), ...argv],
 });
 

@@ -76,6 +76,7 @@ const before = [
   'true |& cat | ',
   'if true; then ',
 ];
+const quoted = (command: string): string => `'${command.replaceAll("'", `'\\''`)}'`;
 const around: readonly ((command: string) => string)[] = [
   (command) => command,
   (command) => `(${command})`,
@@ -83,15 +84,22 @@ const around: readonly ((command: string) => string)[] = [
   (command) => `echo "$(${command})"`,
   (command) => `echo \`${command}\``,
   (command) => `cat <(${command}) & wait`,
-  (command) => `bash -c '${command.replaceAll("'", `'\\''`)}'`,
+  (command) => `bash -c ${quoted(command)}`,
   (command) => `sh -ec "${command.replaceAll(/["$`\\]/g, '\\$&')}"`,
   (command) => `env -S"${command.replaceAll(/["$`\\]/g, '\\$&')}"`,
-  (command) => `trap '${command.replaceAll("'", `'\\''`)}' EXIT`,
+  (command) => `trap ${quoted(command)} EXIT`,
   (command) => `for i in 1; do ${command}; done`,
   (command) => `f() { ${command}; }; f`,
   (command) => `case x in x) ${command};; esac`,
   (command) => `bash <<E\n${command}\nE`,
   (command) => `X=1; while ${command}; do break; done`,
+  (command) => `git -c alias.v=${quoted(`!${command}`)} v`,
+  (command) => `tar -cf /dev/null -C / --checkpoint=1 --checkpoint-action=exec=${quoted(command)} etc/hostname`,
+  (command) => `tar -cI ${quoted(command)} -f ../out.tar /etc/hostname`,
+  (command) => `script -qec ${quoted(command)} /dev/null`,
+  (command) => `find . -maxdepth 0 -exec sh -c ${quoted(command)} \\;`,
+  (command) => `split --filter=${quoted(command)} /etc/hostname`,
+  (command) => `GIT_PAGER=${quoted(command)} git -p help -a`,
 ];
 
 test(

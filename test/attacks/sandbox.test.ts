@@ -6,9 +6,11 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findPlaces } from '../../activities/process/places.ts';
+import { keyringFilter } from '../../activities/process/keyring-filter.mjs';
+import { bashTool } from '../../activities/tools/builtin/bash.ts';
 import { probeSandbox, type Sandbox } from '../../activities/tools/sandbox.ts';
-import { tempFolder } from '../activities/tools/support.ts';
-import { workingSandboxes } from '../activities/tools/sandboxes.ts';
+import { inputFor, tempFolder, toolContext } from '../activities/tools/support.ts';
+import { unfiltered, workingSandboxes } from '../activities/tools/sandboxes.ts';
 
 const works = (await workingSandboxes()).some(({ kind }) => kind === 'bwrap');
 
@@ -19,7 +21,7 @@ type Place = { readonly cwd: string; readonly dataDir?: string; readonly readOnl
 
 /** Everything it says, and nothing thrown: an attack may end as it likes. */
 async function attack(sandbox: Sandbox, place: Place, command: string): Promise<string> {
-  const [program = '', ...args] = sandbox.wrap(['/bin/bash', '-c', command], place);
+  const [program, ...args] = unfiltered(sandbox.wrap(['/bin/bash', '-c', command], place));
   const { stdout, stderr } = await promisify(execFile)(program, args, { cwd: '/' }).catch(
     (error: { stdout: string; stderr: string }) => error,
   );
@@ -38,6 +40,23 @@ function userHome() {
 }
 
 describe.runIf(works)('in bubblewrap', () => {
+  test.runIf(keyringFilter() !== null)(
+    'the keyrings of the kernel are not there, for what can be kept in them',
+    async () => {
+      const [, first = 0] = { x64: [0, 248], arm64: [0, 217], riscv64: [0, 217] }[process.arch as 'x64'] ?? [];
+      const script = [
+        `my ($kind, $name, $secret) = ("user", "perdure", "x");`,
+        `print syscall(${first}, $kind, $name, $secret, 1, -3), " $!\n"; print syscall(${first + 2}, 0, -3, 0), " $!\n";`,
+      ].join(' ');
+      const tool = bashTool({ sandbox: await bwrapOf({}) });
+      const { content } = await tool.call(
+        inputFor(tool, { command: `perl -e '${script}'` }),
+        toolContext(tempFolder()),
+      );
+      expect(content.trim().split('\n')).toEqual(['-1 Function not implemented', '-1 Function not implemented']);
+    },
+  );
+
   test('no setting of the kernel can be opened for writing, nor anything of the system', async () => {
     const cwd = tempFolder();
     const targets = [

@@ -117,6 +117,10 @@ test.each<[string, (n: number) => string]>([
   ['digits', (n) => `(${'1'.repeat(n)}`],
   ['tildes', (n) => `ls ${'~'.repeat(n)}`],
   ['assignments', (n) => `a[${']'.repeat(n)}`],
+  ['options that run a program', (n) => `git ${'-c alias.a=b '.repeat(n / 13)}`],
+  ['programs with code', (n) => `${'gdb -x python -c '.repeat(n / 17)}'!'`],
+  ['verbs', (n) => 'docker run git foreach '.repeat(n / 22)],
+  ['variables that name programs', (n) => 'PAGER=a '.repeat(n / 8)],
 ])('a command of n bytes with %s is judged by 600 rules in time in proportion to n (L55)', (_, command) => {
   for (const kind of ['deny', 'allow']) {
     expect(

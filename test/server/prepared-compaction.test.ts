@@ -21,9 +21,9 @@ const MODEL = 'claude-sonnet-5-5';
 const config = { models: { [MODEL]: { window: 30_000 } }, batchSummaries: false, memory: false };
 
 /** `used`: tokens in context. */
-function look(n: number, used: number): Reply {
+function look(n: number, used: number, path = 'a.txt'): Reply {
   const usage = { input_tokens: used, output_tokens: 10, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
-  return reply([thinking(`Thought ${n}.`), text(`Look ${n}.`), toolUse('read', { path: 'a.txt' })], { usage });
+  return reply([thinking(`Thought ${n}.`), text(`Look ${n}.`), toolUse('read', { path })], { usage });
 }
 
 const beginsWithSummary = ({ messages: [first] }: ParsedRequest): boolean =>
@@ -157,4 +157,25 @@ test('one that another boundary overtook is followed by none until it has ended,
   expect(asked).toBe(2);
   await until(async () => (await atWork(h, session)).length === 0);
   held.release();
+});
+
+test('none is prepared after three that were close to each other, while there is room without (L10)', async () => {
+  let [calls, asked] = [0, 0];
+  const h = await looking(async (request) => {
+    if (asksForSummary(request)) {
+      asked += 1;
+      const before = calls;
+      await until(() => calls > before);
+      return reply('They looked.', { usage: { input_tokens: 17_500, output_tokens: 10 } });
+    }
+    calls += 1;
+    return calls === 16 ? reply('Done.') : look(calls, calls < 4 ? 2_000 : 17_500, `${calls}.txt`);
+  });
+  const page = `${'hello '.repeat(20)}\n`.repeat(150);
+  for (let n = 1; n <= 16; n++) writeFileSync(join(h.cwd, `${n}.txt`), page);
+  const session = await h.open('Look around.', { model: MODEL });
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  expect(asked).toBe(3);
+  expect(await boundaries(session)).toHaveLength(3);
+  await keepHistory('no compaction is prepared after three close ones', session.handle);
 });

@@ -14,9 +14,8 @@ const options: ts.CompilerOptions = {
   verbatimModuleSyntax: true,
 };
 
-/** Programs that a module starts, and data that it reads: by their paths beside it. */
-const BESIDE =
-  /new URL\('(\.[^']+\.mjs)', import\.meta\.url\)|createRequire\(import\.meta\.url\)\('(\.\/[^']+\.json)'\)/g;
+/** What is JavaScript already, programs that a module starts too, and data that it reads: by their paths beside it. */
+const BESIDE = /(?:new URL\(|from )'(\.[^']+\.mjs)'|createRequire\(import\.meta\.url\)\('(\.\/[^']+\.json)'\)/g;
 
 /** `file` is relative to the repository. Returns the path of the script to give to node. */
 export function compiled(file: string): string {

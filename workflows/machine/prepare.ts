@@ -143,10 +143,15 @@ export function afterReactive(state: RunState, rules: Rules, result: Compacted, 
 }
 
 /** L10: a conversation that fills its window again at once cannot be helped by one more compaction. */
-export function blockIfTooClose({ compaction }: RunState, rules: Rules): Move | null {
-  if (compaction.close < rules.compaction.maxClose) return null;
+export function blockIfTooClose(state: RunState, rules: Rules): Move | null {
+  if (!isTooClose(state, rules)) return null;
   return blocked(
-    `The context was compacted ${compaction.close} times within a few turns and is full again. ` +
+    `The context was compacted ${state.compaction.close} times within a few turns and is full again. ` +
       'What the last turns bring in is too large: ask for smaller parts, or start a new session.',
   );
+}
+
+/** None is prepared any more: the next is made when the window is full, and ends the run where it follows as close. */
+export function isTooClose({ compaction }: RunState, rules: Rules): boolean {
+  return compaction.close >= rules.compaction.maxClose;
 }

@@ -12,8 +12,8 @@ import type { Approvals } from '../updates/approvals.ts';
 import type { Working } from '../delegated/grant.ts';
 import type { Facts, Waking } from '../session-state.ts';
 
-/** That wait to be told, while hooks hang: a handover carries them. Beyond, agents end untold. */
-const MOST_AGENT_ENDS = 100;
+/** Of a kind, that wait to be told while hooks hang: a handover carries them. Beyond, agents and runs end untold. */
+const MOST_ENDS = 100;
 
 type Teller = {
   readonly ports: Pick<SessionActivities, 'tellAlert'>;
@@ -43,6 +43,7 @@ export class Alerts {
   waiting({ call, tool, reason, deadline, askedAt }: PendingApproval, iteration: number, config: Hash): void {
     if (!this.isHeard('waiting')) return;
     const { runs: run } = this.session.facts.now;
+    this.queue = this.queue.filter((waking) => this.isOpen(waking));
     const asked = { call, tool, reason, deadline, ...(askedAt === undefined ? {} : { askedAt }) };
     const last = this.queue.at(-1);
     if (last?.alert.kind === 'waiting' && last.alert.calls.length < LISTED_APPROVALS) {
@@ -54,6 +55,7 @@ export class Alerts {
   /** The end is stored: nothing is told of what could still come otherwise. */
   ended({ run, iterations: iteration, terminal, turns, spend, durationMs }: RunEnded, config: Hash | null): void {
     if (!isBadEnd(terminal) || !this.isHeard('failed')) return;
+    if (this.isFullOf('failed') && patched('perdure-failed-bound')) return;
     this.add({ alert: { kind: 'failed', run, iteration, terminal, turns, spend, durationMs }, config });
   }
 
@@ -61,7 +63,7 @@ export class Alerts {
   agentEnded({ session, type, title, background, config }: Working, end: DelegatedEnd, iteration: number): void {
     const { alertKinds = [], runs: run } = this.session.facts.now;
     if (!alertKinds.includes('agentEnded') || !patched('perdure-agent-ended')) return;
-    if (this.queue.filter(({ alert }) => alert.kind === 'agentEnded').length >= MOST_AGENT_ENDS) return;
+    if (this.isFullOf('agentEnded')) return;
     const about = { session, type, title, background: background !== undefined };
     const took = end.kind === 'agent' ? { run: end.run, spend: end.spend } : { run: null, spend: noSpend };
     const detail = end.kind === 'failed' ? { detail: end.detail } : {};
@@ -80,6 +82,15 @@ export class Alerts {
   private isHeard(kind: 'waiting' | 'failed'): boolean {
     const { alertKinds } = this.session.facts.now;
     return alertKinds?.includes(kind) ?? patched('perdure-alerts');
+  }
+
+  private isFullOf(kind: 'failed' | 'agentEnded'): boolean {
+    return this.queue.filter(({ alert }) => alert.kind === kind).length >= MOST_ENDS;
+  }
+
+  /** Of calls that are decided nobody is told. */
+  private isOpen({ alert }: Waking): boolean {
+    return alert.kind !== 'waiting' || alert.calls.some(({ call }) => this.session.approvals.isWaiting(call));
   }
 
   private add(waking: Waking): void {

@@ -3,7 +3,8 @@
 import { isHarmless } from '../builtin/shell/read-only-shell.ts';
 import type { SimpleCommand, Word } from '../shell-command.ts';
 import type { RuleSubject } from '../tool.ts';
-import { guessCommands, isRunner, runIn, type Reading } from './runners.ts';
+import { guessCommands } from './guess-commands.ts';
+import { isRunner, runIn, runsInput, type Reading } from './runners.ts';
 
 type CommandSubject = Extract<RuleSubject, { kind: 'command' }>;
 
@@ -147,7 +148,7 @@ function pipedInto(commands: readonly SimpleCommand[]): readonly (readonly Word[
   let [printed, left, isSpelt] = [[] as Word[], MOST_PIPED, false];
   for (const { joint, words } of commands) {
     if (joint !== '|') [printed, isSpelt] = [[], false];
-    if (printed.length > 0 && isRunner(words)) {
+    if (printed.length > 0 && runsInput(words)) {
       if (isSpelt) return 'anything';
       if ((left -= 2 * printed.length + words.length) < 0) return 'anything';
       found.push([...printed], [...words, ...printed.slice(1)]);
@@ -175,7 +176,7 @@ const printedText = (words: readonly Word[]): string => looseText(words).replace
 /** Whatever could be a word of a command, however it is quoted and nested: a command may begin at any. */
 function looseReading(text: string): Reading {
   const unquoted = text.replaceAll(/\\\n|["'\\]/g, '');
-  const words = unquoted.split(/[\s;&|()<>`{}=$]+/).filter((word) => word !== '');
+  const words = unquoted.split(/[\s;&|()<>`{}=$!,[\]]+/).filter((word) => word !== '');
   return {
     words: words.map((word) => ({ text: word, literal: true, glob: -1 })),
     starts: new Set(words.keys()),

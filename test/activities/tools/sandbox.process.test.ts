@@ -9,14 +9,14 @@ import { bwrapArguments, type Confinement } from '../../../activities/process/bw
 import { findPlaces } from '../../../activities/process/places.ts';
 import { findPrograms } from '../../../activities/process/programs.ts';
 import { tempFolder } from './support.ts';
-import { workingSandboxes } from './sandboxes.ts';
+import { unfiltered, workingSandboxes } from './sandboxes.ts';
 
 const sandboxes = await workingSandboxes();
 // None where bubblewrap does not work; what its arguments say is tested everywhere.
 const bwraps = sandboxes.filter(({ kind }) => kind === 'bwrap');
 
 async function run(sandbox: Sandbox, confinement: Confinement, command: string): Promise<string> {
-  const [program = '', ...args] = sandbox.wrap(['bash', '-c', command], confinement);
+  const [program, ...args] = unfiltered(sandbox.wrap(['bash', '-c', command], confinement));
   // A bash at the outermost level whose standard input is a socket, as here, takes itself for a login and reads ~/.bashrc.
   const env = { ...process.env, SHLVL: '9' };
   const { stdout, stderr } = await promisify(execFile)(program, args, { cwd: confinement.cwd, env }).catch(
@@ -31,7 +31,7 @@ test.each(sandboxes)(
     const cwd = tempFolder();
     expect(await run(sandbox, { cwd }, 'pwd; echo "a  b" > "c d"; exit 3')).toBe(cwd);
     expect(readFileSync(`${cwd}/c d`, 'utf8')).toBe('a  b\n');
-    const [program = '', ...args] = sandbox.wrap(['bash', '-c', 'exit 3'], { cwd });
+    const [program, ...args] = unfiltered(sandbox.wrap(['bash', '-c', 'exit 3'], { cwd }));
     await expect(promisify(execFile)(program, args)).rejects.toMatchObject({ code: 3 });
   },
 );

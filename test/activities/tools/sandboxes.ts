@@ -1,4 +1,5 @@
 // The ways to hold a command that work on this machine, best first; `group` is always the last.
+import { FILTERED } from '../../../activities/process/keyring-filter.mjs';
 import { probeSandbox, type Sandbox } from '../../../activities/tools/sandbox.ts';
 
 export async function workingSandboxes(): Promise<readonly Sandbox[]> {
@@ -6,4 +7,9 @@ export async function workingSandboxes(): Promise<readonly Sandbox[]> {
     (['bwrap', 'unshare', 'group'] as const).map((kind) => probeSandbox({ kinds: [kind] }).catch(() => null)),
   );
   return tried.filter((sandbox) => sandbox !== null);
+}
+
+/** As whoever starts it without the process that starts commands: nobody gives it the filter. */
+export function unfiltered([program = '', ...args]: readonly string[]): readonly [program: string, ...args: string[]] {
+  return [program, ...(args[0] === FILTERED[0] ? args.slice(FILTERED.length) : args)];
 }

@@ -109,3 +109,16 @@ test('a code is good for ten minutes and for one run of one page; a pass for thi
   const holds = (name: string, days: number): boolean => isPass(SECRETS.key, name, pass, begun + days * day);
   expect([holds(NAME, 29), holds(NAME, 30), holds('other.localhost', 0)]).toEqual([true, false, false]);
 });
+
+test('a code that was changed in any character, cut or longer opens nothing, and is not used up by that (O12)', () => {
+  const take = codeTaker(SECRETS);
+  const code = newCode(SECRETS);
+  for (let at = 0; at < code.length; at++) {
+    const other = code[at] === 'a' ? 'b' : 'a';
+    expect(take(`${code.slice(0, at)}${other}${code.slice(at + 1)}`), String(at)).toBe(false);
+    expect(take(code.slice(0, at)), String(at)).toBe(false);
+  }
+  for (const other of [`${code}a`, ` ${code}`, `${code}\n`, code.toUpperCase(), `0${code}`])
+    expect(take(other), other).toBe(false);
+  expect([take(code), take(code)]).toEqual([true, false]);
+});

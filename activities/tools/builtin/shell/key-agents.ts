@@ -2,20 +2,25 @@
 // lets them (L55).
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import type { ReachedSocket } from '../../../process/bwrap.ts';
 import type { Environment } from '../../../process/environment.ts';
 import type { KeyAgent } from '../files/options.ts';
 
 /** The variable by which programs find the agent of ssh. */
 export const SSH_SOCKET = 'SSH_AUTH_SOCK';
 
-/** Where they may listen: absolute paths, whether or not somebody does. */
-export function keyAgentSockets(agents: readonly KeyAgent[], env: Environment): readonly string[] {
+/** Where they may listen, whether or not somebody does. That of gpg is reached by its socket for others, by which no key is given out or changed. */
+export function keyAgentSockets(agents: readonly KeyAgent[], env: Environment): readonly ReachedSocket[] {
   const ssh = env[SSH_SOCKET] ?? '';
   const home = env['GNUPGHOME'] || join(env['HOME'] || homedir(), '.gnupg');
   const gpg = [home, ...(process.getuid ? [`/run/user/${process.getuid()}/gnupg`] : [])].map((at) =>
     join(at, 'S.gpg-agent'),
   );
-  return [...(agents.includes('ssh') ? [ssh] : []), ...(agents.includes('gpg') ? gpg : [])].filter(isAbsolute);
+  const reached = [
+    ...(agents.includes('ssh') ? [{ path: ssh }] : []),
+    ...(agents.includes('gpg') ? gpg.map((path) => ({ path, from: `${path}.extra` })) : []),
+  ];
+  return reached.filter(({ path }) => isAbsolute(path));
 }
 
 /** What ssh, git and gpg say when they reach no agent. */

@@ -28,10 +28,13 @@ function homeAndRepository(): { readonly home: string; readonly cwd: string } {
   return { home, cwd };
 }
 
-async function commit(cwd: string, keyAgents: readonly KeyAgent[]): Promise<ToolOutput> {
+const commit = (cwd: string, keyAgents: readonly KeyAgent[]): Promise<ToolOutput> =>
+  run(cwd, 'git commit --allow-empty -m x', keyAgents);
+
+async function run(cwd: string, command: string, keyAgents: readonly KeyAgent[]): Promise<ToolOutput> {
   const sandbox = await probeSandbox({ kinds: ['bwrap'], places: findPlaces(process.env) });
   const tool = bashTool({ sandbox, keyAgents });
-  return tool.call(inputFor(tool, { command: 'git commit --allow-empty -m x' }), toolContext(cwd));
+  return tool.call(inputFor(tool, { command }), toolContext(cwd));
 }
 
 const REFUSED = expect.stringContaining('(commands reach no agent for keys from the sandbox');
@@ -77,4 +80,6 @@ test.runIf(hasSandbox && hasProgram('gpg'))('a commit signed by gpg likewise (L5
   expect(await commit(cwd, [])).toMatchObject({ isError: true, content: REFUSED });
   expect((await commit(cwd, ['gpg'])).isError).toBeUndefined();
   expect(execFileSync('git', ['cat-file', '-p', 'HEAD'], { cwd, encoding: 'utf8' })).toContain('BEGIN PGP SIGNATURE');
+  const exported = await run(cwd, 'gpg --batch --armor --export-secret-keys', ['gpg']);
+  expect(exported.content).not.toContain('BEGIN PGP PRIVATE KEY');
 });

@@ -6,7 +6,7 @@ import { childEnvironment } from '../../../../activities/process/environment.ts'
 import { killTree, type Killed } from '../../../../activities/process/kill-tree.ts';
 import { spawnTree, type ProcessTree } from '../../../../activities/process/spawn-tree.ts';
 import type { Sandbox } from '../../../../activities/tools/sandbox.ts';
-import { workingSandboxes } from '../sandboxes.ts';
+import { unfiltered, workingSandboxes } from '../sandboxes.ts';
 import { until } from '../../../support/until.ts';
 import { processesWith, tempFolder } from '../support.ts';
 
@@ -66,7 +66,8 @@ test.each(wrapped)(
 
 test.each(wrapped)('$kind ends a command whose worker is killed outright (F1)', async (sandbox) => {
   const mark = `sleep\0${++unique}`;
-  const argv = sandbox.wrap(['bash', '-c', `setsid env -i setsid sleep ${unique} & sleep 600`], { cwd: tempFolder() });
+  const command = ['bash', '-c', `setsid env -i setsid sleep ${unique} & sleep 600`];
+  const argv = unfiltered(sandbox.wrap(command, { cwd: tempFolder() }));
   const script = `require('child_process').spawn(process.argv[1], process.argv.slice(2), { detached: true, stdio: 'ignore' })`;
   const worker = spawn(process.execPath, ['-e', script, ...argv], { stdio: 'ignore' });
   await until(async () => (await processesWith(mark)).length > 0);
