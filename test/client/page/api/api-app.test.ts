@@ -175,7 +175,7 @@ test('a decision that is sent again with its key is answered as taken, another o
   const agent = 'agent-0123456789abcdef-0';
   const recent = (session: string) => {
     read.push(session);
-    return Promise.resolve({ messages: [], asked, raised: {}, next: {} });
+    return Promise.resolve({ messages: [], before: [], asked, raised: {}, next: {} });
   };
   const { ask } = await stagedApi({ ports: { recent, as: () => ports as PagePorts } });
   const send = (path: string, body: unknown, role: string, key = 'k') =>
