@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import type { Client } from '@temporalio/client';
-import { rgPath } from '@vscode/ripgrep';
 import { probeSandbox } from '../activities/tools/sandbox.ts';
 import { openLive } from '../activities/live/open-live.ts';
 import { shownAddress } from '../activities/live/redis-link.ts';
@@ -42,14 +41,22 @@ export async function examine(env: Env, config?: string): Promise<readonly Check
     ...(await modelChecks(env, await configOf(env, config))),
     ...networkChecks(env, 'check' in folder ? null : folder, await configOf(env, config)),
     await sandbox(),
-    existsSync(rgPath)
-      ? ok('ripgrep', rgPath)
-      : missing('ripgrep', 'the package @vscode/ripgrep has no binary for this system: npm ci'),
+    await ripgrep(),
     existsSync(bundlePath())
       ? ok('build', 'the workflow is bundled')
       : missing('build', 'the workflow is not bundled: npm run build'),
     ...(await configChecks(env, 'check' in folder ? undefined : folder.root, config)),
   ];
+}
+
+/** The package throws as it is loaded where it has no binary. */
+async function ripgrep(): Promise<Check> {
+  const path = await import('@vscode/ripgrep').then(
+    ({ rgPath }) => rgPath,
+    () => null,
+  );
+  const none = 'the package @vscode/ripgrep has no binary for this system: npm ci';
+  return path !== null && existsSync(path) ? ok('ripgrep', path) : missing('ripgrep', none);
 }
 
 function node(version: string): Check {
