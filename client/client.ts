@@ -23,7 +23,8 @@ import {
 } from './sessions/start.ts';
 import { askAside } from './sessions/updates/ask-aside.ts';
 import { MOST_UPDATES, update } from './sessions/updates/update.ts';
-import { closedProblem, messageIdProblem, messageOf, nameProblem, newMessageId, signal } from './sessions/send.ts';
+import { checkedMessageId, newMessageId } from './sessions/prompt.ts';
+import { closedProblem, messageOf, nameProblem, signal } from './sessions/send.ts';
 import { patience, persist } from './sessions/persist.ts';
 import { examineDamage } from './sessions/repair.ts';
 import { checkedId } from './sessions/info.ts';
@@ -59,9 +60,7 @@ export function createClient(given: CreateClient): PerdureClient {
   };
   const once = async (id: string, name: SignalOnce['signal'], asked: OnceOptions = {}): Promise<void> => {
     const { messageId = newMessageId() } = asked;
-    const problem = messageIdProblem(messageId);
-    if (problem !== undefined) throw new ClientProblem('refused', problem);
-    const sent: SignalOnce = { signal: name, id: messageId, by: actor(asked) };
+    const sent: SignalOnce = { signal: name, id: checkedMessageId(messageId), by: actor(asked) };
     await signal(temporal, await reach(id), SIGNALS[name], [sent]);
   };
   const { wait, each } = waits(temporal);

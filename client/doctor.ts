@@ -2,8 +2,6 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import type { Client } from '@temporalio/client';
-import { rgPath } from '@vscode/ripgrep';
-import { findPlaces } from '../activities/process/places.ts';
 import { probeSandbox } from '../activities/tools/sandbox.ts';
 import { openLive } from '../activities/live/open-live.ts';
 import { shownAddress } from '../activities/live/redis-link.ts';
@@ -15,7 +13,6 @@ import { type DataFolder, dataFolder, type Env } from '../worker/embedded/data-f
 import { resolveConnection } from '../worker/embedded/resolve-connection.ts';
 import { SetupProblem } from '../worker/setup-problem.ts';
 import { reasonOf } from '../activities/text.ts';
-import { openNetwork } from '../worker/network/network.ts';
 import { connectClient, type Target } from '../worker/embedded/connect-client.ts';
 import { findBinary } from '../worker/embedded/find-binary.ts';
 import { livingMembers } from '../worker/embedded/members.ts';
@@ -26,7 +23,7 @@ import { workerPolls, describeNoWorker } from './sessions/worker-polls.ts';
 import { ConfigProblem, type PerdureConfig } from '../worker/config/config.ts';
 import { loadConfig } from '../worker/config/load-config.ts';
 import { type Check, missing, modelChecks, note, ok } from './model-checks.ts';
-import { mcpCheck, networkChecks } from './network-checks.ts';
+import { aroundServers, mcpCheck, networkChecks } from './network-checks.ts';
 import { forAnyWorker } from '../worker/config/queue.ts';
 
 export type { Check };
@@ -44,14 +41,22 @@ export async function examine(env: Env, config?: string): Promise<readonly Check
     ...(await modelChecks(env, await configOf(env, config))),
     ...networkChecks(env, 'check' in folder ? null : folder, await configOf(env, config)),
     await sandbox(),
-    existsSync(rgPath)
-      ? ok('ripgrep', rgPath)
-      : missing('ripgrep', 'the package @vscode/ripgrep has no binary for this system: npm ci'),
+    await ripgrep(),
     existsSync(bundlePath())
       ? ok('build', 'the workflow is bundled')
       : missing('build', 'the workflow is not bundled: npm run build'),
     ...(await configChecks(env, 'check' in folder ? undefined : folder.root, config)),
   ];
+}
+
+/** The package throws as it is loaded where it has no binary. */
+async function ripgrep(): Promise<Check> {
+  const path = await import('@vscode/ripgrep').then(
+    ({ rgPath }) => rgPath,
+    () => null,
+  );
+  const none = 'the package @vscode/ripgrep has no binary for this system: npm ci';
+  return path !== null && existsSync(path) ? ok('ripgrep', path) : missing('ripgrep', none);
 }
 
 function node(version: string): Check {
@@ -135,16 +140,10 @@ async function configChecks(env: Env, dataDir: string | undefined, file?: string
     const { path, config } = await loadConfig(file, env);
     if (path === null) return [];
     const { mcpServers = {} } = config;
-    const network = openNetwork(env);
-    const around = {
-      env,
-      sandbox: await probeSandbox({ places: findPlaces(env) }),
-      ...(dataDir !== undefined && { dataDir }),
-      network,
-    };
+    const around = await aroundServers(env, dataDir);
     const servers = Object.entries(mcpServers).map(([name, server]) => mcpCheck(name, server, around));
     const tried = await Promise.all(servers);
-    await network.close();
+    await around.network.close();
     return [ok('configuration', path), ...tried];
   } catch (error) {
     if (!(error instanceof ConfigProblem || error instanceof SetupProblem)) throw error;

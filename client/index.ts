@@ -46,4 +46,6 @@ export type { Firing, Triggered } from './schedules/firings.ts';
 export type { ScheduleInfo, Schedules } from './schedules/schedules.ts';
 export type { ListOptions, PageOptions, SessionCounts, SessionPage } from './sessions/find/list-sessions.ts';
 export { FilterProblem } from './sessions/find/parse-filter.ts';
+export { newSessionId } from './sessions/info.ts';
+export { newMessageId } from './sessions/prompt.ts';
 export type { SeenPhase, SessionDescription, SessionInfo, SessionStatus } from './sessions/info.ts';

@@ -3,13 +3,16 @@
 import { isAbsolute } from 'node:path';
 import { tryServer } from '../activities/mcp/open-servers.ts';
 import type { McpServer } from '../activities/mcp/servers.ts';
+import { findPlaces } from '../activities/process/places.ts';
 import { reasonOf } from '../activities/text.ts';
+import { probeSandbox } from '../activities/tools/sandbox.ts';
 import { ConfigProblem, type PerdureConfig } from '../worker/config/config.ts';
 import type { DataFolder, Env } from '../worker/embedded/data-folder.ts';
 import { resolveConnection } from '../worker/embedded/resolve-connection.ts';
 import { isKeyless } from '../worker/keyless.ts';
 import { collectorOf } from '../worker/monitor/otlp.ts';
 import { describeNetwork, type Destination } from '../worker/network/describe.ts';
+import { openNetwork } from '../worker/network/network.ts';
 import { SetupProblem } from '../worker/setup-problem.ts';
 import { type Check, missing, note, ok } from './model-checks.ts';
 import { oneLine } from './paint.ts';
@@ -46,6 +49,16 @@ function destination(what: string, address: () => string | undefined): readonly 
 
 function bucketAddress(env: Env): string {
   return env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL'] || 'https://s3.amazonaws.com';
+}
+
+/** What a server that is tried here gets, as a worker's gets it. Its network is to be closed. */
+export async function aroundServers(env: Env, dataDir: string | undefined) {
+  return {
+    env,
+    sandbox: await probeSandbox({ places: findPlaces(env) }),
+    ...(dataDir !== undefined && { dataDir }),
+    network: openNetwork(env),
+  };
 }
 
 /** It is connected, asked for its list, and ended. */

@@ -2,6 +2,7 @@
 // Run as a program it writes the bundle beside the built sources.
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { builtFile } from '../activities/process/places.ts';
 
 /** Where the build puts it: dist/workflow-bundle.js. */
 export function bundlePath(): string {
@@ -36,11 +37,3 @@ function withoutSources(code: string): string {
 // Without a top-level await, so that CommonJS programs can require() what imports this. A failure ends the process as unhandled.
 if (process.argv[1] === fileURLToPath(import.meta.url))
   void bundleWorkflows().then((code) => writeFile(bundlePath(), code));
-
-// Files that only the build makes, and that a process running from sources needs as well: Temporal takes some of our files by path.
-
-/** In dist/, found from sources and from built files alike. */
-export function builtFile(path: string): string {
-  const root = import.meta.url.endsWith('.ts') ? '../dist/' : '../';
-  return fileURLToPath(new URL(`${root}${path}`, import.meta.url));
-}

@@ -112,9 +112,17 @@ function troubleTeller(tell: LinkOptions['onTrouble']) {
   };
 }
 
+/** Expected to fail, so that bundlers pass over what is not installed. */
 async function loadClient(): Promise<typeof Redis> {
-  return (await import('ioredis')).Redis;
+  try {
+    return (await import('ioredis')).Redis;
+  } catch (error) {
+    if (codeOf(error)?.endsWith('MODULE_NOT_FOUND') !== true) throw error;
+    throw new NoClient('the package ioredis is not installed: npm install ioredis', { cause: error });
+  }
 }
+
+class NoClient extends Error {}
 
 /** It answered, and does not do it. */
 export function isRefusal(error: unknown): boolean {
@@ -173,8 +181,7 @@ const NO_REDIS = /Unknown RESP type|Protocol error/;
 export function problemOf(url: string, error: unknown): string {
   const what = `the Redis at ${shownAddress(url)} cannot be used`;
   if (error === null) return `${what}: the connection was lost`;
-  if (codeOf(error) === 'ERR_MODULE_NOT_FOUND')
-    return `${what}: the package ioredis is not installed: npm install ioredis`;
+  if (error instanceof NoClient) return `${what}: ${error.message}`;
   const reason = reasonOf(error);
   if (NO_REDIS.test(reason)) return `${what}: something else than a Redis answers there: see PERDURE_LIVE`;
   if (error instanceof Error && isUnanswered(error)) return `${what}: it does not answer`;

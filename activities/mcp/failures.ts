@@ -5,10 +5,18 @@ import type { McpServer } from './servers.ts';
 export class McpError extends Error {
   override readonly name = 'McpError';
   readonly kind: 'refused' | 'late' | 'lost' | 'unreadable';
-  constructor(kind: McpError['kind'], message: string, cause: unknown) {
+  /** What the server printed last to its standard error: for whoever runs it, and for no model. */
+  readonly said: string;
+  constructor(kind: McpError['kind'], message: string, cause: unknown, said = '') {
     super(message, { cause });
     this.kind = kind;
+    this.said = said;
   }
+}
+
+/** The end of a sentence, for whoever runs the server. */
+export function withLastWords(reason: string, said: string): string {
+  return said === '' ? reason : `${reason}; it said last: ${said}`;
 }
 
 /** The server cannot be reached now. The message is a sentence. `fatal`: no run is to go on without it. */

@@ -3,7 +3,7 @@
 import type { Log } from '../log.ts';
 import { awaitInTime, TimedOut, within } from '../async.ts';
 import { reasonOf } from '../text.ts';
-import { Away, endsRun } from './failures.ts';
+import { Away, endsRun, McpError, withLastWords } from './failures.ts';
 import type { Link, OpenLink } from './link.ts';
 import { type ListedTool, listTools } from './list-tools.ts';
 import { CONNECT_MS, type McpBounds, type McpServer, MOST } from './servers.ts';
@@ -165,10 +165,8 @@ export class KeptServer {
       void link.closed.then((reason) => this.#lose(link, reason));
       return link;
     } catch (error) {
-      this.#fail(
-        error instanceof TimedOut ? `it did not connect within ${this.#connectMs} ms` : reasonOf(error),
-        error,
-      );
+      const reason = error instanceof TimedOut ? `it did not connect within ${this.#connectMs} ms` : reasonOf(error);
+      this.#fail(reason, error, error instanceof McpError ? error.said : '');
       throw this.#away(error);
     } finally {
       this.#opening = null;
@@ -219,18 +217,17 @@ export class KeptServer {
     if (this.#current?.link !== link) return;
     if (this.#now() - this.#current.since >= LIVED_MS) this.#failures = 0;
     this.#current = null;
-    const said = link.said();
-    this.#fail(reason, cause, said === '' ? reason : `${reason}; it said last: ${said}`);
+    this.#fail(reason, cause, link.said());
   }
 
-  #fail(reason: string, cause: unknown, logged = reason): void {
+  #fail(reason: string, cause: unknown, said: string): void {
     if (this.#closing.signal.aborted) return;
     const { backoffMs, mostBackoffMs } = this.#keeping.bounds;
     this.#nextAt = this.#now() + Math.min(backoffMs * 2 ** this.#failures, mostBackoffMs);
     this.#failures += 1;
     this.#why = reason;
     this.#isFatal = endsRun(this.settings, cause);
-    this.#warn(logged);
+    this.#warn(withLastWords(reason, said));
   }
 
   #away(cause?: unknown): Away {

@@ -157,7 +157,8 @@ async function connect(
     await handshake;
   } catch (error) {
     await close();
-    throw new McpError('lost', clip(redact(transport.why?.() ?? wordsOf(error)), LONGEST_WORDS), error);
+    const said = redact(transport.said?.() ?? '');
+    throw new McpError('lost', clip(redact(transport.why?.() ?? wordsOf(error)), LONGEST_WORDS), error, said);
   }
   return linkOf(library, client, transport, { ...listening, closed, close, askers });
 }

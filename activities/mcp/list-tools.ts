@@ -6,7 +6,7 @@ import { deeperThan } from '../json.ts';
 import { foldBranches } from '../schema/fold-branches.ts';
 import type { StandardSchema } from '../schema/input-schema.ts';
 import { compileSchema, DEEPEST, errorParts, type JsonSchema, sayErrors } from '../schema/json-schema.ts';
-import { costsMore, schemaCost, schemaLoop, subschemas } from '../schema/subschemas.ts';
+import { costsMore, isNode, schemaCost, schemaLoop, type SchemaNode, subschemas } from '../schema/subschemas.ts';
 import { clip, reasonOf } from '../text.ts';
 import type { Link } from './link.ts';
 import { MOST } from './servers.ts';
@@ -15,10 +15,12 @@ export type ListedTool = {
   /** As the server names it. */
   readonly name: string;
   readonly description: string;
-  /** The model is shown all of it, and its input is held to it but for patterns. */
+  /** The model is shown all of it, and its input is held to it but for patterns, and for required fields that have a default. */
   readonly inputSchema: StandardSchema;
   readonly readOnly: boolean;
   readonly idempotent: boolean;
+  /** Null: the server says nothing of it, which is to be taken for yes. */
+  readonly destructive: boolean | null;
 };
 
 export type ToolList = {
@@ -36,7 +38,13 @@ const wireTool = z.looseObject({
   name: z.string().min(1).max(128),
   description: z.string().nullish(),
   inputSchema: z.looseObject({ type: z.literal('object').nullish() }),
-  annotations: z.looseObject({ readOnlyHint: z.boolean().nullish(), idempotentHint: z.boolean().nullish() }).nullish(),
+  annotations: z
+    .looseObject({
+      readOnlyHint: z.boolean().nullish(),
+      idempotentHint: z.boolean().nullish(),
+      destructiveHint: z.boolean().nullish(),
+    })
+    .nullish(),
 });
 
 const MOST_PAGES = 50;
@@ -96,7 +104,8 @@ function readTool(
   if (typeof checked === 'string') return `the schema of ${shown} is none: ${clip(checked, 300)}`;
   const problem = sentProblem(foldBranches(inputSchema));
   if (problem !== undefined) return `${shown}: ${problem}`;
-  return { tool: { name, description: text, inputSchema: checked, readOnly, idempotent }, print };
+  const destructive = annotations?.destructiveHint ?? null;
+  return { tool: { name, description: text, inputSchema: checked, readOnly, idempotent, destructive }, print };
 }
 
 /** By its name, where it has one, and by the field that will not do. */
@@ -142,7 +151,7 @@ function checkedSchema(schema: JsonSchema): StandardSchema | string {
   if (schemaCost(schema) > MOST_FOR_ONE_VALUE) return 'it holds one value to too many schemas';
   // Which draft it names says little of strangers' schemas.
   const { $schema: _, ...plain } = schema;
-  const own = withoutPatterns(schema);
+  const own = asServersTakeIt(schema);
   if (!meta().validateSchema(plain)) return sayErrors(meta().errors, plain);
   let validate: ValidateFunction | undefined;
   return {
@@ -184,15 +193,26 @@ function compileForeign(schema: JsonSchema): ValidateFunction {
   return new Ajv2020(LAX).compile({ type: 'object' });
 }
 
-/** A pattern of a stranger's can be made to hang the worker: the server looks at those itself. */
-function withoutPatterns(schema: JsonSchema): JsonSchema {
+/**
+ * A pattern of a stranger's can be made to hang the worker: the server looks at those itself. A field with a default is required of what it
+ * answers, as libraries write such schemas, and not of what it is sent.
+ */
+function asServersTakeIt(schema: JsonSchema): JsonSchema {
   // Its own name matters to others alone.
   const { $id: _, ...own } = structuredClone(schema);
   for (const { node } of subschemas(own)) {
     const open = node as Record<string, unknown>;
     delete open['pattern'];
+    const { required, properties } = node;
+    if (Array.isArray(required) && isNode(properties))
+      open['required'] = required.filter((name) => !hasDefault(properties, name));
     if (open['patternProperties'] === undefined) continue;
     for (const key of ['patternProperties', 'additionalProperties', 'unevaluatedProperties']) delete open[key];
   }
   return own;
+}
+
+function hasDefault(properties: SchemaNode, name: unknown): boolean {
+  const field = typeof name === 'string' && Object.hasOwn(properties, name) ? properties[name] : undefined;
+  return isNode(field) && Object.hasOwn(field, 'default');
 }

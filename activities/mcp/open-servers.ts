@@ -10,6 +10,7 @@ import { isListed, RESOURCES, serverOf } from '../tools/listed.ts';
 import { definitionOf, type ToolRegistry } from '../tools/registry.ts';
 import type { Sandbox } from '../tools/sandbox.ts';
 import type { Tool } from '../tools/tool.ts';
+import { McpError, withLastWords } from './failures.ts';
 import { KeptServer } from './keep-server.ts';
 import { type Link, linkOpener, type OpenLink } from './link.ts';
 import { type ListedTool, listTools, type ToolList } from './list-tools.ts';
@@ -92,6 +93,9 @@ export async function tryServer(server: McpServer, around: Around): Promise<Pick
       link = await open(signal, () => undefined);
     });
     return link?.offers.tools === true ? await listTools(link, mcpBounds.slowListMs) : { tools: [], leftOut: [] };
+  } catch (error) {
+    if (!(error instanceof McpError)) throw error;
+    throw new Error(withLastWords(error.message, error.said || (link?.said() ?? '')), { cause: error });
   } finally {
     await link?.close();
   }

@@ -84,17 +84,31 @@ function mediumPart(base64: string, text: string, otherwise: string): Part {
   return { text: `${otherwise}, ${bytes.length} bytes: ${why})` };
 }
 
-/** Servers are asked to say it as a text as well: as JSON, or where it is a text with a name, that text. */
+/**
+ * Servers are asked to say it as a text as well. Where it must be an object, many give what they say a name (`{"result":3}` beside `3`), and of
+ * a list a text for each of its items.
+ */
 function structuredText(value: unknown, texts: readonly string[]): readonly string[] {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const [named, ...others] = isObject ? Object.values(value) : [];
+  const said = isObject && others.length === 0 ? [value, named] : [value];
+  return said.some((one) => isSaid(one, texts)) ? [] : [JSON.stringify(value)];
+}
+
+function isSaid(value: unknown, texts: readonly string[]): boolean {
   const json = JSON.stringify(value);
-  const values: readonly unknown[] = typeof value === 'object' && value !== null ? Object.values(value) : [];
-  const isSaid = (text: string): boolean => text === json || compact(text) === json;
-  const isNamedText = values.length === 1 && texts.some((text) => text === values[0]);
-  return isNamedText || texts.some(isSaid) ? [] : [json];
+  if (value === undefined) return false;
+  if (texts.some((text) => says(text, value, json))) return true;
+  if (!Array.isArray(value) || value.length === 0 || value.length !== texts.length) return false;
+  return texts.every((text, at) => says(text, value[at]));
+}
+
+/** Also with blanks where JSON has none. */
+function says(text: string, value: unknown, json = JSON.stringify(value)): boolean {
+  return text === value || compact(text) === json;
 }
 
 function compact(text: string): string | undefined {
-  if (!/^\s*[[{]/.test(text)) return undefined;
   try {
     return JSON.stringify(JSON.parse(text));
   } catch {

@@ -11,7 +11,7 @@ import { ownProcessId } from '../process/orphans.ts';
 import { pathOutside, temporaryFolders } from '../process/programs.ts';
 import { spawnPiped, type PipedProcess } from '../process/spawn-piped.ts';
 import type { PipePlace } from '../process/spawn-tree.ts';
-import { reasonOf } from '../text.ts';
+import { codeOf, reasonOf } from '../text.ts';
 import { answeredId, lineReader, TOO_LARGE } from './long-lines.ts';
 import type { McpBounds, StdioServer } from './servers.ts';
 
@@ -86,12 +86,16 @@ export function stdioTransport(
       const { child, end } = (started = await startServer(server, processes));
       const lines = lineReader({ limit, onLine: receive, onLong: dropped });
       child.stdout.on('data', (bytes: Buffer) => lines.read(bytes));
-      const read = new Promise<void>((resolve) => void child.stdout.once('close', resolve));
+      const read = Promise.all(
+        [child.stdout, child.stderr].map(
+          (stream) => new Promise<void>((resolve) => void stream.once('close', resolve)),
+        ),
+      );
       said = lastWords(child);
       void child.exit.then(({ code, signal }) => {
         // What it said last may still be in the pipe, which something that it started may hold open.
         void awaitInTime(read, undefined, graceMs).then(() =>
-          close(`its process ended with ${signal ?? `status ${code}`}`),
+          close(notStarted(server, said()) ?? `its process ended with ${signal ?? `status ${code}`}`),
         );
       });
       // It was closed while it was started.
@@ -119,8 +123,10 @@ async function startServer(
   const own = childEnvironment(env, { cwd, callId: ownProcessId('mcp'), set: { PATH, ...server.env } });
   const child = await spawnPiped(hold([server.command, ...(server.args ?? [])]), { cwd, env: own, pipes }).catch(
     (error: unknown) => {
-      const why = existsSync(cwd) ? `it cannot be started: ${reasonOf(error)}` : `its folder ${cwd} is not there`;
-      throw new Error(why, { cause: error });
+      if (!existsSync(cwd)) throw new Error(`its folder ${cwd} is not there`, { cause: error });
+      // Its cause says less.
+      if (codeOf(error) === 'ENOENT') throw new Error(noProgram(server));
+      throw new Error(`it cannot be started: ${reasonOf(error)}`, { cause: error });
     },
   );
   const ended = atExit.add(() => killNow(child.tree));
@@ -134,6 +140,18 @@ async function startServer(
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
   };
   return { child, end };
+}
+
+/** By what bubblewrap, or the shell that holds it, says of a program that is not there; of one that was started itself: undefined. */
+function notStarted(server: StdioServer, said: string): string | undefined {
+  const [, program, why] =
+    /(?:execvp|exec:) (.+?): (not found|No such file or directory|Permission denied)$/.exec(said) ?? [];
+  if (program !== server.command) return undefined;
+  return why === 'Permission denied' ? `its command ${JSON.stringify(program)} may not be run` : noProgram(server);
+}
+
+function noProgram({ command }: StdioServer): string {
+  return `there is no program ${JSON.stringify(command)}: correct its command, or give the whole path`;
 }
 
 function lastWords({ stderr }: PipedProcess): () => string {

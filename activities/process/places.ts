@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, realpathSync, type Dirent } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Environment } from './environment.ts';
 
 /** Absolute paths. They need not be there. */
@@ -68,6 +69,12 @@ function installation(): readonly string[] {
 function packageRoot(folder: string): string {
   const parent = dirname(folder);
   return existsSync(join(folder, 'package.json')) || parent === folder ? folder : packageRoot(parent);
+}
+
+/** A file that only the build makes, which Temporal takes by its path: in dist/, also for a process that runs from sources. */
+export function builtFile(path: string): string {
+  const here = fileURLToPath(import.meta.url);
+  return join(dirname(here), here.endsWith('.ts') ? '../../dist' : '../..', path);
 }
 
 export const temporaryFolders = (): readonly string[] => ['/tmp', tmpdir()];

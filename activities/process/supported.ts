@@ -4,6 +4,7 @@ import { readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 type Manifest = {
+  readonly name?: string;
   readonly version: string;
   readonly engines?: { readonly node?: string };
   readonly peerDependencies?: Readonly<Record<string, string>>;
@@ -70,9 +71,22 @@ function manifestPath(from: NodeJS.Require, name: string): string | null {
   }
 }
 
+/** Null in a bundle, which has what it was made with. */
+function ownManifest(): Manifest | null {
+  const here = import.meta.url as string | undefined;
+  try {
+    const root = here?.endsWith('.ts') ? '../../package.json' : '../../../package.json';
+    const found = readManifest(new URL(root, here));
+    return found.name === 'perdure' ? found : null;
+  } catch {
+    return null;
+  }
+}
+
 function refuseUnsupported(): void {
-  const root = import.meta.url.endsWith('.ts') ? '../../package.json' : '../../../package.json';
-  const { version, engines, peerDependencies = {} } = readManifest(new URL(root, import.meta.url));
+  const own = ownManifest();
+  if (own === null) return;
+  const { version, engines, peerDependencies = {} } = own;
   const peers = Object.keys(peerDependencies).filter((name) => name.startsWith('@temporalio/'));
   const problem =
     nodeProblem(process.versions.node, engines?.node ?? '>=0.0') ??

@@ -50,7 +50,7 @@ export async function withTaker<T>(cli: Cli, opened: Opened, taskQueue: string, 
 async function takerFor(cli: Cli, opened: Opened, taskQueue: string): Promise<KeptWorker | null> {
   if (opened.embedded === null) return null;
   const { workersOf } = await import('../../worker/embedded/members.ts');
-  const { startDecidingWorker } = await import('../connect/own-worker.ts');
+  const { startDecidingWorker } = await import('../connect/deciding-worker.ts');
   return keepWorker({
     others: () => workersOf(opened.folder, taskQueue).length,
     start: () => startDecidingWorker(opened, taskQueue, cli.verbose ? saidLog(cli) : () => undefined),

@@ -11,6 +11,7 @@ import { chatCommand } from './commands/chat.ts';
 import { denyCommand } from './commands/deny.ts';
 import { logsCommand } from './commands/logs.ts';
 import { memoryCommand } from './commands/memory.ts';
+import { mcpToolsCommand } from './commands/mcp-tools.ts';
 import { pageCommand } from './commands/page.ts';
 import { repairCommand } from './commands/repair.ts';
 import { resumeCommand } from './commands/resume.ts';
@@ -66,6 +67,7 @@ const commands = [
   showCommand,
   skillsCommand,
   memoryCommand,
+  mcpToolsCommand,
   logsCommand,
   repairCommand,
   exportCommand,

@@ -2,13 +2,13 @@
 // joined when it runs and brought up when it does not.
 import { type Connected, connectClient, type Target } from '../../worker/embedded/connect-client.ts';
 import { type DataFolder, dataFolder, type Env } from '../../worker/embedded/data-folder.ts';
-import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts';
 import type { Role } from '../../worker/embedded/members.ts';
 import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
 import { SetupProblem } from '../../worker/setup-problem.ts';
 import { createClient } from '../client.ts';
+import { loadApart } from './bundled.ts';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
 import { isTraceparent } from '../../workflows/contract/ids.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';
@@ -113,7 +113,10 @@ function join(open: OpenServer, folder: DataFolder): Promise<Embedded> {
     env,
     ui,
     say,
-    binary: (wanted) => findBinary({ env, wanted, say }),
+    binary: async (wanted) => {
+      const { findBinary } = await loadApart('embedded/find-binary', 'a Temporal server of its own');
+      return findBinary({ env, wanted, say });
+    },
   });
 }
 

@@ -4,11 +4,10 @@ import type { Env } from '../../worker/embedded/data-folder.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { Stops } from '../../activities/guards.ts';
+import { loadApart } from './bundled.ts';
 import type { Opened } from './open-server.ts';
 import { pause } from '../../activities/async.ts';
 import { ClientProblem } from '../problem.ts';
-import { connectionOptions } from '../../worker/embedded/connect-client.ts';
-import { workflowTime } from '../../worker/workflow-time.ts';
 
 export type OwnWorker = {
   readonly env: Env;
@@ -26,12 +25,14 @@ export type OwnWorker = {
   readonly exporter?: string | undefined;
 };
 
+const A_WORKER = 'a worker of its own';
+
 /** Loads it while the server starts. A program that set up Temporal's runtime already keeps its own. */
 export async function prepareWorker({ log, exporter }: Pick<OwnWorker, 'log' | 'exporter'>): Promise<void> {
   const [{ installRuntime }, { IllegalStateError }] = await Promise.all([
-    import('../../worker/install-runtime.ts'),
+    loadApart('install-runtime', A_WORKER),
     import('@temporalio/common'),
-    import('../../worker/start-worker.ts'),
+    loadApart('start-worker', A_WORKER),
   ]);
   try {
     installRuntime(log, exporter);
@@ -44,7 +45,7 @@ export async function prepareWorker({ log, exporter }: Pick<OwnWorker, 'log' | '
 export async function startOwnWorker({ target, folder, embedded }: Opened, own: OwnWorker): Promise<RunningWorker> {
   const { env, log, config, taskQueue, ownQueue, stops, logEvents = false } = own;
   await prepareWorker(own);
-  const { startWorker } = await import('../../worker/start-worker.ts');
+  const { startWorker } = await loadApart('start-worker', A_WORKER);
   const { storePlace, storeKeys, liveDir, liveUrl, root } = folder;
   const folders = { storePlace, storeKeys, liveDir, liveUrl, dataDir: root };
   return startWorker({
@@ -138,53 +139,6 @@ export function keepWorker({ others, start, everyMs = LOOK_MS }: KeepWorker): Ke
       // One that is still starting is stopped when it has started: half of it cannot be. Why it failed is in `ended`.
       const running = await own?.catch(() => null);
       await running?.stop();
-    },
-  };
-}
-
-// A worker that takes decisions and does no work: it runs workflows and no activity. A command that ends at once can have one,
-// for nothing it began would be cut off; what comes of a decision is done by a worker that stays.
-
-export async function startDecidingWorker(
-  { target }: Pick<Opened, 'target'>,
-  taskQueue: string,
-  log: Log,
-): Promise<Pick<RunningWorker, 'done' | 'stop'>> {
-  await prepareWorker({ log });
-  const [
-    { NativeConnection, Worker },
-    { seenSinks },
-    { bundlePath },
-    { workerConverter },
-    { formatIdentity, processIdentity },
-  ] = await Promise.all([
-    import('@temporalio/worker'),
-    import('../../worker/monitor/watchers.ts'),
-    import('../../worker/bundle.ts'),
-    import('../../worker/payloads/data-converter.ts'),
-    import('../../activities/process/identity.ts'),
-  ]);
-  const connection = await NativeConnection.connect(connectionOptions(target));
-  const worker = await Worker.create({
-    ...workflowTime,
-    connection,
-    namespace: target.namespace,
-    taskQueue,
-    identity: formatIdentity(processIdentity()),
-    workflowBundle: { codePath: bundlePath() },
-    sinks: seenSinks(),
-    dataConverter: workerConverter(target.keys, log),
-    // No session sticks to it: the next worker need not wait for one that is gone.
-    maxCachedWorkflows: 0,
-  });
-  const ended = worker.run();
-  ended.catch(() => undefined);
-  return {
-    done: ended,
-    stop: async () => {
-      if (worker.getState() === 'RUNNING') worker.shutdown();
-      await ended;
-      await connection.close();
     },
   };
 }

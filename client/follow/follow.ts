@@ -1,7 +1,7 @@
 // Follows a session to the end of a run. The live channel gives the events; the session's memo and the store say how it ended,
 // also when the channel is lost, and what is shown comes to the same as the transcript. A follower holds nothing on the server.
 import type { Told, Watched } from '../../activities/live/events.ts';
-import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { ApprovalEvent, WaitingApproval } from '../sessions/decide.ts';
 import { createConverging, outcomeSeen } from './converge.ts';
 import { cursorAfter, type Followed, type SeenIteration } from './cursor.ts';
@@ -10,8 +10,9 @@ import { createMailbox, type Mailbox } from '../async.ts';
 import { pause } from '../../activities/async.ts';
 import { ClientProblem } from '../problem.ts';
 import type { SessionDescription } from '../sessions/info.ts';
+import { checkedMessageId } from '../sessions/prompt.ts';
 import type { LiveEvents } from '../sessions/start.ts';
-import { hostAway } from '../sessions/worker-polls.ts';
+import { hostTeller } from '../sessions/worker-polls.ts';
 import type { TranscriptReader } from '../sessions/read.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 
@@ -27,7 +28,7 @@ type FollowPorts = TranscriptReader & {
 
 export type FollowOptions = {
   /** Follow to the end of the run that answers it; absent: of what runs now, or ran last. */
-  readonly messageId?: MessageId | undefined;
+  readonly messageId?: string | undefined;
   /**
    * Instead of a message: follow the first run after the run of this number, or run `run` from behind its iteration `iteration` on. What is
    * followed ends without a result when there is no such run.
@@ -56,6 +57,7 @@ export async function* follow(
   options: FollowOptions = {},
 ): AsyncGenerator<Followed, void> {
   const cursor = options.after === undefined ? null : cursorAfter(options.after);
+  const message = options.messageId === undefined ? null : checkedMessageId(options.messageId);
   const first = await ports.look(session);
   const stop = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
@@ -79,7 +81,7 @@ export async function* follow(
     }),
   ];
   try {
-    const goal = cursor ? goalAfter(cursor.run) : goalOf(first, options.messageId ?? null);
+    const goal = cursor ? goalAfter(cursor.run) : goalOf(first, message);
     if (signal.aborted) return;
     const sight = { news, newestHead: headReader(ports, session, channel) };
     for await (const event of readRun({ ...ports, onHead: options.onHead }, session, goal, sight))
@@ -192,16 +194,6 @@ async function lookNews({ look, first, everyMs, signal, onTrouble, onHost, news 
       trouble = true;
     }
   }
-}
-
-function hostTeller(say: FollowOptions['onNotice']): (seen: SessionDescription) => void {
-  let waitsFor: string | undefined;
-  return (seen) => {
-    if (seen.waitsFor === waitsFor) return;
-    if (seen.waitsFor !== undefined) say?.(hostAway(seen));
-    else if (seen.phase === 'running') say?.(`a worker runs on host ${waitsFor} again: the session goes on`);
-    waitsFor = seen.waitsFor;
-  };
 }
 
 const LIVE_AGAIN = 'the live channel is back: what happens is shown while it happens';

@@ -1,5 +1,6 @@
 // A user's prompt: a text, or texts, images and PDF documents in the shape of the Messages API, checked against the API's limits before
 // anything is sent. A request with one that the API refuses would end its run.
+import { randomUUID } from 'node:crypto';
 import {
   examineMedia,
   fitsMessage,
@@ -7,6 +8,8 @@ import {
   sizeProblem,
   TOO_MANY_MEDIA,
 } from '../../activities/transcript/media.ts';
+import type { MessageId } from '../../workflows/contract/ids.ts';
+import { LONGEST_ID } from '../../workflows/contract/session.ts';
 import { IMAGE_TYPES, type MediaType } from '../../workflows/contract/people.ts';
 import { ClientProblem } from '../problem.ts';
 
@@ -106,4 +109,25 @@ export function titleOf(text: string): string {
     .trim()
     .replaceAll(/\s+/g, ' ');
   return Array.from(line).slice(0, TITLE).join('');
+}
+
+// The ids of messages: chosen by whoever sends one, or made here.
+
+export function newMessageId(): MessageId {
+  return randomUUID() as MessageId;
+}
+
+/** A sentence that says what is wrong with a message's id, or undefined. */
+function messageIdProblem(id: unknown): string | undefined {
+  if (typeof id !== 'string')
+    return `the message's id is no text: give 1 to ${LONGEST_ID} characters, or none to have one made`;
+  if (id !== '' && id.length <= LONGEST_ID) return undefined;
+  return `the message's id has ${id.length} characters: give 1 to ${LONGEST_ID}, or none to have one made`;
+}
+
+/** Throws ClientProblem. */
+export function checkedMessageId(id: string): MessageId {
+  const problem = messageIdProblem(id);
+  if (problem !== undefined) throw new ClientProblem('refused', problem);
+  return id as MessageId;
 }

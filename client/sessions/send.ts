@@ -1,10 +1,9 @@
 // How messages and stops reach a session: signals, durable when the server has acknowledged them, with no worker alive (L61).
-import { randomUUID } from 'node:crypto';
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
 import { type QuerySource, querySourceProblem } from '../../workflows/contract/facts.ts';
 import { isName, LONGEST_NAME, type MessageBody } from '../../workflows/contract/people.ts';
-import { traceparentProblem, type SessionId, type MessageId } from '../../workflows/contract/ids.ts';
+import { traceparentProblem, type SessionId } from '../../workflows/contract/ids.ts';
 import type { ForWorkers } from '../../worker/config/queue.ts';
 import {
   CONFIGURATION_KEY,
@@ -14,7 +13,6 @@ import {
   type SessionInput,
   type SessionMemo,
   type UserMessage,
-  LONGEST_ID,
   type OptionChanges,
   type RunOptions,
 } from '../../workflows/contract/session.ts';
@@ -23,7 +21,7 @@ import { ATTRIBUTES, type AttributeKey, attributeValues } from '../../workflows/
 import { textBody } from '../../activities/transcript/log/bodies.ts';
 import { persist } from './persist.ts';
 import { ClientProblem } from '../problem.ts';
-import { type Prompt, type ReadPrompt, readPrompt } from './prompt.ts';
+import { checkedMessageId, newMessageId, type Prompt, type ReadPrompt, readPrompt } from './prompt.ts';
 import {
   sessionDescription,
   type SessionDescription,
@@ -185,16 +183,6 @@ function noSession(session: SessionId): ClientProblem {
 
 // A user's text on its way into a session: short ones travel with the signal, longer ones are stored first and travel by hash.
 
-export function newMessageId(): MessageId {
-  return randomUUID() as MessageId;
-}
-
-/** A sentence that says what is wrong with a message's id, or undefined. */
-export function messageIdProblem(id: string): string | undefined {
-  if (id !== '' && id.length <= LONGEST_ID) return undefined;
-  return `the message's id has ${id.length} characters: give 1 to ${LONGEST_ID}, or none to have one made`;
-}
-
 /** Durable before it is sent, so that a message never refers to what is not there. Throws StoreError. */
 async function messageBody(store: Store, { text, media }: ReadPrompt): Promise<MessageBody> {
   const stored = await Promise.all(
@@ -204,7 +192,7 @@ async function messageBody(store: Store, { text, media }: ReadPrompt): Promise<M
 }
 
 type MessageFacts = {
-  readonly id?: MessageId | undefined;
+  readonly id?: string | undefined;
   readonly options?: OptionChanges | undefined;
   readonly traceparent?: string | undefined;
   readonly by?: string | undefined;
@@ -222,14 +210,14 @@ export async function messageOf(
   const problem =
     unsigned ??
     querySourceProblem(how.querySource ?? client.querySource) ??
-    messageIdProblem(id) ??
     traceparentProblem(traceparent) ??
     (options && findWrongOption(options));
   if (problem !== undefined) throw new ClientProblem('refused', problem);
+  const checked = checkedMessageId(id);
   const changes = options && Object.keys(options).length > 0 ? { options } : {};
   const body = await messageBody(client.store, read);
   const { querySource = client.querySource ?? 'sdk' } = how;
-  return { id, body, ...changes, ...(traceparent && { traceparent }), ...(by && { by }), querySource };
+  return { id: checked, body, ...changes, ...(traceparent && { traceparent }), ...(by && { by }), querySource };
 }
 
 /** A sentence that says what is wrong with the name of whoever acts, or undefined. */

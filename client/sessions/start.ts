@@ -1,4 +1,5 @@
 // Opens a session with its first message, or gives one that is open its next; and looks at one, which must be of this store.
+import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { SessionId, MessageId } from '../../workflows/contract/ids.ts';
@@ -61,7 +62,8 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
     querySource,
     ...given
   } = start;
-  const session = checkedId(id ?? newId ?? newSessionId());
+  const named = id ?? newId ?? (messageId === undefined ? undefined : sessionOfMessage(by ?? client.by, messageId));
+  const session = checkedId(named ?? newSessionId());
   // A new session has nothing that null could take back.
   const options: RunOptions = { cwd: process.cwd(), ...ifNew, ...withChanges<Partial<RunOptions>>({}, given) };
   // A session that is open already has options of its own: those given hold from its next run on.
@@ -71,10 +73,21 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const input = await sessionInput(client, options, titleOf(readPrompt(task).text));
   const any = { taskQueue: client.taskQueue ?? TASK_QUEUE, configuration: null };
-  if (id !== undefined && client.storeId) await openedBefore(client, session);
+  const followsFromMessage = newId === undefined && id === undefined && messageId !== undefined;
+  if ((id !== undefined || followsFromMessage) && client.storeId) await openedBefore(client, session);
   const store = await client.storeId?.();
-  await signalWithStart(client.temporal, { session, input, message, workers: workers ?? any, store, now: Date.now() });
+  const opening = { session, input, message, workers: workers ?? any, store, now: Date.now() };
+  await signalWithStart(client.temporal, opening).catch((error: unknown) => {
+    // The first try of the same start began it.
+    if (!followsFromMessage || !(error instanceof ClientProblem) || error.kind !== 'closed') throw error;
+  });
   return { session, messageId: message.id };
+}
+
+/** Of a start that names a message and no session: sent again, from another process or for another try, it finds what the first began. */
+function sessionOfMessage(by: string | undefined, messageId: string): string {
+  const digest = createHash('sha256').update(JSON.stringify([by, messageId]));
+  return `s-${digest.digest('hex').slice(0, 20)}`;
 }
 
 /** Of a session that is opened by this client. */
@@ -122,12 +135,15 @@ export type ClientOptions = {
   readonly lookMs?: number;
 };
 
-/** `messageId`: the same on a retry is the same message. */
+/**
+ * `messageId`: the same on a retry is the same message. Where no session is named, the session's id follows from it and from `by`: a start that
+ * is sent again opens no second session, whatever its prompt and options say, and also when the first is closed by then.
+ */
 export type StartOptions = OptionChanges &
   Abortable & {
     /** Chosen here when absent. One that is open takes the options given, and null takes one of its own back. */
     readonly session?: string;
-    readonly messageId?: MessageId;
+    readonly messageId?: string;
     /** Options for those not given, or null, when this opens the session: one that is open keeps its own. */
     readonly ifNew?: Partial<RunOptions>;
     /** For a session that is opened by this, where `session` names none: made with newSessionId(). */
@@ -143,7 +159,7 @@ export type StartOptions = OptionChanges &
   };
 
 /** `messageId`: the same on a retry asks once, so that no later run is stopped by it. */
-export type OnceOptions = ActOptions & { readonly messageId?: MessageId };
+export type OnceOptions = ActOptions & { readonly messageId?: string };
 
 /** `by`, `querySource` and `traceparent`: as in StartOptions. */
 export type SendOptions = Abortable & {
@@ -151,6 +167,6 @@ export type SendOptions = Abortable & {
   readonly querySource?: QuerySource;
   readonly traceparent?: string;
   readonly now?: boolean;
-  readonly messageId?: MessageId;
+  readonly messageId?: string;
   readonly options?: OptionChanges;
 };

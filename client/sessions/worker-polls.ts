@@ -123,6 +123,17 @@ export function hostAway({ session, cwd, waitsFor }: SessionInfo): string {
   return `session ${session} waits for ${where}: start a worker there (\`perdure worker\`), and it goes on by itself`;
 }
 
+/** Says once that its host is away, and once that it is back. */
+export function hostTeller(say: ((line: string) => void) | undefined): (seen: SessionInfo) => void {
+  let waitsFor: string | undefined;
+  return (seen) => {
+    if (seen.waitsFor === waitsFor) return;
+    if (seen.waitsFor !== undefined) say?.(hostAway(seen));
+    else if (seen.phase === 'running') say?.(`a worker runs on host ${waitsFor} again: the session goes on`);
+    waitsFor = seen.waitsFor;
+  };
+}
+
 // On a server that is not ours: says when nobody polls, at first as a failure, later, when a worker went away, as a notice.
 
 export type WatchPollers = {

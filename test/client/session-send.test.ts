@@ -9,7 +9,6 @@ import type { CreateClient } from '../../client/sessions/start.ts';
 import { clientConverter } from '../../worker/payloads/data-converter.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { LARGEST_INLINE } from '../../activities/transcript/log/bodies.ts';
-import type { MessageId } from '../../workflows/contract/ids.ts';
 import type { UserMessage } from '../../workflows/contract/session.ts';
 
 type Call = (...args: unknown[]) => Promise<unknown>;
@@ -219,9 +218,14 @@ test('refuses an id that a session would pass over, before anything is sent (L61
   const signal = vi.fn(() => Promise.resolve());
   const { client } = sessions({ signal });
   for (const id of ['', 'm'.repeat(201)]) {
-    await expect(client.send('s-1', 'Hi.', { messageId: id as MessageId })).rejects.toThrow(/id has \d+ characters/);
+    await expect(client.send('s-1', 'Hi.', { messageId: id })).rejects.toThrow(/id has \d+ characters/);
   }
-  await client.send('s-1', 'Hi.', { messageId: 'm'.repeat(200) as MessageId });
+  const number = 7 as unknown as string;
+  await expect(client.send('s-1', 'Hi.', { messageId: number })).rejects.toThrow(/id is no text/);
+  await expect(client.interrupt('s-1', { messageId: '' })).rejects.toThrow('id has 0 characters');
+  const first = client.follow('s-1', { messageId: '' })[Symbol.asyncIterator]();
+  await expect(first.next()).rejects.toThrow('id has 0 characters');
+  await client.send('s-1', 'Hi.', { messageId: 'm'.repeat(200) });
   expect(signal).toHaveBeenCalledTimes(1);
 });
 

@@ -1,5 +1,5 @@
 // The packed tarball as a user gets it: what is in it, and what works in an empty project that has nothing else.
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
@@ -164,4 +164,48 @@ test('the types of a program are checked without the checkout, libraries too (Q2
     err: '',
     out: '',
   });
+});
+
+test.each([
+  ['typescript', { ignoreDeprecations: '6.0' }],
+  ['typescript5', {}],
+])('the types of each entry are found with `moduleResolution: node10`, by %s (Q2)', async (compiler, more) => {
+  const modules = join(project('npm').folder, 'node_modules');
+  const cwd = join(modules, '..', `node10-${compiler}`);
+  mkdirSync(cwd);
+  const options = {
+    module: 'commonjs',
+    moduleResolution: 'node10',
+    target: 'es2022',
+    lib: ['es2023'],
+    types: ['node'],
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    esModuleInterop: true,
+  };
+  const config = { compilerOptions: { ...options, ...more }, files: ['older.ts'] };
+  writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify(config));
+  const program = `import { createClient, newMessageId, query, type PerdureClient, type RunOptions } from 'perdure';
+    import { query as ask, type Options } from 'perdure/agent-sdk';
+    import { PerdurePlugin } from 'perdure/plugin';
+    import { runInMemory, testEnvironment } from 'perdure/testing';
+    import { defineTool } from 'perdure/tool';
+    import { createWorker, type PerdureConfig } from 'perdure/worker';
+    import { runAgent, type RunReport } from 'perdure/workflow';
+    export const options: Partial<RunOptions> = { tools: ['read'] };
+    export const config: PerdureConfig = { permissions: { allow: ['read'] } };
+    export const start = (client: PerdureClient) => client.start('Go.', { messageId: newMessageId() });
+    export const run = async (): Promise<RunReport> => runAgent({ prompt: 'Go.', options: { cwd: '/work' } });
+    export const asked: Options = { maxTurns: 3 };
+    export const used = [createClient, query, ask, PerdurePlugin, runInMemory, testEnvironment, defineTool, createWorker];
+    // @ts-expect-error: there is no such option.
+    void query({ prompt: 'Go.', options: { promt: 1 } });
+    // @ts-expect-error: there is no such key.
+    export const wrong: PerdureConfig = { permission: {} };
+    // @ts-expect-error: it has no such risk.
+    defineTool({ name: 'a', description: 'b', risk: 'none', inputSchema: {}, call: async () => ({ content: '' }) });`;
+  writeFileSync(join(cwd, 'older.ts'), program);
+  const tsc = join(modules, compiler, 'bin/tsc');
+  expect(await runProgram(process.execPath, [tsc, '-p', cwd], { cwd })).toMatchObject({ status: 0, err: '', out: '' });
 });

@@ -14,8 +14,9 @@ const options: ts.CompilerOptions = {
   verbatimModuleSyntax: true,
 };
 
-/** What is JavaScript already, programs that a module starts too, and data that it reads: by their paths beside it. */
-const BESIDE = /(?:new URL\(|from )'(\.[^']+\.mjs)'|createRequire\(import\.meta\.url\)\('(\.\/[^']+\.json)'\)/g;
+/** What is no TypeScript, and data: by their paths beside whoever imports, starts or reads them. */
+const BESIDE =
+  /(?:from ['"]|new URL\(['"])(\.[^'"]+\.[cm]js)['"]|(?:require|createRequire\(import\.meta\.url\))\(['"](\.\/[^'"]+\.json)['"]\)/g;
 
 /** `file` is relative to the repository. Returns the path of the script to give to node. */
 export function compiled(file: string): string {
@@ -31,16 +32,23 @@ export function compiled(file: string): string {
     const target = join(out, relative(root, source)).replace(/\.ts$/, '.js');
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, outputText);
-    for (const [, program, data] of outputText.matchAll(BESIDE)) {
-      const beside = program ?? data ?? '';
-      copyFileSync(resolve(dirname(source), beside), resolve(dirname(target), beside));
-    }
+    copyBeside(outputText, dirname(source), dirname(target));
     for (const [, imported] of outputText.matchAll(/(?:from|import) ['"](\.[^'"]+)\.js['"]/g)) {
       compile(resolve(dirname(source), `${imported}.ts`));
     }
   };
   compile(join(root, file));
   return join(out, file).replace(/\.ts$/, '.js');
+}
+
+function copyBeside(text: string, from: string, to: string): void {
+  for (const [, program, data] of text.matchAll(BESIDE)) {
+    const beside = program ?? data ?? '';
+    const [source, target] = [resolve(from, beside), resolve(to, beside)];
+    mkdirSync(dirname(target), { recursive: true });
+    copyFileSync(source, target);
+    if (program !== undefined) copyBeside(readFileSync(source, 'utf8'), dirname(source), dirname(target));
+  }
 }
 
 /** A process that is gone when the test is over. */

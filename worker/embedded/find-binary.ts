@@ -14,6 +14,7 @@ import {
 } from './fetch-binary.ts';
 import { cacheFolder, type Env } from './data-folder.ts';
 import { withLock } from './file-lock.ts';
+import { releaseOf, sameSchema } from './server-record.ts';
 import { SetupProblem } from '../setup-problem.ts';
 
 export type FindBinary = {
@@ -135,22 +136,12 @@ async function binaryVersion(path: string, programs: Programs): Promise<{ server
 
 /** Undefined when it will do. `wanted` is the version that made the database, null for a new one. */
 function versionProblem(server: string, wanted: string | null): string | undefined {
-  const [major, minor] = numbers(server);
+  const [major, minor] = releaseOf(server);
   if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]))
     return `holds server ${server}, ${OLDEST.join('.')} or newer is needed`;
   if (wanted !== null && !sameSchema(server, wanted))
     return `holds server ${server}, the database was made by ${wanted}`;
   return undefined;
-}
-
-/** Temporal changes its schema only in minor releases, and a dev server does not migrate a database. */
-export function sameSchema(a: string, b: string): boolean {
-  return numbers(a).join('.') === numbers(b).join('.');
-}
-
-function numbers(version: string): readonly [number, number] {
-  const [major, minor] = version.split('.').map(Number);
-  return [major ?? 0, minor ?? 0];
 }
 
 function run(path: string, programs: Programs): Promise<string> {

@@ -137,3 +137,14 @@ export function markComplete(folder: DataFolder): void {
 }
 
 const madePath = (folder: DataFolder) => `${folder.temporalDb}.json`;
+
+/** Temporal changes its schema only in minor releases, and a dev server does not migrate a database. */
+export function sameSchema(a: string, b: string): boolean {
+  return releaseOf(a).join('.') === releaseOf(b).join('.');
+}
+
+/** Its major and minor number. */
+export function releaseOf(version: string): readonly [number, number] {
+  const [major, minor] = version.split('.').map(Number);
+  return [major ?? 0, minor ?? 0];
+}

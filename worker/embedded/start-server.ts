@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { findPrograms } from '../../activities/process/programs.ts';
 import { bootId, hostName, startTimeOf, isAlive } from '../../activities/process/identity.ts';
 import { makeKeyFile } from '../payloads/key-ring.ts';
-import { type Binary, sameSchema } from './find-binary.ts';
+import type { Binary } from './find-binary.ts';
 import type { DataFolder, Env } from './data-folder.ts';
 import { freePort, isFree, serverArgs, type ServerArgs } from './server-args.ts';
 import {
@@ -18,6 +18,7 @@ import {
   recordServer,
   type ServerRecord,
   uiAt,
+  sameSchema,
 } from './server-record.ts';
 import { SetupProblem } from '../setup-problem.ts';
 import { codeOf } from '../../activities/text.ts';

@@ -1,8 +1,8 @@
 // The catalogue of models (X1): what their documents say of them, as of its date. `from` names the page of each kind of fact; `assumed` are
 // the facts of a model that no page states, taken from the one before it.
-import { createRequire } from 'node:module';
 import type { ModelFacts } from '../../activities/configuration.ts';
 import type { Price } from '../../workflows/contract/loop.ts';
+import file from './catalogue.cjs';
 
 /** Of endpoints of one region, which cost more where the model is one of those that are sold so. */
 type CataloguePrice = Omit<Price, 'factors'> & { readonly factors: Price['factors'] & { readonly regional?: number } };
@@ -27,8 +27,7 @@ export type Catalogue = {
   readonly models: Readonly<Record<string, CatalogueModel>>;
 };
 
-/** Not imported: older versions of Node warn of that. */
-export const catalogue = createRequire(import.meta.url)('./catalogue.json') as Catalogue;
+export const catalogue = file as Catalogue;
 
 /** The parts of a model's name (X2). */
 export type BaseName = {

@@ -12,7 +12,7 @@ import {
   type SerializationContext,
 } from '@temporalio/common';
 import type { WorkerOptions } from '@temporalio/worker';
-import { builtFile } from '../bundle.ts';
+import { builtFile } from '../../activities/process/places.ts';
 import type { KeyRing } from './key-ring.ts';
 import { reasonOf } from '../../activities/text.ts';
 import { firingOf } from '../../workflows/contract/schedules/firing.ts';

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { type BundleOptions, NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { codeOf } from '../../activities/text.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
-import { builtFile } from '../bundle.ts';
+import { builtFile } from '../../activities/process/places.ts';
 import { ConfigProblem } from '../config/config.ts';
 import { cacheFolder, type Env } from '../embedded/data-folder.ts';
 

@@ -40,6 +40,7 @@ const examples: Readonly<Record<string, readonly (readonly [line: string, what: 
     ['perdure memory', 'the notes of this folder'],
     ['perdure memory edit s-4k2-1-3fa0c1', 'in your editor'],
   ],
+  'mcp-tools': [['perdure mcp-tools files', 'the tools of this server, as rules name them']],
   snip: [['perdure snip s-4k2 12 13', 'the model no longer sees entries 12 and 13']],
   btw: [['perdure btw s-4k2 which files have you changed so far?', 'its run goes on meanwhile']],
   'top-up': [['perdure top-up s-4k2 --max-turns 80', '80 in all']],

@@ -4,7 +4,7 @@ import { reasonOf } from '../../../activities/text.ts';
 import type { Followed } from '../../follow/cursor.ts';
 import type { PerdureClient } from '../../perdure-client.ts';
 import { oneLine } from '../../paint.ts';
-import { newMessageId } from '../../sessions/send.ts';
+import { newMessageId } from '../../sessions/prompt.ts';
 import type { Cli } from '../cli.ts';
 
 export type TypedMessages = {

@@ -6,7 +6,8 @@ import { goalAfter, isNone } from '../../follow/goal.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { PagePorts } from '../ports.ts';
 import { OVER, parsePlace } from './event-place.ts';
-import { problemOf } from './problems.ts';
+import type { SessionDescription } from '../../sessions/info.ts';
+import { HttpProblem, problemOf } from './problems.ts';
 import { placedEvents, type Placed } from './resume-events.ts';
 
 /** Milliseconds: a proxy, or a listener, learns that the other side is there. */
@@ -27,9 +28,9 @@ export type StreamAsked = {
   readonly left: () => void;
 };
 
-type Ports = Pick<PagePorts, 'describe' | 'follow'>;
+type Ports = Pick<PagePorts, 'describe' | 'follow' | 'recent' | 'transcript'>;
 
-/** Null: there is nothing to come. Throws ClientProblem. */
+/** Null: there is nothing to come. Throws ClientProblem, and HttpProblem for a message that was never sent. */
 export async function openEventStream(ports: Ports, asked: StreamAsked): Promise<Response | null> {
   let stream: Response | null = null;
   try {
@@ -50,6 +51,8 @@ async function streamOf(
   const from = last === undefined || last === OVER ? null : parsePlace(last);
   const seen = await ports.describe(session);
   if (last === OVER || (after !== undefined && isNone(goalAfter(runBefore(after)), seen))) return null;
+  if (message !== undefined && from === null && !(await wasSent(ports, seen, message)))
+    throw new HttpProblem('no_message', `session ${session} was never sent message ${shown(message)}: send it first`);
   const gone = new AbortController();
   const signal = AbortSignal.any([gone.signal, closing]);
   let told = (_why: string | null): void => undefined;
@@ -65,6 +68,18 @@ async function streamOf(
     left();
   };
   return sse(events, { signal, end, hear: (listener) => (told = listener) });
+}
+
+const shown = (id: string): string => JSON.stringify(id.length > 100 ? `${id.slice(0, 100)}…` : id);
+
+/** Taken by a run, or on its way to one. The transcript is read last: all of it may be long. */
+async function wasSent(ports: Ports, { session, last }: SessionDescription, message: string): Promise<boolean> {
+  if (last?.messages.some((id) => id === message)) return true;
+  const { messages, before } = await ports.recent(session);
+  if (before.includes(message) || messages.some(({ id }) => id === message)) return true;
+  for await (const { entry } of ports.transcript(session))
+    if (entry.kind === 'user' && entry.id === message) return true;
+  return false;
 }
 
 const runBefore = (after: number | SeenIteration): number => (typeof after === 'number' ? after : after.run - 1);

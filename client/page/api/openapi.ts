@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
-import { following, named } from './schemas.ts';
+import { eventKinds, following, named } from './schemas.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -18,7 +18,13 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output', isNamed = true): Js
   } = z.toJSONSchema(schema, {
     io,
     ...(isNamed ? { metadata: registry } : {}),
-    override: ({ jsonSchema }) => {
+    override: ({ jsonSchema, zodSchema }) => {
+      const { description, written } = z.globalRegistry.get(zodSchema as unknown as z.ZodType) ?? {};
+      if (written !== undefined) {
+        for (const key of ['pattern', 'enum', 'written']) delete jsonSchema[key];
+        Object.assign(jsonSchema, written);
+      }
+      if (description !== undefined) jsonSchema.description ??= description;
       delete jsonSchema.readOnly;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (io === 'output') delete jsonSchema.additionalProperties;
@@ -29,8 +35,19 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output', isNamed = true): Js
 
 const refOf = (schema: z.ZodType): Json => {
   const name = Object.keys(named).find((key) => named[key] === schema);
-  return name === undefined ? schemaOf(schema, 'output') : { $ref: `#/components/schemas/${name}` };
+  return name === undefined ? schemaOf(schema, 'output') : { $ref: refTo(name) };
 };
+
+const refTo = (name: string): string => `#/components/schemas/${name}`;
+
+/** Its kinds by their names, so that what is made from the document has a type for each. */
+function eventUnion(): Json {
+  const mapping = eventKinds.flatMap(({ kinds, name }) => kinds.map((kind) => [kind, refTo(name)] as const));
+  return {
+    oneOf: eventKinds.map(({ name }) => ({ $ref: refTo(name) })),
+    discriminator: { propertyName: 'type', mapping: Object.fromEntries(mapping) as Json },
+  };
+}
 
 const problems: Json = {
   default: {
@@ -69,12 +86,18 @@ function describeOperation({ name, method, path, role, says, query, body, status
     summary: says,
     'x-role': role,
     parameters: [...parametersOf(path, query), ...(method === 'post' ? [KEY] : [])],
-    ...(body && { requestBody: { content: { 'application/json': { schema: schemaOf(body, 'input') } } } }),
+    ...(body && { requestBody: bodyOf(body) }),
     responses: {
       [status]: { description: says, content: { 'application/json': { schema: refOf(answer) } } },
       ...problems,
     },
   };
+}
+
+/** An empty one is read as `{}`. */
+function bodyOf(body: z.ZodType): Json {
+  const required = !body.safeParse({}).success;
+  return { ...(required && { required }), content: { 'application/json': { schema: schemaOf(body, 'input') } } };
 }
 
 const EVENTS = '/sessions/{session}/events';
@@ -109,7 +132,10 @@ export function openapiDocument(): Json {
     const path = (paths[operation.path] ??= {});
     path[operation.method] = describeOperation(operation);
   }
-  const schemas = Object.entries(named).map(([name, schema]) => [name, schemaOf(schema, 'output', false)]);
+  const schemas = Object.entries(named).map(([name, schema]) => [
+    name,
+    name === 'Event' ? eventUnion() : schemaOf(schema, 'output', false),
+  ]);
   return {
     openapi: '3.1.0',
     info: {

@@ -22,6 +22,7 @@ const ofHttp = {
   no_token: 401,
   forbidden: 403,
   not_found: 404,
+  no_message: 404,
   wrong_method: 405,
   too_large: 413,
   not_json: 415,
@@ -53,6 +54,7 @@ export function statusOf(error: unknown): Status {
 const titles: Readonly<Record<string, string>> = {
   no_session: 'No such session',
   no_call: 'The call does not wait',
+  no_message: 'No such message',
   closed: 'The session is closed',
   no_worker: 'No worker runs',
   refused: 'The request will not do',

@@ -1,5 +1,5 @@
 // The events of a stream: those of a follower, each with the place of who has seen it; for a listener that comes again, from its place on.
-import type { SessionId } from '../../../workflows/contract/ids.ts';
+import type { MessageId, SessionId } from '../../../workflows/contract/ids.ts';
 import type { Watched } from '../../../activities/live/events.ts';
 import type { Followed } from '../../follow/cursor.ts';
 import type { FollowOptions } from '../../follow/follow.ts';
@@ -16,7 +16,7 @@ export type Listening = {
   /** The place that it comes again from; null: it is new. */
   readonly from: EventPlace | null;
   /** What is followed: see FollowOptions. */
-  readonly goal: Pick<FollowOptions, 'messageId' | 'after'>;
+  readonly goal: Pick<FollowOptions, 'after'> & { readonly messageId?: MessageId };
   readonly options: Pick<FollowOptions, 'signal' | 'onTrouble'>;
 };
 

@@ -90,9 +90,15 @@ export const limits = z.strictObject({
 export const snip = z.strictObject({ entries: z.array(count).readonly() });
 export const aside = z.strictObject({ question: text });
 
-/** Of an address: texts, all of them. */
-const whole = text.regex(/^\d{1,15}$/, 'is no whole number').transform(Number);
-const yes = z.enum(['true', 'false']).transform((given) => given === 'true');
+/** Of an address: texts, all of them. The document tells what they are of. */
+const whole = text
+  .regex(/^\d{1,15}$/, 'is no whole number')
+  .transform(Number)
+  .meta({ written: { type: 'integer', minimum: 0 } });
+const yes = z
+  .enum(['true', 'false'])
+  .transform((given) => given === 'true')
+  .meta({ written: { type: 'boolean' } });
 export const none = z.strictObject({});
 export const listing = z.strictObject({
   filter: text.describe('as in docs/finding.md: phase:waiting cost>1 sort:-cost').optional(),
@@ -217,9 +223,20 @@ export const triggered = z.looseObject({
 });
 export const onSchedule = z.looseObject({ schedule: text });
 
-/** Those that several answers hold, by their names in the document. */
+const pascal = (name: string): string =>
+  name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** Each kind of event by its name in the document: `ToolUseEvent`. Two kinds of one shape have one. */
+export const eventKinds = eventSchema.options.map((schema) => {
+  const { type } = schema.shape;
+  const kinds: readonly string[] = 'options' in type ? type.options : [...type.values];
+  return { schema, kinds, name: `${pascal(kinds[0] ?? '')}Event` };
+});
+
+/** Those that several answers hold, and kinds of events, by their names in the document. */
 export const named: Readonly<Record<string, z.ZodType>> = {
   Event: eventSchema,
+  ...Object.fromEntries(eventKinds.map(({ name, schema }) => [name, schema])),
   Problem: problem,
   Schedule: scheduled,
   Session: session,

@@ -1,14 +1,11 @@
 // Operations that steer sessions.
-import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { RUN_OPTIONS } from '../../../workflows/contract/options-problem.ts';
 import type { OptionChanges } from '../../../workflows/contract/session.ts';
 import { dropAbsent, refuseUnknown } from '../../options.ts';
-import { ClientProblem } from '../../problem.ts';
 import type { Asked } from '../../sessions/history/recent.ts';
-import type { Sent } from '../../sessions/start.ts';
-import { type Asking, type Operation, posting, unlessDone } from './operation.ts';
+import { type Operation, posting, unlessDone } from './operation.ts';
 import * as shapes from './schemas.ts';
 
 export const steerings: readonly Operation[] = [
@@ -22,7 +19,8 @@ export const steerings: readonly Operation[] = [
       answer: shapes.sent,
     },
     shapes.start,
-    (asking, body) => startOnce(asking, body),
+    ({ acting, key: messageId, traceparent, signal }, { prompt, session, options = {} }) =>
+      acting.start(prompt, dropAbsent({ ...checked(options), session, messageId, traceparent, signal, querySource })),
   ),
   posting(
     {
@@ -135,30 +133,4 @@ const querySource = 'api' as const;
 export function checked(options: z.infer<typeof shapes.options>): OptionChanges {
   refuseUnknown('the options', options, RUN_OPTIONS);
   return options as OptionChanges;
-}
-
-/** With a key and no session the session's id follows from the key, so that a retry finds the session that the first try began. */
-async function startOnce(
-  asking: Asking,
-  { prompt, session, options = {} }: z.infer<typeof shapes.start>,
-): Promise<Sent> {
-  const { acting, by, key: messageId, traceparent, signal } = asking;
-  const run = checked(options);
-  const newId =
-    session === undefined && messageId !== undefined
-      ? `s-${createHash('sha256')
-          .update(JSON.stringify([by, messageId]))
-          .digest('hex')
-          .slice(0, 20)}`
-      : undefined;
-  try {
-    return await acting.start(
-      prompt,
-      dropAbsent({ ...run, session, newId, messageId, traceparent, signal, querySource }),
-    );
-  } catch (error) {
-    const wasBegun = newId !== undefined && error instanceof ClientProblem && error.kind === 'closed';
-    if (!wasBegun || messageId === undefined) throw error;
-    return { session: newId as Sent['session'], messageId };
-  }
 }

@@ -6,7 +6,7 @@ import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { dropAbsent } from '../../options.ts';
 import { ClientProblem } from '../../problem.ts';
 import { count, shortAge } from '../../units.ts';
-import { newMessageId } from '../../sessions/send.ts';
+import { newMessageId } from '../../sessions/prompt.ts';
 import { asideCost } from '../../sessions/updates/ask-aside.ts';
 import type { PendingMessage } from '../feed/standing.tsx';
 import { refuseUnless } from '../api/problems.ts';

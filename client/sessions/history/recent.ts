@@ -29,6 +29,8 @@ export type Asked = { readonly at: number; readonly by: string } & (
 export type Recent = {
   /** Taken or not; oldest first. */
   readonly messages: readonly UserMessage[];
+  /** Ids of messages that reached it before the handover: as many as it remembers against repeats. */
+  readonly before: readonly string[];
   /** That the session has taken; oldest first. */
   readonly asked: readonly Asked[];
   /** Limits that the run under way was given beside those it began with. */
@@ -37,15 +39,15 @@ export type Recent = {
   readonly next: OptionChanges;
 };
 
-export const nothingRecent: Recent = { messages: [], asked: [], raised: {}, next: {} };
+export const nothingRecent: Recent = { messages: [], before: [], asked: [], raised: {}, next: {} };
 
-type Draft = { messages: UserMessage[]; asked: Asked[]; raised: TopUp; next: OptionChanges };
+type Draft = { messages: UserMessage[]; before: readonly string[]; asked: Asked[]; raised: TopUp; next: OptionChanges };
 
 export async function readRecent(client: Client, session: SessionId): Promise<Recent> {
   const { events } = await client.workflow.getHandle(session).fetchHistory();
   const read = async (payloads: Payloads): Promise<unknown> =>
     (await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads, contextOf(client, session, null)))[0];
-  const draft: Draft = { messages: [], asked: [], raised: {}, next: {} };
+  const draft: Draft = { messages: [], before: [], asked: [], raised: {}, next: {} };
   for (const event of events ?? []) await takeUp(draft, event, read);
   return draft;
 }
@@ -59,8 +61,12 @@ async function takeUp(draft: Draft, event: HistoryEvent, read: Read): Promise<vo
     event;
   const update = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest;
   const cancelled = event.workflowExecutionCancelRequestedEventAttributes;
-  if (started)
-    draft.raised = carried.safeParse(await read(started.input?.payloads)).data?.carry?.run?.snapshot.rules ?? {};
+  if (started) {
+    const input = await read(started.input?.payloads);
+    draft.raised = carried.safeParse(input).data?.carry?.run?.snapshot.rules ?? {};
+    const { first, carry } = reached.safeParse(input).data ?? {};
+    draft.before = [...(carry?.inbox.seen ?? []), ...(first ? [first.id] : [])];
+  }
   if (event.activityTaskScheduledEventAttributes?.activityType?.name === 'perdure.openRun')
     Object.assign(draft, { raised: {}, next: {} });
   if (cancelled) draft.asked.push({ kind: 'cancel', at, by: cancelled.identity ?? '' });
@@ -121,4 +127,9 @@ const limits = z
 /** A handover in the middle of a run carries its limits. */
 const carried = z.object({
   carry: z.object({ run: z.object({ snapshot: z.object({ rules: limits }) }).nullish() }).optional(),
+});
+/** One that another workflow begins has its first message in its argument. */
+const reached = z.object({
+  first: z.object({ id: z.string() }).optional(),
+  carry: z.object({ inbox: z.object({ seen: z.array(z.string()) }) }).optional(),
 });

@@ -24,6 +24,21 @@ test('a tool keeps its description, hints and schema; its input is held to it (L
   });
 });
 
+test('a field that has a default may be left out, however deep it lies, and the model is shown the schema as it is (L74)', () => {
+  const scale = { type: 'string', enum: ['css', 'device'], default: 'css' };
+  const inner = { type: 'object', properties: { scale, of: {} }, required: ['scale', 'of'] };
+  const schema = { type: 'object', properties: { scale, inner }, required: ['scale'] };
+  const { inputSchema } = only({ inputSchema: schema });
+  expect(inputJsonSchema({ name: 't', inputSchema })).toEqual(schema);
+  for (const fine of [{}, { scale: 'device' }, { inner: { of: 1 } }])
+    expect(checkInput(inputSchema, fine)).toMatchObject({ ok: true });
+  expect(checkInput(inputSchema, { scale: 'px' })).toMatchObject({ ok: false });
+  expect(checkInput(inputSchema, { inner: {} })).toMatchObject({
+    ok: false,
+    problems: [{ path: 'inner.of', message: 'is missing' }],
+  });
+});
+
 /** Each of its definitions refers to the next one twice. */
 const doubling = (levels: number): object => ({
   type: 'object',

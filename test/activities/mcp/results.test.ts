@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { outputOf, resourcesOutput } from '../../../activities/mcp/results.ts';
 import { pdfOf, pngOf } from '../../support/images.ts';
 
+const said = (text: string): object => ({ type: 'text', text });
 const png = { type: 'image', mimeType: 'image/png', data: Buffer.from('1234').toString('base64') };
 
 test.each<[string, Parameters<typeof outputOf>[0], string]>([
@@ -47,6 +48,28 @@ test.each<[string, Parameters<typeof outputOf>[0], string]>([
     'structured content that no text says',
     { content: [{ type: 'text', text: 'see' }], structuredContent: [1] },
     'see\n[1]',
+  ],
+  ['a number that has a name there, once', { content: [said('3')], structuredContent: { result: 3 } }, '3'],
+  [
+    'a list that has a name there, once',
+    { content: [said('[ 1, 2 ]')], structuredContent: { all: [1, 2] } },
+    '[ 1, 2 ]',
+  ],
+  [
+    'a list of which each item is a text, once',
+    { content: [said('a'), said('{ "b": 2 }')], structuredContent: { result: ['a', { b: 2 }] } },
+    'a\n{ "b": 2 }',
+  ],
+  [
+    'a list of which a text says less',
+    { content: [said('a')], structuredContent: { result: ['a', 'b'] } },
+    'a\n{"result":["a","b"]}',
+  ],
+  ['another number than the text', { content: [said('4')], structuredContent: { result: 3 } }, '4\n{"result":3}'],
+  [
+    'what has two names, of which the text says one',
+    { content: [said('3')], structuredContent: { result: 3, of: 4 } },
+    '3\n{"result":3,"of":4}',
   ],
   ['nothing', {}, ''],
 ])('%s', (_, result, content) => {

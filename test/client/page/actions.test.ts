@@ -122,6 +122,7 @@ test('whoever decides second is told who was first, and what was decided (O8)', 
 test('who asked what lately is shown, and options that wait for the next run; figures have raised limits (O8)', async () => {
   const recent: Recent = {
     messages: [],
+    before: [],
     asked: [
       { kind: 'topUp', limits: { maxTurns: 40 }, at: 1, by: 'ana' },
       { kind: 'setOptions', changes: { model: 'claude-y' }, at: 2, by: '' },

@@ -3,8 +3,8 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { stat } from 'node:fs/promises';
-import { rgPath } from '@vscode/ripgrep';
 import { childEnvironment } from '../../../process/environment.ts';
+import { importApart } from '../../../process/import-apart.mjs';
 import { killTree } from '../../../process/kill-tree.ts';
 import { ownProcessId } from '../../../process/orphans.ts';
 import { spawnPiped } from '../../../process/spawn-piped.ts';
@@ -75,6 +75,7 @@ async function searchOnce(
 ): Promise<RipgrepEnd> {
   const { cwd, folders, signal } = context;
   const env = childEnvironment(process.env, { cwd: root, callId: ownProcessId('helper') });
+  const { rgPath } = await ripgrepPackage();
   const argv = [rgPath, ...args];
   const held =
     sandbox.kind === 'bwrap' ? sandbox.wrap(argv, { cwd, folders, dir: root, dataDir, readOnly: true }) : argv;
@@ -104,6 +105,11 @@ async function searchOnce(
     clearTimeout(timer);
     signal.removeEventListener('abort', stop);
   }
+}
+
+/** Not for bundles, which would read its program. */
+function ripgrepPackage(): Promise<typeof import('@vscode/ripgrep')> {
+  return importApart('@vscode/ripgrep');
 }
 
 /** About the request, not about a file: nothing was searched. */

@@ -214,7 +214,7 @@ async function loadSdk(): Promise<Sdk> {
   try {
     return await import('@aws-sdk/client-s3');
   } catch (error) {
-    if (codeOf(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
+    if (codeOf(error)?.endsWith('MODULE_NOT_FOUND') !== true) throw error;
     const what = 'the store is on S3, and the package @aws-sdk/client-s3 is not installed';
     throw new StoreError('unavailable', `${what}: npm install @aws-sdk/client-s3`, { cause: error });
   }

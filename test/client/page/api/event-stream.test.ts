@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest';
 import type { PagePorts } from '../../../../client/page/ports.ts';
 import { ClientProblem } from '../../../../client/problem.ts';
+import { nothingRecent } from '../../../../client/sessions/history/recent.ts';
+import type { MessageId } from '../../../../workflows/contract/ids.ts';
 import { runOf } from './staged-run.ts';
 import { problemFrom, stagedApi, token } from './staged-api.ts';
 
@@ -88,4 +90,25 @@ test('a listener that leaves ends what follows for it, and a server that closes 
   page.close();
   await left;
   expect(signals.every(({ aborted }) => aborted)).toBe(true);
+});
+
+test('a message that was never sent to the session is a problem, one on its way or taken by any run is followed (Q11)', async () => {
+  const sent = { id: 'm-2', body: { kind: 'text', text: 'On.' } } as never;
+  const recent = () => Promise.resolve({ ...nothingRecent, messages: [sent], before: ['m-3'] });
+  const transcript: PagePorts['transcript'] = async function* () {
+    yield { position: 0, entry: { kind: 'user', id: 'm-4' as MessageId, body: { kind: 'text', text: 'Before.' } } };
+  };
+  const { ask, page } = await stagedApi({ seen: idle, ports: { recent, transcript } });
+  for (const known of ['m-1', 'm-2', 'm-3', 'm-4'])
+    expect((await ask(`/sessions/s-1/events?message=${known}`)).status).toBe(200);
+  expect(await problemFrom(ask('/sessions/s-1/events?message=m-5'))).toEqual({
+    status: 404,
+    kind: 'no_message',
+    detail: 'session s-1 was never sent message "m-5": send it first',
+  });
+  expect(await problemFrom(ask('/sessions/s-2/events?message=m-1'))).toMatchObject({ status: 404, kind: 'no_session' });
+  // Whoever comes again was given its place for a message that was sent.
+  const again = { headers: { 'last-event-id': '1.1' } };
+  expect((await ask('/sessions/s-1/events?message=m-5', again)).status).toBe(200);
+  page.close();
 });

@@ -1,10 +1,15 @@
 // The OpenAPI document: the file is what the schemas say, and what it describes is what is served.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
+import { eventSchema } from '../../../../client/event-schema.ts';
 import { openapiDocument } from '../../../../client/page/api/openapi.ts';
 import { operations } from '../../../../client/page/api/operations.ts';
 import { PAGE_HOST, stagedPage } from '../../../support/page-ports.ts';
 
+type Union = {
+  readonly oneOf: readonly { readonly $ref: string }[];
+  readonly discriminator: { readonly propertyName: string; readonly mapping: Readonly<Record<string, string>> };
+};
 type Described = Readonly<Record<string, { readonly operationId: string; readonly 'x-role': string }>>;
 const document = openapiDocument() as {
   readonly paths: Readonly<Record<string, Described>>;
@@ -29,4 +34,36 @@ test('each operation is described once, with its role, and each reference leads 
   expect(new Set(references)).toContain('#/components/schemas/Event');
   for (const reference of new Set(references))
     expect(ajv.compile({ $ref: `openapi${reference ?? ''}` })).toBeTypeOf('function');
+});
+
+test('each kind of event has a name, and the document tells which by its type (Q11)', () => {
+  const { Event, ...others } = document.components.schemas as Readonly<Record<string, Union>>;
+  const { propertyName, mapping } = Event?.discriminator ?? { mapping: {} };
+  expect(propertyName).toBe('type');
+  const kinds = eventSchema.options.flatMap(({ shape: { type } }) =>
+    'options' in type ? type.options : [...type.values],
+  );
+  expect(Object.keys(mapping)).toEqual(kinds);
+  expect(mapping).toMatchObject({ tool_use: '#/components/schemas/ToolUseEvent' });
+  expect(Event?.oneOf.map(({ $ref }) => $ref)).toEqual([...new Set(Object.values(mapping))]);
+  for (const reference of Object.values(mapping)) expect(Object.keys(others)).toContain(reference.split('/').at(-1));
+});
+
+test('bodies are required where an empty one is refused; numbers of an address are integers, switches booleans (Q11)', () => {
+  type Operation = { readonly requestBody?: { readonly required?: true }; readonly parameters: readonly Parameter[] };
+  type Parameter = { readonly name: string; readonly schema: object; readonly description?: string };
+  const described = document.paths as unknown as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  for (const { path, method, body } of operations) {
+    const { required } = described[path]?.[method]?.requestBody ?? {};
+    expect([path, required]).toEqual([path, body?.safeParse({}).success === false ? true : undefined]);
+  }
+  expect(described['/sessions']?.['get']?.parameters).toEqual([
+    expect.objectContaining({ name: 'filter', schema: { type: 'string' } }),
+    expect.objectContaining({ name: 'open', schema: { type: 'boolean' } }),
+    expect.objectContaining({ name: 'size', schema: { type: 'integer', minimum: 0 } }),
+    expect.objectContaining({ name: 'after', description: '`next` of the page before' }),
+  ]);
+  expect(described['/sessions/{session}/transcript']?.['get']?.parameters).toContainEqual(
+    expect.objectContaining({ name: 'from', schema: { type: 'integer', minimum: 0 } }),
+  );
 });

@@ -19,7 +19,7 @@ function followerOf(runs: readonly (readonly Followed[])[]) {
     for (const events of runs.slice(cursor.run)) {
       const isIt =
         messageId === undefined ||
-        events.some((one) => one.type === 'run_end' && one.ended.messages.includes(messageId));
+        events.some((one) => one.type === 'run_end' && one.ended.messages.includes(messageId as MessageId));
       for (const event of events) if (event.type !== 'result' || isIt) yield* cursor.pass(event);
       if (isIt) return;
     }

@@ -1,0 +1,44 @@
+// A worker that takes decisions and does no work: it runs workflows and no activity. A command that ends at once can have one,
+// for nothing it began would be cut off; what comes of a decision is done by a worker that stays.
+import { NativeConnection, Worker } from '@temporalio/worker';
+import type { Log } from '../../activities/log.ts';
+import { formatIdentity, processIdentity } from '../../activities/process/identity.ts';
+import { bundlePath } from '../../worker/bundle.ts';
+import { connectionOptions } from '../../worker/embedded/connect-client.ts';
+import { seenSinks } from '../../worker/monitor/watchers.ts';
+import { workerConverter } from '../../worker/payloads/data-converter.ts';
+import type { RunningWorker } from '../../worker/start-worker.ts';
+import { workflowTime } from '../../worker/workflow-time.ts';
+import type { Opened } from './open-server.ts';
+import { prepareWorker } from './own-worker.ts';
+
+export async function startDecidingWorker(
+  { target }: Pick<Opened, 'target'>,
+  taskQueue: string,
+  log: Log,
+): Promise<Pick<RunningWorker, 'done' | 'stop'>> {
+  await prepareWorker({ log });
+  const connection = await NativeConnection.connect(connectionOptions(target));
+  const worker = await Worker.create({
+    ...workflowTime,
+    connection,
+    namespace: target.namespace,
+    taskQueue,
+    identity: formatIdentity(processIdentity()),
+    workflowBundle: { codePath: bundlePath() },
+    sinks: seenSinks(),
+    dataConverter: workerConverter(target.keys, log),
+    // No session sticks to it: the next worker need not wait for one that is gone.
+    maxCachedWorkflows: 0,
+  });
+  const ended = worker.run();
+  ended.catch(() => undefined);
+  return {
+    done: ended,
+    stop: async () => {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await ended;
+      await connection.close();
+    },
+  };
+}
