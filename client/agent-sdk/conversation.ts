@@ -11,8 +11,8 @@ import type { RunOutcome } from '../sessions/outcome.ts';
 import type { TranscriptReader } from '../sessions/read.ts';
 import { liveMessages } from './live.ts';
 import { messageOfEntry, resultMessage } from './messages.ts';
-import type { ProgramQuery } from './program.ts';
-import type { SDKMessage } from './shapes.ts';
+import type { ProgramQuery } from './program/program.ts';
+import type { SDKMessage } from './shapes/messages.ts';
 
 export type Conversation = {
   readonly session: SessionId;
@@ -141,6 +141,9 @@ async function* newsOf(conversation: Conversation, message: MessageId): AsyncGen
         if (event.type === 'result') box.push({ kind: 'result', outcome: event });
         else if (isApprovalEvent(event)) onApproval(event);
         else box.push({ kind: 'event', event });
+        // What it calls may run for long: it is told before.
+        if (event.type === 'reply' && event.head !== undefined && event.stopReason === 'tool_use')
+          box.push({ kind: 'head', head: event.head });
       }
     } catch (error) {
       box.push({ kind: 'broken', error });

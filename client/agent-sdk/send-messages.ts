@@ -4,9 +4,10 @@ import type { Workplace } from '../connect/workplace.ts';
 import type { Prompt, PromptBlock } from '../sessions/prompt.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
-import type { Options } from './options.ts';
-import type { ProgramQuery } from './program.ts';
-import type { SDKUserMessage } from './shapes.ts';
+import type { ProgramQuery } from './program/program.ts';
+import type { SDKUserMessage } from './shapes/messages.ts';
+import type { Options } from './shapes/options.ts';
+import type { QueryPrompt } from './shapes/query.ts';
 
 export type Steering = {
   /** Options for the next message. */
@@ -14,6 +15,8 @@ export type Steering = {
   interrupt: () => Promise<void>;
   /** Null before the session is open, and when all is answered. */
   add: ((stream: AsyncIterable<SDKUserMessage>) => Promise<void>) | null;
+  /** Aborted when the rest is read by nobody, or when the program aborts it: its reason is thrown. */
+  readonly ended: AbortController;
 };
 
 export type Running = {
@@ -25,17 +28,19 @@ export type Running = {
   readonly say: (line: string) => void;
 };
 
-export type QueryPrompt = string | AsyncIterable<SDKUserMessage>;
-
-type Sender = {
+export type Sender = {
   readonly messages: AsyncIterable<{ readonly id: MessageId } | { readonly error: unknown }>;
   readonly sent: ReadonlySet<MessageId>;
+  /** Those whose result was told. */
+  readonly answered: Set<MessageId>;
 };
 
 /** Hands on each id once its message is durable. */
 export function sendMessages(running: Running, prompt: QueryPrompt): Sender {
   const box = createMailbox<{ readonly id: MessageId } | { readonly error: unknown }>();
   const sent = new Set<MessageId>();
+  const { signal } = running.steering.ended;
+  signal.addEventListener('abort', () => box.push({ error: signal.reason }), { once: true });
   let reading = 0;
   const one = async (content: Prompt, given: Pick<SDKUserMessage, 'uuid' | 'priority'> = {}): Promise<void> => {
     const id = (given.uuid as MessageId | undefined) ?? running.program.messageId(JSON.stringify(content));
@@ -62,7 +67,7 @@ export function sendMessages(running: Running, prompt: QueryPrompt): Sender {
   };
   const first = typeof prompt === 'string' ? one(prompt) : all(prompt);
   first.catch((error: unknown) => box.push({ error })).finally(ended);
-  return { messages: box, sent };
+  return { messages: box, sent, answered: new Set() };
 }
 
 async function send(
