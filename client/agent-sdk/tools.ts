@@ -18,6 +18,7 @@ import type {
   ToolExtra,
 } from './shapes/mcp.ts';
 import type { OnElicitation } from './shapes/permissions.ts';
+import { isZod3, zod3Input } from './zod3-fields.ts';
 
 /** Others are connected while the session opens. */
 export function statusesOf(servers: Readonly<Record<string, McpServerConfig>>): McpServerStatus[] {
@@ -113,7 +114,9 @@ function workerTool(
   return defineTool({
     name: `mcp__${server}__${name}`,
     description,
-    inputSchema: z.object(inputSchema as unknown as z.ZodRawShape),
+    ...(isZod3(inputSchema)
+      ? zod3Input(inputSchema)
+      : { inputSchema: z.object(inputSchema as unknown as z.ZodRawShape) }),
     risk: readOnlyHint ? 'read' : 'external',
     recovery: idempotentHint ? 'rerun' : 'report',
     call: async (input, { signal, idempotencyKey }: ToolContext) => {
