@@ -44,6 +44,7 @@ const watched = [
     iteration,
     stopReason: z.string().nullable(),
     fate: z.enum(['whole', 'cut', 'interrupted']),
+    head: z.string().optional().describe('it is stored under it, and what it calls may still run'),
     spend: z.strictObject({ usage, usd }).optional().describe('of all attempts of its call'),
   }),
   told('compaction_start', { iteration, trigger: z.enum(['auto', 'reactive']) }),

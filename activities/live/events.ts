@@ -81,6 +81,8 @@ export type LiveEvent =
       readonly iteration: number;
       readonly stopReason: string | null;
       readonly fate: 'whole' | 'cut' | 'interrupted';
+      /** It is stored under it, and what it calls may still run. Absent where it is not known yet whether it stays, and where an older worker told it. */
+      readonly head?: Hash;
       /** Of all attempts of its call. Absent where an older worker told it. */
       readonly spend?: Spend;
     }

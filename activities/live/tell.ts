@@ -92,13 +92,12 @@ export function outcomeEvents({ iteration }: ReplyEntry, outcome: Outcome, early
   return [{ type: 'tool_start', iteration, index, name: log.name, early }, toolEnd(iteration, outcome)];
 }
 
-export function replyEvent({
-  iteration,
-  message,
-  fate,
-  spend,
-}: Pick<ReplyEntry, 'iteration' | 'message' | 'fate' | 'spend'>): LiveEvent {
-  return { type: 'reply', iteration, stopReason: message.stop_reason, fate, spend };
+/** `head`: under which it is stored, where it is known to stay. */
+export function replyEvent(
+  { iteration, message, fate, spend }: Pick<ReplyEntry, 'iteration' | 'message' | 'fate' | 'spend'>,
+  head?: Hash,
+): LiveEvent {
+  return { type: 'reply', iteration, stopReason: message.stop_reason, fate, ...(head && { head }), spend };
 }
 
 /** Watchers see this much of an outcome, in characters: of a failure its end. */

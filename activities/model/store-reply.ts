@@ -58,7 +58,9 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
   if (first) {
     deps.transcripts.keep(written.next);
     observe(deps, config, input.iteration, message);
-    live.write(replyEvent({ iteration: input.iteration, message, fate, spend }));
+    // Of a cut one it is not known yet whether the loop keeps it (L26).
+    const head = fate === 'whole' ? written.next.hash : undefined;
+    live.write(replyEvent({ iteration: input.iteration, message, fate, spend }, head));
     return { result, first };
   }
   // Of a stop that this attempt knows nothing of, and has not looked for: the next attempt looks what became of it.

@@ -11,12 +11,12 @@ import { z } from 'zod';
 import type { OnApproval, OnQuestion } from '../answer-approvals.ts';
 import { reasonOf } from '../../activities/text.ts';
 import { inwardInput, outwardInput, outwardName } from './names.ts';
-import type { CanUseTool, HookCallbackMatcher, HookEvent, HookInput, HookJSONOutput } from './shapes.ts';
+import type { SyncHookJSONOutput } from './shapes/hook-answers.ts';
+import type { HookCallbackMatcher, HookEvent, HookInput, Hooks } from './shapes/hooks.ts';
+import type { CanUseTool } from './shapes/permissions.ts';
 
-export type Hooks = Readonly<Partial<Record<HookEvent, readonly HookCallbackMatcher[]>>>;
-
-/** By their event, ours. */
-const EVENTS: Readonly<Record<HookEvent, HookName>> = {
+/** By those of their events that come here, ours. */
+const EVENTS = {
   PreToolUse: 'preTool',
   PostToolUse: 'postTool',
   PostToolUseFailure: 'postTool',
@@ -25,7 +25,9 @@ const EVENTS: Readonly<Record<HookEvent, HookName>> = {
   SessionEnd: 'sessionEnd',
   Stop: 'stop',
   PreCompact: 'preCompact',
-};
+} as const satisfies Partial<Record<HookEvent, HookName>>;
+
+type Heard = keyof typeof EVENTS;
 
 /** The events of `hooks` that never come here. */
 export function unknownEvents(hooks: object): readonly string[] {
@@ -35,7 +37,7 @@ export function unknownEvents(hooks: object): readonly string[] {
 /** `say`: gets the messages of hooks to a person. */
 export function hooksOf(hooks: Hooks, say: (line: string) => void): HookConfig {
   const config: Partial<Record<HookName, FunctionHook<HookName>[]>> = {};
-  for (const [event, name] of Object.entries(EVENTS) as [HookEvent, HookName][])
+  for (const [event, name] of Object.entries(EVENTS) as [Heard, HookName][])
     for (const matcher of hooks[event] ?? []) (config[name] ??= []).push(...callbacks(event, matcher, say));
   return config as HookConfig;
 }
@@ -43,7 +45,7 @@ export function hooksOf(hooks: Hooks, say: (line: string) => void): HookConfig {
 type Any = OurInput<HookName> & Readonly<Record<string, unknown>>;
 
 function callbacks(
-  event: HookEvent,
+  event: Heard,
   { matcher, hooks, timeout }: HookCallbackMatcher,
   say: (line: string) => void,
 ): FunctionHook<HookName>[] {
@@ -56,6 +58,8 @@ function callbacks(
       if (!isMeant(typeof input['tool'] === 'string' ? outwardName(input['tool']) : null) || !fits(event, input))
         return null;
       const said = await callback(toldOf(event, input), undefined, options);
+      // What it does beside the run is its own affair.
+      if ('async' in said) return null;
       if (said.systemMessage !== undefined) say(said.systemMessage);
       return answerOf(event, said, input);
     },
@@ -70,15 +74,15 @@ function matcherOf(matcher: string | undefined): (tool: string | null) => boolea
 }
 
 /** One kind of ours stands for a call that went well and for one that failed. */
-function fits(event: HookEvent, input: Any): boolean {
+function fits(event: Heard, input: Any): boolean {
   if (event === 'PostToolUse') return input['isError'] === false;
   return event === 'PostToolUseFailure' ? input['isError'] === true : true;
 }
 
-function toldOf(event: HookEvent, input: Any): HookInput {
+function toldOf(event: Heard, input: Any): HookInput {
   const { session, cwd } = input;
   const common = { hook_event_name: event, session_id: session, transcript_path: '', cwd: cwd ?? '' };
-  return { ...common, ...toldMore[event]?.(input) };
+  return { ...common, ...toldMore[event]?.(input) } as HookInput;
 }
 
 const toolFacts = (input: Any): Record<string, unknown> => ({
@@ -86,7 +90,7 @@ const toolFacts = (input: Any): Record<string, unknown> => ({
   tool_input: outwardInput(String(input['tool']), input['input']),
 });
 
-const toldMore: Partial<Record<HookEvent, (input: Any) => Record<string, unknown>>> = {
+const toldMore: Partial<Record<Heard, (input: Any) => Record<string, unknown>>> = {
   PreToolUse: toolFacts,
   PostToolUse: (input) => ({ ...toolFacts(input), tool_response: input['content'] }),
   PostToolUseFailure: (input) => ({ ...toolFacts(input), error: input['content'] }),
@@ -98,17 +102,26 @@ const toldMore: Partial<Record<HookEvent, (input: Any) => Record<string, unknown
 
 type Answer = HookAnswers[HookName] | null;
 
-function answerOf(event: HookEvent, said: HookJSONOutput, input: Any): Answer {
+/** Whatever event it is of. */
+type Specific = {
+  readonly additionalContext?: string;
+  readonly permissionDecision?: 'allow' | 'deny' | 'ask' | 'defer';
+  readonly permissionDecisionReason?: string;
+  readonly updatedInput?: Record<string, unknown>;
+};
+
+function answerOf(event: Heard, said: SyncHookJSONOutput, input: Any): Answer {
   const reason = said.reason ?? said.stopReason ?? `a ${event} hook of the program said so`;
   const stop = said.continue === false ? (said.stopReason ?? reason) : undefined;
   const blocks = said.decision === 'block';
-  const { additionalContext, permissionDecision, permissionDecisionReason, updatedInput } =
-    said.hookSpecificOutput ?? {};
+  const specific = (said.hookSpecificOutput ?? {}) as Specific;
+  const { additionalContext, permissionDecision, permissionDecisionReason, updatedInput } = specific;
   switch (event) {
     case 'PreToolUse': {
       const older = blocks ? 'deny' : said.decision === 'approve' ? 'allow' : undefined;
       const changed = updatedInput && inwardInput(String(input['tool']), updatedInput);
-      const decision = permissionDecision ?? older;
+      // Left to who is asked.
+      const decision = permissionDecision === 'defer' ? 'ask' : (permissionDecision ?? older);
       return { decision, reason: decision && (permissionDecisionReason ?? said.reason), input: changed, stop };
     }
     case 'PostToolUse':
@@ -133,12 +146,12 @@ function joined(...texts: readonly (string | undefined)[]): string | undefined {
 
 /** Its answer in our words. When it throws, the call is denied: the model reads why. */
 export function approvalBy(canUseTool: CanUseTool | undefined, say: (line: string) => void): OnApproval {
-  return async ({ tool, input, toolUseId = '', reason }, { signal }) => {
+  return async ({ call, tool, input, toolUseId = '', reason }, { signal }) => {
     const shown = outwardInput(tool, input);
-    const asked = { signal, toolUseID: toolUseId, decisionReason: reason, suggestions: [] } as const;
+    const asked = { signal, toolUseID: toolUseId, decisionReason: reason, requestId: call, suggestions: [] };
     try {
       const said = await canUseTool?.(outwardName(tool), structuredClone(shown), asked);
-      if (said === undefined) return { kind: 'deny', reason: 'the program does not answer' };
+      if (said === undefined || said === null) return { kind: 'deny', reason: 'the program does not answer' };
       if (said.behavior === 'deny')
         return { kind: 'deny', reason: said.message || 'the program denied it', interrupt: said.interrupt ?? false };
       if (said.updatedPermissions !== undefined) say('updatedPermissions are passed over: give rules as allowedTools');
@@ -157,12 +170,12 @@ const answered = z.object({ answers: z.record(z.string(), z.string()) });
 
 /** A question as such programs know it: a call of `AskUserQuestion`, which they allow with the answer in its input. */
 export function questionBy(canUseTool: CanUseTool | undefined, say: (line: string) => void): OnQuestion {
-  return async ({ input, toolUseId = '', reason }, { signal }) => {
+  return async ({ call, input, toolUseId = '', reason }, { signal }) => {
     const { question, options = [] } = asked.parse(input);
     const labels = options.map((label) => ({ label, description: '' }));
     const shown = { questions: [{ question, header: '', options: labels, multiSelect: false }] };
     try {
-      const context = { signal, toolUseID: toolUseId, decisionReason: reason, suggestions: [] } as const;
+      const context = { signal, toolUseID: toolUseId, decisionReason: reason, requestId: call, suggestions: [] };
       const said = await canUseTool?.('AskUserQuestion', shown, context);
       const text =
         said?.behavior === 'allow' ? answered.safeParse(said.updatedInput).data?.answers[question] : undefined;

@@ -11,8 +11,8 @@ import type { RunOutcome } from '../sessions/outcome.ts';
 import type { TranscriptReader } from '../sessions/read.ts';
 import { liveMessages } from './live.ts';
 import { messageOfEntry, resultMessage } from './messages.ts';
-import type { ProgramQuery } from './program.ts';
-import type { SDKMessage } from './shapes.ts';
+import type { ProgramQuery } from './program/program.ts';
+import type { SDKMessage } from './shapes/messages.ts';
 
 export type Conversation = {
   readonly session: SessionId;
@@ -36,6 +36,8 @@ type News =
   | { readonly kind: 'broken'; readonly error: unknown };
 
 export type Talk = {
+  /** Messages whose run has ended, also of one that answered several. */
+  readonly answered: ReadonlySet<MessageId>;
   /** What comes of a message, to the end of the run that answers it; nothing when a run that was followed before has answered it. */
   answer(message: MessageId): AsyncGenerator<SDKMessage>;
 };
@@ -55,6 +57,7 @@ export function openTalk(conversation: Conversation, mine: ReadonlySet<MessageId
     yield resultMessage(outcome, entries);
   };
   return {
+    answered,
     answer: async function* (message) {
       if (answered.has(message)) return;
       // It may have been answered while the program was gone: its end is told by the loop below.
@@ -141,6 +144,9 @@ async function* newsOf(conversation: Conversation, message: MessageId): AsyncGen
         if (event.type === 'result') box.push({ kind: 'result', outcome: event });
         else if (isApprovalEvent(event)) onApproval(event);
         else box.push({ kind: 'event', event });
+        // What it calls may run for long: it is told before.
+        if (event.type === 'reply' && event.head !== undefined && event.stopReason === 'tool_use')
+          box.push({ kind: 'head', head: event.head });
       }
     } catch (error) {
       box.push({ kind: 'broken', error });

@@ -1,10 +1,13 @@
 // What is only shown while it happens: parts of a reply as they stream, calls that run, retries. Best effort, and told again by nobody.
 import { randomUUID } from 'node:crypto';
+import { defaultBackoff } from '../../activities/configuration.ts';
 import type { Watched } from '../../activities/live/events.ts';
 import { outwardInput, outwardName } from './names.ts';
-import type { SDKMessage, SDKPartialAssistantMessage } from './shapes.ts';
+import type { SDKMessage, SDKPartialAssistantMessage } from './shapes/messages.ts';
+import type { SDKAPIRetryMessage } from './shapes/system-messages.ts';
 
-type Event = SDKPartialAssistantMessage['event'];
+/** Without what only the stored message has. */
+type Event = { readonly type: string; readonly [key: string]: unknown };
 
 export type Live = {
   /** The messages for it. `after`: the last iteration of this run of which the reply was received whole. */
@@ -43,10 +46,14 @@ export function liveMessages(session: string, partial: boolean): Live {
   };
   return {
     tell: (event, after) => {
-      if ('iteration' in event && (event.iteration ?? 0) <= after) return [];
-      const parts = partial ? stream(event) : [];
+      const iteration = 'iteration' in event ? (event.iteration ?? 0) : Infinity;
+      const ofCall = event.type === 'tool_use' || event.type === 'tool_start' || event.type === 'tool_progress';
+      // A reply is received before what it calls has run.
+      if (iteration < after || (iteration === after && !ofCall)) return [];
+      const parts = partial && iteration > after ? stream(event) : [];
       const told = parts.map(
-        (part) => ({ type: 'stream_event', event: part, parent_tool_use_id: null, ...common() }) as const,
+        (part) =>
+          ({ type: 'stream_event', event: part, parent_tool_use_id: null, ...common() }) as SDKPartialAssistantMessage,
       );
       return [...told, ...other(event)];
     },
@@ -54,14 +61,20 @@ export function liveMessages(session: string, partial: boolean): Live {
 }
 
 function retryFacts({ failures, delayMs, error }: Extract<Watched, { type: 'retry' }>) {
-  const status = /\b[45]\d\d\b/.exec(error)?.[0];
-  return {
-    attempt: failures,
-    retry_delay_ms: delayMs,
-    error_status: status === undefined ? null : Number(status),
-    error,
-  };
+  const status = Number(/\b[45]\d\d\b/.exec(error)?.[0] ?? 0);
+  const kind = KINDS[status] ?? (status >= 500 ? 'server_error' : status >= 400 ? 'invalid_request' : 'unknown');
+  const facts = { attempt: failures, max_retries: defaultBackoff.maxRetries, retry_delay_ms: delayMs };
+  return { ...facts, error_status: status === 0 ? null : status, error: kind } as const;
 }
+
+const KINDS: Readonly<Record<number, SDKAPIRetryMessage['error']>> = {
+  401: 'authentication_failed',
+  403: 'authentication_failed',
+  402: 'billing_error',
+  404: 'model_not_found',
+  429: 'rate_limit',
+  529: 'overloaded',
+};
 
 /** As the Messages API streams a reply. One that begins anew, because its worker died or its connection was lost, begins with its start. */
 function streamedReply(): (event: Watched) => readonly Event[] {

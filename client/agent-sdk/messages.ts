@@ -2,25 +2,28 @@
 // id that follows from its place in the transcript: the same to whoever reads it again.
 import { createHash } from 'node:crypto';
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
-import { addSpend, noSpend, type Spend, type TerminalReason } from '../../workflows/contract/loop.ts';
+import { addSpend, noSpend, type Spend, type TerminalReason, type Usage } from '../../workflows/contract/loop.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
+import { VERSION } from '../../worker/json-file.ts';
+import { baseName, catalogue } from '../../worker/models/catalogue.ts';
 import { outwardInput, outwardName } from './names.ts';
-import type { Options } from './options.ts';
 import { statusesOf, toolsOf } from './tools.ts';
+import type { UUID } from 'node:crypto';
 import type {
   ModelUsage,
   SDKAssistantMessage,
-  SDKCompactBoundaryMessage,
   SDKMessage,
-  SDKPermissionDenial,
   SDKResultMessage,
-  SDKSystemMessage,
-  SDKToolResultMessage,
-} from './shapes.ts';
+  SDKUserMessage,
+  TerminalReason as TheirReason,
+} from './shapes/messages.ts';
+import type { Options } from './shapes/options.ts';
+import type { SDKPermissionDenial } from './shapes/permissions.ts';
+import type { SDKCompactBoundaryMessage, SDKSystemMessage } from './shapes/system-messages.ts';
 
 /** A version 8 UUID of what the message is. */
-export function uuidOf(...parts: readonly (string | number)[]): string {
+export function uuidOf(...parts: readonly (string | number)[]): UUID {
   const hex = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
   const groups = [
     hex.slice(0, 8),
@@ -29,7 +32,7 @@ export function uuidOf(...parts: readonly (string | number)[]): string {
     `a${hex.slice(17, 20)}`,
     hex.slice(20, 32),
   ];
-  return groups.join('-');
+  return groups.join('-') as UUID;
 }
 
 /** The message for an entry; null for what such programs are not told. */
@@ -62,12 +65,10 @@ function outwardMessage({ message }: ReplyEntry): SDKAssistantMessage['message']
       ? { ...block, name: outwardName(block.name), input: outwardInput(block.name, block.input) }
       : block,
   );
-  return { ...message, content };
+  return { ...message, content } as SDKAssistantMessage['message'];
 }
 
-function resultsMessage(
-  outcomes: readonly Outcome[],
-): Pick<SDKToolResultMessage, 'type' | 'message' | 'tool_use_result'> {
+function resultsMessage(outcomes: readonly Outcome[]): Pick<SDKUserMessage, 'type' | 'message' | 'tool_use_result'> {
   const content = outcomes.map(({ toolUseId, content: text, isError }) => ({
     type: 'tool_result' as const,
     tool_use_id: toolUseId,
@@ -84,6 +85,11 @@ const SUBTYPES: Partial<Record<TerminalReason, Exclude<SDKResultMessage['subtype
   structured_output_failed: 'error_max_structured_output_retries',
 };
 
+const REASONS: Partial<Record<TerminalReason, TheirReason>> = {
+  budget_exceeded: 'budget_exhausted',
+  structured_output_failed: 'structured_output_retry_exhausted',
+};
+
 /** `entries`: of the run. */
 export function resultMessage(outcome: RunOutcome, entries: readonly Entry[]): SDKResultMessage {
   const { sessionId, run, reason, turns, text, usage, costUsd, durationMs, detail, output } = outcome;
@@ -93,18 +99,14 @@ export function resultMessage(outcome: RunOutcome, entries: readonly Entry[]): S
     session_id: sessionId,
     uuid: uuidOf(sessionId, 'result', run),
     duration_ms: durationMs,
+    duration_api_ms: durationMs,
     num_turns: turns,
     stop_reason: replies.at(-1)?.message.stop_reason ?? null,
     total_cost_usd: costUsd ?? 0,
-    usage: {
-      input_tokens: usage.input,
-      output_tokens: usage.output,
-      cache_creation_input_tokens: usage.cacheWrite,
-      cache_read_input_tokens: usage.cacheRead,
-    },
+    usage: usageOf(usage),
     modelUsage: modelUsageOf(replies),
     permission_denials: denialsOf(entries),
-    terminal_reason: reason,
+    terminal_reason: REASONS[reason] ?? (reason as TheirReason),
   } as const;
   if (reason !== 'completed') {
     const subtype = SUBTYPES[reason] ?? 'error_during_execution';
@@ -114,24 +116,41 @@ export function resultMessage(outcome: RunOutcome, entries: readonly Entry[]): S
   return { ...facts, subtype: 'success', is_error: false, result: text, ...structured };
 }
 
+function usageOf(usage: Usage): SDKResultMessage['usage'] {
+  const counts = {
+    input_tokens: usage.input,
+    output_tokens: usage.output,
+    cache_creation_input_tokens: usage.cacheWrite,
+    cache_read_input_tokens: usage.cacheRead,
+    server_tool_use: { web_search_requests: 0, web_fetch_requests: 0 },
+    service_tier: 'standard',
+  };
+  // The parts that a run does not sum up are not there.
+  return counts as unknown as SDKResultMessage['usage'];
+}
+
 function modelUsageOf(replies: readonly ReplyEntry[]): Record<string, ModelUsage> {
   const spent = new Map<string, Spend>();
   for (const { message, spend } of replies)
     spent.set(message.model, addSpend(spent.get(message.model) ?? noSpend, spend));
-  return Object.fromEntries([...spent].map(([model, spend]) => [model, modelUsage(spend)]));
+  return Object.fromEntries([...spent].map(([model, spend]) => [model, modelUsage(model, spend)]));
 }
 
-function modelUsage({ usage, usd }: Spend): ModelUsage {
+function modelUsage(model: string, { usage, usd }: Spend): ModelUsage {
+  const { window = 0, maxOutput = 0 } = catalogue.models[baseName(model).base] ?? {};
   return {
     inputTokens: usage.input,
     outputTokens: usage.output,
     cacheReadInputTokens: usage.cacheRead,
     cacheCreationInputTokens: usage.cacheWrite,
+    webSearchRequests: 0,
     costUSD: usd ?? 0,
+    contextWindow: window,
+    maxOutputTokens: maxOutput,
   };
 }
 
-function denialsOf(entries: readonly Entry[]): readonly SDKPermissionDenial[] {
+function denialsOf(entries: readonly Entry[]): SDKPermissionDenial[] {
   let reply: ReplyEntry | null = null;
   const denials: SDKPermissionDenial[] = [];
   for (const entry of entries) {
@@ -149,17 +168,16 @@ function denialsOf(entries: readonly Entry[]): readonly SDKPermissionDenial[] {
 
 /** The first message of each start: the options as they were given. */
 export function initMessage(session: string, options: Options, cwd: string): SDKSystemMessage {
-  const { mcpServers = {}, tools, permissionMode = 'default', model = runDefaults.model } = options;
-  const builtin = Array.isArray(tools)
-    ? (tools as readonly string[])
-    : ['Bash', 'Read', 'Write', 'Edit', 'Glob', 'Grep'];
+  const { mcpServers = {}, tools, permissionMode = 'default', model = runDefaults.model, agents, effort } = options;
+  const builtin = Array.isArray(tools) ? tools : ['Bash', 'Read', 'Write', 'Edit', 'Glob', 'Grep'];
   const own = toolsOf(mcpServers).map(({ name }) => name);
   return {
     type: 'system',
     subtype: 'init',
     session_id: session,
     uuid: uuidOf(session, 'init'),
-    apiKeySource: 'user',
+    apiKeySource: 'ANTHROPIC_API_KEY',
+    claude_code_version: VERSION,
     cwd,
     tools: [...builtin, ...own],
     mcp_servers: statusesOf(mcpServers),
@@ -169,5 +187,7 @@ export function initMessage(session: string, options: Options, cwd: string): SDK
     output_style: 'default',
     skills: [],
     plugins: [],
+    ...(agents && { agents: Object.keys(agents) }),
+    ...(effort && { effort }),
   };
 }

@@ -16,14 +16,19 @@ const BUILTIN: Readonly<Record<string, { readonly name: string; readonly fields:
   web_fetch: { name: 'WebFetch', fields: { question: 'prompt' } },
 };
 
+/** Those of the built-in tools that go by such names. */
+export const BUILTIN_TOOL_NAMES: readonly string[] = Object.values(BUILTIN).map(({ name }) => name);
+
+/** Older names, and those that stand for them. */
+export const LEGACY_TOOL_NAME_ALIASES: Readonly<Record<string, string>> = { Task: 'Agent' };
+
 export function outwardName(tool: string): string {
   return BUILTIN[tool]?.name ?? tool;
 }
 
-/** `Task` is an older name of `Agent`. */
 export function inwardName(tool: string): string {
-  if (tool === 'Task') return 'agent';
-  return Object.keys(BUILTIN).find((name) => BUILTIN[name]?.name === tool) ?? tool;
+  const now = LEGACY_TOOL_NAME_ALIASES[tool] ?? tool;
+  return Object.keys(BUILTIN).find((name) => BUILTIN[name]?.name === now) ?? tool;
 }
 
 export function outwardInput(tool: string, input: unknown): Record<string, unknown> {

@@ -1,66 +1,75 @@
 // query() as programs for in-process agents call it, on a durable session. The program's process is the session's worker: its tools and
-// hooks run here, and what needs it waits while it is gone. Started again, it goes on where it was.
-import type { Log } from '../../activities/log.ts';
-import { logText } from '../../activities/log.ts';
-import { checkConfig } from '../../worker/config/config.ts';
-import { dataFolder } from '../../worker/embedded/data-folder.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
+// hooks run here, and what needs it waits while it is gone. Started again under a name, it goes on where it was.
 import type { OptionChanges } from '../../workflows/contract/session.ts';
-import { answerApprovals } from '../answer-approvals.ts';
-import { actOnAbort } from '../async.ts';
-import { type OpenWorkplace, openWorkplace, type Workplace } from '../connect/workplace.ts';
-import { ClientProblem } from '../problem.ts';
-import { checkedId } from '../sessions/info.ts';
-import { headOf, transcriptReader } from '../sessions/read.ts';
 import { catalogue } from '../../worker/models/catalogue.ts';
-import { approvalBy, questionBy } from './callbacks.ts';
-import { type Continued, findContinued, rememberSession } from './continue.ts';
-import { openTalk } from './conversation.ts';
-import { initMessage } from './messages.ts';
-import { modeOf, type Options, translateOptions } from './options.ts';
-import { type QueryEnd, thisProgram } from './program.ts';
-import { type QueryPrompt, type Running, sendMessages, type Steering } from './send-messages.ts';
-import type { PermissionMode, SDKMessage, SDKUserMessage } from './shapes.ts';
+import { prepareWorker } from '../connect/own-worker.ts';
+import { ClientProblem } from '../problem.ts';
+import { VERSION } from '../../worker/json-file.ts';
+import { modeOf } from './options.ts';
+import { LEFT, runQuery } from './run-query.ts';
+import type { Steering } from './send-messages.ts';
+import type { AccountInfo, AgentInfo, ModelInfo } from './shapes/facts.ts';
+import type { SDKMessage, SDKUserMessage } from './shapes/messages.ts';
+import type { Options } from './shapes/options.ts';
+import type { PermissionMode } from './shapes/permissions.ts';
+import type { Query, QueryParams, WarmQuery } from './shapes/query.ts';
 import { statusesOf } from './tools.ts';
 
-export type Query = AsyncGenerator<SDKMessage, void> & {
-  /** Ends what runs now; its result is the next message. */
-  interrupt(): Promise<void>;
-  /** From the next message on. */
-  setModel(model?: string): Promise<void>;
-  /** From the next message on. */
-  setPermissionMode(mode: PermissionMode): Promise<void>;
-  /** From the next message on; null: no thinking. */
-  setMaxThinkingTokens(tokens: number | null): Promise<void>;
-  supportedModels(): Promise<readonly { readonly value: string; readonly displayName: string }[]>;
-  mcpServerStatus(): Promise<readonly { readonly name: string; readonly status: 'connected' | 'pending' }[]>;
-  /** Sends what comes from it beside the prompt's messages. */
-  streamInput(stream: AsyncIterable<SDKUserMessage>): Promise<void>;
-};
-
-export type QueryParams = { readonly prompt: QueryPrompt; readonly options?: Options };
-
-/** Throws ClientProblem, SetupProblem or ConfigProblem, with a sentence, from the first `next()`. */
+/** Throws ClientProblem, SetupProblem or ConfigProblem, with a sentence, from the first `next()`; AbortError, once it is aborted. */
 export function query({ prompt, options = {} }: QueryParams): Query {
   const steering: Steering = {
     changes: {},
     interrupt: () => Promise.reject(new ClientProblem('refused', 'nothing runs yet: ask for the first message')),
     add: null,
+    ended: new AbortController(),
   };
+  const messages = runQuery(prompt, options, steering);
+  const end = messages.return.bind(messages);
+  const leave = (): Promise<IteratorResult<SDKMessage, void>> => {
+    // A `next()` that waits ends, too.
+    steering.ended.abort(LEFT);
+    return end();
+  };
+  return Object.assign(messages, {
+    return: leave,
+    close: () => void leave(),
+    [Symbol.asyncDispose]: async () => void (await leave()),
+    ...steeringOf(steering, options),
+    ...factsOf(options),
+    ...notThere,
+  });
+}
+
+/** Prepared, so that its first message comes sooner: there is no process to start, and what it needs is loaded by now. Its options are checked. */
+export async function startup({
+  options = {},
+}: { options?: Options; initializeTimeoutMs?: number } = {}): Promise<WarmQuery> {
+  await prepareWorker({ log: () => undefined });
+  return {
+    query: (prompt) => query({ prompt, options }),
+    close: () => undefined,
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+type Steers = 'interrupt' | 'setModel' | 'setPermissionMode' | 'setMaxThinkingTokens' | 'streamInput';
+
+function steeringOf(steering: Steering, options: Options): Pick<Query, Steers> {
   const change = (changes: OptionChanges): Promise<void> => {
     steering.changes = { ...steering.changes, ...changes };
     return Promise.resolve();
   };
-  const servers = statusesOf(options.mcpServers ?? {});
-  return Object.assign(run(prompt, options, steering), {
-    interrupt: () => steering.interrupt(),
-    setModel: (model?: string) => change({ model: model ?? null }),
-    setPermissionMode: async (mode: PermissionMode) =>
-      change({ permissionMode: modeOf(mode, options.canUseTool !== undefined) }),
-    setMaxThinkingTokens: (tokens: number | null) => change({ thinkingTokens: tokens ?? null }),
-    supportedModels: () =>
-      Promise.resolve(Object.keys(catalogue.models).map((value) => ({ value, displayName: value }))),
-    mcpServerStatus: () => Promise.resolve(servers),
+  return {
+    interrupt: async () => {
+      await steering.interrupt();
+      return undefined;
+    },
+    setModel: (model) => change({ model: model ?? null }),
+    setPermissionMode: async (mode: PermissionMode) => {
+      await change({ permissionMode: modeOf(mode, options.canUseTool !== undefined) });
+      return { mode };
+    },
+    setMaxThinkingTokens: (tokens) => change({ thinkingTokens: tokens ?? null }),
     streamInput: async (stream: AsyncIterable<SDKUserMessage>) => {
       if (steering.add === null)
         throw new ClientProblem(
@@ -69,100 +78,77 @@ export function query({ prompt, options = {} }: QueryParams): Query {
         );
       await steering.add(stream);
     },
+  };
+}
+
+type Facts =
+  | 'supportedModels'
+  | 'supportedAgents'
+  | 'supportedCommands'
+  | 'mcpServerStatus'
+  | 'accountInfo'
+  | 'initializationResult'
+  | 'reinitialize';
+
+function factsOf({ agents = {}, mcpServers = {}, env = process.env }: Options): Pick<Query, Facts> {
+  const own = Object.entries(agents).map(([name, { description, model }]): AgentInfo => {
+    return { name, description, ...(model !== undefined && { model }) };
+  });
+  const account: AccountInfo = {
+    apiKeySource: env['ANTHROPIC_API_KEY'] === undefined ? 'none' : 'ANTHROPIC_API_KEY',
+    apiProvider: env['ANTHROPIC_BASE_URL'] === undefined ? 'firstParty' : 'gateway',
+  };
+  const all = () => ({
+    commands: [],
+    agents: own,
+    models: soldModels(),
+    account,
+    output_style: 'default',
+    available_output_styles: ['default'],
+    claude_code_version: VERSION,
+  });
+  return {
+    supportedModels: () => Promise.resolve(soldModels()),
+    supportedAgents: () => Promise.resolve(own),
+    supportedCommands: () => Promise.resolve([]),
+    mcpServerStatus: () => Promise.resolve(statusesOf(mcpServers)),
+    accountInfo: () => Promise.resolve(account),
+    initializationResult: () => Promise.resolve(all()),
+    reinitialize: () => Promise.resolve(all()),
+  };
+}
+
+/** Those of the catalogue that are not at their end, under the names that the API takes. */
+function soldModels(): ModelInfo[] {
+  return Object.entries(catalogue.models).flatMap(([base, model]) => {
+    const { retires } = model;
+    if (retires !== undefined && retires < catalogue.date) return [];
+    const [, line = '', version = ''] = /^claude-([a-z]+)-?(.*)$/.exec(base) ?? [];
+    const name = `${line.charAt(0).toUpperCase()}${line.slice(1)} ${version.replace('-', '.')}`.trim();
+    const window = `${model.window.toLocaleString('en')} tokens`;
+    return [{ value: model.id ?? base, displayName: name, description: `Claude ${name}, a window of ${window}` }];
   });
 }
 
-async function* run(prompt: QueryPrompt, given: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
-  const { env = process.env, cwd = process.cwd(), stderr } = given;
-  const say = stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
-  const translated = translateOptions(given, say);
-  const runOptions = translated.run;
-  const config = checkConfig(translated.config, 'the options of query()');
-  const chosen = { config, source: { kind: 'given' }, explicit: true } as const;
-  const asked = [typeof prompt === 'string' ? prompt : null, cwd, given.resume, given.sessionId];
-  const where = { root: dataFolder(env).root, cwd, config };
-  const goesOn = given.continue === true;
-  const program = thisProgram(where.root, env['PERDURE_SESSION']).query(
-    JSON.stringify(goesOn ? [...asked, 'continue'] : asked),
-  );
-  const found = goesOn ? await findContinued(where, program, { env, say }) : null;
-  const options = found?.session ? { ...given, resume: found.session } : given;
-  const session = options.resume ?? options.sessionId ?? program.session;
-  const log: Log = (_, message, fields) => say(logText(message, fields));
-  const workplace = await openFor({ env, chosen, session: checkedId(session), anywhere: false, say, log }, found);
-  rememberSession(where, session);
-  let end: QueryEnd = 'left';
-  try {
-    if (program.isKnown) say(`goes on with session ${session}, which this program began before it ended`);
-    yield initMessage(workplace.session, options, runOptions.cwd);
-    for await (const message of converse({ workplace, program, options, runOptions, steering, say }, prompt)) {
-      end = message.type !== 'result' ? 'left' : message.is_error ? 'failed' : 'succeeded';
-      yield message;
-    }
-  } finally {
-    program.end(end);
-    if (end === 'left') say(`session ${session} is left as it is: options.resume goes on with it`);
-    await workplace.close();
-  }
-}
+const refuse = (why: string) => (): Promise<never> => Promise.reject(new ClientProblem('refused', why));
+const asOptions = refuse('settings of a query are its options: give them to the next one');
+const atTheStart = refuse('servers of a query are those it began with: give others to the next one, with resume');
 
-async function openFor(open: OpenWorkplace, found: Continued | null): Promise<Workplace> {
-  try {
-    return await openWorkplace(open);
-  } finally {
-    await found?.close();
-  }
-}
-
-async function* converse(running: Running, prompt: QueryPrompt): AsyncGenerator<SDKMessage, void> {
-  const { workplace, program, options, steering, say } = running;
-  const { sessions, store, temporal } = workplace;
-  const session = workplace.session as SessionId;
-  const answers = answerApprovals(sessions, {
-    onApproval: approvalBy(options.canUseTool, say),
-    onQuestion: questionBy(options.canUseTool, say),
-  });
-  const failed = AbortSignal.any([workplace.failed, answers.failed]);
-  const before = program.isKnown ? 0 : await runsBefore(running);
-  steering.interrupt = () => sessions.interrupt(session);
-  const stopped = actOnAbort(options.abortController?.signal, () => sessions.interrupt(session));
-  const sender = sendMessages(running, prompt);
-  const conversation = openTalk(
-    {
-      session,
-      sessions,
-      reader: transcriptReader(store),
-      program,
-      before,
-      partial: options.includePartialMessages ?? false,
-      headNow: () => headOf(temporal.client, session),
-      failed,
-      // Nobody is asked by a program that cannot answer: its session's mode sees to that.
-      onApproval: (event) => options.canUseTool && answers.hear(event),
-      say,
-    },
-    sender.sent,
-  );
-  try {
-    for await (const item of sender.messages) {
-      if ('error' in item) throw item.error;
-      yield* conversation.answer(item.id);
-    }
-  } finally {
-    steering.interrupt = () => Promise.resolve();
-    steering.add = null;
-    await stopped();
-    for (const problem of await answers.stop()) say(problem);
-  }
-}
-
-/** Runs of a session that is not of this query's making: what they said is not told. */
-async function runsBefore({ workplace, options }: Running): Promise<number> {
-  if (options.resume === undefined && options.sessionId === undefined) return 0;
-  try {
-    return (await workplace.sessions.describe(workplace.session)).last?.run ?? 0;
-  } catch (error) {
-    if (!(error instanceof ClientProblem) || error.kind !== 'no_session' || options.resume !== undefined) throw error;
-    return 0;
-  }
-}
+/** What a query here cannot do. */
+const notThere = {
+  applyFlagSettings: asOptions,
+  updateSettings: asOptions,
+  getContextUsage: refuse('the parts of a request are not counted: a result has its usage'),
+  rewindFiles: refuse('files are not rewound yet'),
+  readFile: refuse('read the file in the program, which is where the session works'),
+  seedReadState: refuse('a file is read by a tool before it is changed'),
+  setMcpServers: atTheStart,
+  reconnectMcpServer: refuse('a server that is lost is connected again by itself'),
+  toggleMcpServer: atTheStart,
+  setMcpPermissionModeOverride: refuse('give permission rules as allowedTools and disallowedTools'),
+  readMcpResource: refuse('resources of servers are read by tools: mcp_resources'),
+  reloadPlugins: refuse('there are no plugins'),
+  reloadSkills: refuse('skills are folders of a configuration, and read when a run begins'),
+  stopTask: refuse('an agent is stopped by the model that began it, or by `perdure interrupt` with its session'),
+  backgroundTasks: refuse('a call goes to the background when the model asks for it'),
+} satisfies Partial<Query>;

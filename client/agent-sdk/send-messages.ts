@@ -4,9 +4,10 @@ import type { Workplace } from '../connect/workplace.ts';
 import type { Prompt, PromptBlock } from '../sessions/prompt.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
-import type { Options } from './options.ts';
-import type { ProgramQuery } from './program.ts';
-import type { SDKUserMessage } from './shapes.ts';
+import type { ProgramQuery } from './program/program.ts';
+import type { SDKUserMessage } from './shapes/messages.ts';
+import type { Options } from './shapes/options.ts';
+import type { QueryPrompt } from './shapes/query.ts';
 
 export type Steering = {
   /** Options for the next message. */
@@ -14,6 +15,8 @@ export type Steering = {
   interrupt: () => Promise<void>;
   /** Null before the session is open, and when all is answered. */
   add: ((stream: AsyncIterable<SDKUserMessage>) => Promise<void>) | null;
+  /** Aborted when the rest is read by nobody, or when the program aborts it: its reason is thrown. */
+  readonly ended: AbortController;
 };
 
 export type Running = {
@@ -25,8 +28,6 @@ export type Running = {
   readonly say: (line: string) => void;
 };
 
-export type QueryPrompt = string | AsyncIterable<SDKUserMessage>;
-
 type Sender = {
   readonly messages: AsyncIterable<{ readonly id: MessageId } | { readonly error: unknown }>;
   readonly sent: ReadonlySet<MessageId>;
@@ -36,6 +37,8 @@ type Sender = {
 export function sendMessages(running: Running, prompt: QueryPrompt): Sender {
   const box = createMailbox<{ readonly id: MessageId } | { readonly error: unknown }>();
   const sent = new Set<MessageId>();
+  const { signal } = running.steering.ended;
+  signal.addEventListener('abort', () => box.push({ error: signal.reason }), { once: true });
   let reading = 0;
   const one = async (content: Prompt, given: Pick<SDKUserMessage, 'uuid' | 'priority'> = {}): Promise<void> => {
     const id = (given.uuid as MessageId | undefined) ?? running.program.messageId(JSON.stringify(content));

@@ -3,97 +3,90 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { callResult, outputOf } from '../../activities/mcp/results.ts';
 import type { McpServer, McpServers, ServerQuestion } from '../../activities/mcp/servers.ts';
+import { ClientProblem } from '../problem.ts';
 import { defineTool, type Tool, type ToolContext } from '../../activities/tools/tool.ts';
-import type { OnElicitation } from './shapes.ts';
-
-type Shape = Readonly<Record<string, z.ZodType>>;
-
-/** Texts, images and PDF documents reach the model, as an MCP server's do. Of anything else it reads that it was there. */
-export type CallToolResult = {
-  readonly content: readonly { readonly type: string; readonly text?: string; readonly [key: string]: unknown }[];
-  readonly isError?: boolean;
-  readonly [key: string]: unknown;
-};
-
-/** `readOnlyHint`: runs without asking, beside others. It, or `idempotentHint`: runs again when its result was lost. */
-export type ToolAnnotations = {
-  readonly readOnlyHint?: boolean;
-  readonly idempotentHint?: boolean;
-  readonly destructiveHint?: boolean;
-  readonly openWorldHint?: boolean;
-  readonly title?: string;
-};
-
-/** `idempotencyKey`: unique to this call for ever, the same when it is run again. */
-export type ToolExtra = { readonly signal: AbortSignal; readonly idempotencyKey: string };
-
-export type SdkMcpToolDefinition = {
-  readonly name: string;
-  readonly description: string;
-  readonly inputSchema: Shape;
-  readonly handler: (args: never, extra: ToolExtra) => Promise<CallToolResult>;
-  readonly annotations?: ToolAnnotations;
-};
-
-export type McpSdkServerConfig = {
-  readonly type: 'sdk';
-  readonly name: string;
-  readonly version?: string;
-  readonly tools: readonly SdkMcpToolDefinition[];
-};
-
-/** A server that is a process. It begins in the folder of the program. */
-export type McpStdioServerConfig = {
-  readonly type?: 'stdio';
-  readonly command: string;
-  readonly args?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-};
-
-/** A server at an address. */
-export type McpHttpServerConfig = {
-  readonly type: 'http' | 'sse';
-  readonly url: string;
-  readonly headers?: Readonly<Record<string, string>>;
-};
-
-export type McpServerConfig = McpSdkServerConfig | McpStdioServerConfig | McpHttpServerConfig;
+import type {
+  AnyZodRawShape,
+  CallToolResult,
+  InferShape,
+  McpSdkServerConfigWithInstance,
+  McpServerConfig,
+  McpServerInstance,
+  McpServerStatus,
+  SdkMcpToolDefinition,
+  ToolAnnotations,
+  ToolExtra,
+} from './shapes/mcp.ts';
+import type { OnElicitation } from './shapes/permissions.ts';
+import { isZod3, zod3Input } from './zod3-fields.ts';
 
 /** Others are connected while the session opens. */
-export function statusesOf(servers: Readonly<Record<string, McpServerConfig>>) {
+export function statusesOf(servers: Readonly<Record<string, McpServerConfig>>): McpServerStatus[] {
   return Object.entries(servers).map(([name, server]) => ({
     name,
     status: isOfProgram(server) ? ('connected' as const) : ('pending' as const),
   }));
 }
 
-function isOfProgram(server: McpServerConfig): server is McpSdkServerConfig {
+function isOfProgram(server: McpServerConfig): server is McpSdkServerConfigWithInstance {
   return server.type === 'sdk';
 }
 
 /** A tool of the program. Give `createSdkMcpServer()` a list of them. */
-export function tool<Fields extends Shape>(
+export function tool<Shape extends AnyZodRawShape>(
   name: string,
   description: string,
-  inputSchema: Fields,
-  handler: (args: z.infer<z.ZodObject<Fields>>, extra: ToolExtra) => Promise<CallToolResult>,
-  extras: { readonly annotations?: ToolAnnotations } = {},
-): SdkMcpToolDefinition {
-  return { name, description, inputSchema, handler, ...extras };
+  inputSchema: Shape,
+  handler: (args: InferShape<Shape>, extra: ToolExtra) => Promise<CallToolResult>,
+  extras: { annotations?: ToolAnnotations; searchHint?: string; alwaysLoad?: boolean } = {},
+): SdkMcpToolDefinition<Shape> {
+  const { annotations } = extras;
+  return { name, description, inputSchema, handler, ...(annotations && { annotations }) };
+}
+
+/** Tools of a program, as a server: they are called where they are, without one. */
+class ProgramServer implements McpServerInstance {
+  readonly tools: readonly SdkMcpToolDefinition[];
+  constructor(tools: readonly SdkMcpToolDefinition[]) {
+    this.tools = tools;
+  }
+  /** What it is made of, for whoever compares. */
+  toJSON(): readonly SdkMcpToolDefinition[] {
+    return this.tools;
+  }
+  connect(): Promise<void> {
+    return Promise.reject(
+      new ClientProblem('refused', 'this server is of query() alone, which calls its tools itself'),
+    );
+  }
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
 }
 
 /** Its tools run in this process: `mcp__NAME__TOOL` is the tool's name for the model, rules and callbacks. */
 export function createSdkMcpServer(server: {
-  readonly name: string;
-  readonly version?: string;
-  readonly tools?: readonly SdkMcpToolDefinition[];
-}): McpSdkServerConfig {
-  return { type: 'sdk', tools: [], ...server };
+  name: string;
+  version?: string;
+  instructions?: string;
+  // oxlint-disable-next-line typescript/no-explicit-any
+  tools?: SdkMcpToolDefinition<any>[];
+  alwaysLoad?: boolean;
+  timeout?: number;
+}): McpSdkServerConfigWithInstance {
+  return { type: 'sdk', name: server.name, instance: new ProgramServer(server.tools ?? []) };
+}
+
+/** Throws ClientProblem `refused`. */
+function definitionsOf(name: string, { instance }: McpSdkServerConfigWithInstance): readonly SdkMcpToolDefinition[] {
+  if (instance instanceof ProgramServer) return instance.tools;
+  const what = `the server ${JSON.stringify(name)} of query() was not made with createSdkMcpServer()`;
+  throw new ClientProblem('refused', `${what}: give its tools to that, or the server as a process or at an address`);
 }
 
 export function toolsOf(servers: Readonly<Record<string, McpServerConfig>>): readonly Tool[] {
   return Object.entries(servers).flatMap(([name, server]) =>
-    isOfProgram(server) ? server.tools.map((each) => workerTool(name, each)) : [],
+    isOfProgram(server) ? definitionsOf(name, server).map((each) => workerTool(name, each)) : [],
   );
 }
 
@@ -121,7 +114,9 @@ function workerTool(
   return defineTool({
     name: `mcp__${server}__${name}`,
     description,
-    inputSchema: z.object(inputSchema),
+    ...(isZod3(inputSchema)
+      ? zod3Input(inputSchema)
+      : { inputSchema: z.object(inputSchema as unknown as z.ZodRawShape) }),
     risk: readOnlyHint ? 'read' : 'external',
     recovery: idempotentHint ? 'rerun' : 'report',
     call: async (input, { signal, idempotencyKey }: ToolContext) => {

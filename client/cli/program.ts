@@ -1,7 +1,6 @@
 // The commands of `perdure`.
-import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
+import { VERSION } from '../../worker/json-file.ts';
 import type { Cli } from './cli.ts';
 import { answerCommand } from './commands/answer.ts';
 import { approvalsCommand } from './commands/approvals.ts';
@@ -98,14 +97,4 @@ export function program(cli: Cli): Command {
     if (told !== '') command.addHelpText('after', told);
   }
   return root;
-}
-
-// The version in package.json: beside the sources, and one folder above the built files.
-
-const VERSION = versionIn(['../../package.json', '../../../package.json']);
-
-function versionIn(places: readonly string[]): string {
-  const path = places.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((file) => existsSync(file));
-  const { version } = JSON.parse(readFileSync(path ?? '', 'utf8')) as { readonly version: string };
-  return version;
 }

@@ -47,7 +47,7 @@ export type Cleaned = {
 };
 
 /** Kinds of records that belong to a session: `<kind>/<session>/…`. What else there is stays. */
-const OF_SESSIONS: ReadonlySet<string> = new Set(['steps', 'calls', 'waits', WORKTREES]);
+const OF_SESSIONS: ReadonlySet<string> = new Set(['steps', 'calls', 'waits', 'labels', WORKTREES]);
 
 /** Throws StoreError or ClientProblem when anything of a session cannot be read: then nothing was changed. */
 export async function cleanStore(cleaning: CleanStore): Promise<Cleaned> {

@@ -22,16 +22,30 @@ const messages = query({
     permissionMode: 'acceptEdits',
     hooks: {
       UserPromptSubmit: [
-        { hooks: [async () => ({ hookSpecificOutput: { additionalContext: 'The release is 4.2, of today.' } })] },
+        {
+          hooks: [
+            async () => {
+              const additionalContext = 'The release is 4.2, of today.';
+              return { hookSpecificOutput: { hookEventName: 'UserPromptSubmit', additionalContext } };
+            },
+          ],
+        },
       ],
       PreToolUse: [
         {
           matcher: 'Write|Edit',
           hooks: [
-            async ({ tool_input: input }) => {
-              const why = await ask('/guard', input);
+            async (told) => {
+              if (told.hook_event_name !== 'PreToolUse') return {};
+              const why = await ask('/guard', told.tool_input);
               const decision = why === '' ? /** @type {const} */ ('allow') : /** @type {const} */ ('deny');
-              return { hookSpecificOutput: { permissionDecision: decision, permissionDecisionReason: why } };
+              return {
+                hookSpecificOutput: {
+                  hookEventName: 'PreToolUse',
+                  permissionDecision: decision,
+                  permissionDecisionReason: why,
+                },
+              };
             },
           ],
         },
@@ -40,8 +54,9 @@ const messages = query({
         {
           matcher: 'Write',
           hooks: [
-            async ({ tool_name: tool, tool_input: input }) => {
-              await ask('/audit', { tool, input });
+            async (told) => {
+              if (told.hook_event_name === 'PostToolUse')
+                await ask('/audit', { tool: told.tool_name, input: told.tool_input });
               return {};
             },
           ],

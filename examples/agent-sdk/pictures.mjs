@@ -31,10 +31,10 @@ const messages = query({ prompt: pictures(), options: { tools: [], includePartia
 let length = 0;
 for await (const message of messages) {
   if (message.type === 'stream_event') {
-    const { type, delta } = /** @type {{ type: string, delta?: { text?: string } }} */ (message.event);
-    if (type === 'message_start') length = 0;
+    const { event } = message;
+    if (event.type === 'message_start') length = 0;
     const before = length;
-    length += delta?.text?.length ?? 0;
+    if (event.type === 'content_block_delta' && event.delta.type === 'text_delta') length += event.delta.text.length;
     if (before <= LONGEST && length > LONGEST) await messages.interrupt();
     continue;
   }

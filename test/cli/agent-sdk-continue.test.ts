@@ -42,7 +42,9 @@ test('continue goes on with the newest session of the folder, a killed program w
   const elsewhere = await ask('two', { cwd: other, continue: true });
   expect(said).toContain(`there is no session of ${other} to continue: a new one begins`);
 
-  const start = () => spawn(process.execPath, ['--input-type=module', '-e', PROGRAM], { cwd, env, stdio: 'pipe' });
+  const named = { ...env, PERDURE_SESSION: 'night' };
+  const start = () =>
+    spawn(process.execPath, ['--input-type=module', '-e', PROGRAM], { cwd, env: named, stdio: 'pipe' });
   const cut = start();
   onTestFinished(() => void cut.kill('SIGKILL'));
   await killWhen(cut, () => model.requests.length === 3);

@@ -1,6 +1,6 @@
 // Programs for `perdure/agent-sdk` as their users start them: killed at the moments that hurt, and started again.
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -13,6 +13,8 @@ import { killWhen } from '../support/kill-when.ts';
 import { until } from '../support/until.ts';
 
 const examples = join(import.meta.dirname, '../../examples/agent-sdk');
+/** By which a program is known when it is started again. */
+const named = { PERDURE_SESSION: 'desk 7' };
 
 type Asked = { readonly path: string; readonly body: Readonly<Record<string, unknown>>; readonly key: string };
 
@@ -86,7 +88,7 @@ function program(
       },
     };
   };
-  return { start, told, stored, left: () => (existsSync(folder) ? readdirSync(folder) : []) };
+  return { start, told, stored };
 }
 
 test('a program that is killed while it decides, pays and listens ends with each effect and message once (Q7 Q8 Q9)', async () => {
@@ -110,7 +112,10 @@ test('a program that is killed while it decides, pays and listens ends with each
     },
   });
   const place = cliPlace(model);
-  const { start, told, stored, left } = program('refunds.mjs', { ...place, env: { ...place.env, SHOP_URL: desk.url } });
+  const { start, told, stored } = program('refunds.mjs', {
+    ...place,
+    env: { ...place.env, ...named, SHOP_URL: desk.url },
+  });
 
   const deciding = start();
   await deciding.reaches(() => desk.of('/approvals').length === 1);
@@ -138,14 +143,13 @@ test('a program that is killed while it decides, pays and listens ends with each
       permission_denials: [{ tool_name: 'mcp__shop__refund', tool_input: { order: 'a-2', cents: 90_000 } }],
     },
   ]);
-  expect(left()).toEqual([]);
   expect(model.problems).toEqual([]);
 });
 
 test('a program that PERDURE_SESSION names is answered from the store when it asks again (Q9)', async () => {
   const model = await modelFor([reply('Nothing was returned.')]);
   const place = cliPlace(model);
-  const { start, told } = program('refunds.mjs', { ...place, env: { ...place.env, PERDURE_SESSION: 'desk 7' } });
+  const { start, told } = program('refunds.mjs', { ...place, env: { ...place.env, ...named } });
   for (const _ of [1, 2]) expect(await start().status).toBe(0);
   expect(told.map(({ type }) => type)).toEqual(['system', 'assistant', 'result', 'system', 'result']);
   expect(told.at(-1)).toEqual(told[2]);
@@ -170,7 +174,7 @@ test('streaming input goes on after a kill with the message it was at, images an
   const place = cliPlace(model);
   const data = [1, 2, 3].map((width) => pngOf(width, 1));
   for (const [at, bytes] of data.entries()) writeFileSync(join(place.cwd, `${at + 1}.png`), bytes);
-  const { start, told, stored, left } = program('pictures.mjs', place);
+  const { start, told, stored } = program('pictures.mjs', { ...place, env: { ...place.env, ...named } });
 
   const beginning = start('.');
   await beginning.reaches(() => model.requests.length === 1);
@@ -201,7 +205,6 @@ test('streaming input goes on after a kill with the message it was at, images an
   const sent = model.requests.map(({ body }) => imagesIn(body));
   const base64 = data.map((bytes) => bytes.toString('base64'));
   expect(sent).toEqual([1, 1, 2, 3, 3].map((count) => base64.slice(0, count)));
-  expect(left()).toEqual([]);
   expect(model.problems).toEqual([]);
 });
 
@@ -220,9 +223,9 @@ test('hooks of a program are asked again after a kill, and what they say holds (
     '/audit': () => '',
   });
   const place = cliPlace(model);
-  const { start, told, stored, left } = program('guarded.mjs', {
+  const { start, told, stored } = program('guarded.mjs', {
     ...place,
-    env: { ...place.env, GUARD_URL: guard.url },
+    env: { ...place.env, ...named, GUARD_URL: guard.url },
   });
 
   const asking = start();
@@ -243,6 +246,5 @@ test('hooks of a program are asked again after a kill, and what they say holds (
   expect(sent[2]).toContain('NOTES.md is missing.');
   expect(new Set(stored().map(({ uuid }) => uuid)).size).toBe(stored().length);
   expect(told.at(-1)).toMatchObject({ type: 'result', subtype: 'success', result: 'Now they are.' });
-  expect(left()).toEqual([]);
   expect(model.problems).toEqual([]);
 });

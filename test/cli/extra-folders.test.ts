@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { query } from '../../client/agent-sdk/query.ts';
-import type { SDKMessage } from '../../client/agent-sdk/shapes.ts';
+import type { SDKMessage } from '../../client/agent-sdk/shapes/messages.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 import { oneRuntime } from '../support/one-runtime.ts';
@@ -20,7 +20,7 @@ test('additionalDirectories and env of a program, --add-dir and --tool-env reach
   mkdirSync(lib);
 
   const told: SDKMessage[] = [];
-  const options = { cwd, additionalDirectories: ['../lib'], permissionMode: 'bypassPermissions' } as const;
+  const options = { cwd, additionalDirectories: ['../lib'], permissionMode: 'bypassPermissions' as const };
   const stderr = (): void => undefined;
   const asked = query({ prompt: 'Go.', options: { ...options, env: { ...env, STAGE: 'of-program' }, stderr } });
   for await (const message of asked) told.push(message);

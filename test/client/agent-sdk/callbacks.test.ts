@@ -1,7 +1,9 @@
 // Callbacks of a program: what its hooks and its `canUseTool` are told, and what their answers come to.
 import { expect, test } from 'vitest';
 import { approvalBy, hooksOf, questionBy, unknownEvents } from '../../../client/agent-sdk/callbacks.ts';
-import type { CanUseTool, HookCallbackMatcher, HookEvent, HookJSONOutput } from '../../../client/agent-sdk/shapes.ts';
+import type { HookJSONOutput } from '../../../client/agent-sdk/shapes/hook-answers.ts';
+import type { HookCallbackMatcher, HookEvent } from '../../../client/agent-sdk/shapes/hooks.ts';
+import type { CanUseTool } from '../../../client/agent-sdk/shapes/permissions.ts';
 import type { WaitingApproval } from '../../../client/sessions/decide.ts';
 
 const signal = new AbortController().signal;

@@ -53,6 +53,13 @@ test('nothing is told again of an iteration whose reply was received, and no par
   expect(liveMessages('s-1', false).tell(delta, 1)).toEqual([]);
 });
 
+test('what a reply calls is shown while it runs, though the reply was received (Q7)', () => {
+  const live = liveMessages('s-1', true);
+  live.tell(event('tool_use', { index: 0, id: 't-1', name: 'bash', input: {} }), 1);
+  expect(live.tell(event('tool_start', { index: 0, name: 'bash' }), 2)).toMatchObject([{ type: 'tool_progress' }]);
+  expect(live.tell(event('tool_progress', { index: 0, text: '…' }), 3)).toEqual([]);
+});
+
 test('a call tells how long it runs, in seconds from its start, and a retry what the API said (Q7)', () => {
   vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000 });
   onTestFinished(() => void vi.useRealTimers());

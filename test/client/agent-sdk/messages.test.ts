@@ -71,17 +71,32 @@ test('a result has what was spent by each model, what was denied, and its value 
 });
 
 test.each([
-  ['max_turns', 'error_max_turns'],
-  ['budget_exceeded', 'error_max_budget_usd'],
-  ['structured_output_failed', 'error_max_structured_output_retries'],
-  ['model_error', 'error_during_execution'],
-] as const)('a run that ended with %s is the error %s, with its detail (Q7)', (reason, subtype) => {
-  const result = resultMessage(ended({ reason, detail: 'why', costUsd: null }), []);
-  expect(result).toMatchObject({
-    subtype,
-    is_error: true,
-    errors: [`${reason}: why`],
-    total_cost_usd: 0,
-    stop_reason: null,
+  ['max_turns', 'error_max_turns', 'max_turns'],
+  ['budget_exceeded', 'error_max_budget_usd', 'budget_exhausted'],
+  ['structured_output_failed', 'error_max_structured_output_retries', 'structured_output_retry_exhausted'],
+  ['model_error', 'error_during_execution', 'model_error'],
+  ['timeout', 'error_during_execution', 'timeout'],
+] as const)(
+  'a run that ended with %s is the error %s, with its detail, for the reason %s (Q7)',
+  (reason, subtype, theirs) => {
+    const result = resultMessage(ended({ reason, detail: 'why', costUsd: null }), []);
+    expect(result).toMatchObject({
+      subtype,
+      is_error: true,
+      terminal_reason: theirs,
+      errors: [`${reason}: why`],
+      total_cost_usd: 0,
+      stop_reason: null,
+    });
+  },
+);
+
+test('what a model takes and gives at most stands beside what it has used, where the catalogue has it (Q7)', () => {
+  const said = reply([textBlock('Done.')]);
+  const known = { ...said, message: { ...said.message, model: 'claude-haiku-4-5-20251001' } };
+  const { modelUsage } = resultMessage(ended(), [said, known]);
+  expect(modelUsage).toMatchObject({
+    'claude-test': { contextWindow: 0, maxOutputTokens: 0 },
+    'claude-haiku-4-5-20251001': { contextWindow: 200_000, maxOutputTokens: 64_000 },
   });
 });

@@ -1,13 +1,13 @@
-// Options of programs for in-process agents, and when such a program is over.
+// Options of programs for in-process agents.
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { Tool, ToolContext } from '../../../activities/tools/tool.ts';
-import { findContinued } from '../../../client/agent-sdk/continue.ts';
+import { findContinued } from '../../../client/agent-sdk/program/continue.ts';
 import { translateOptions } from '../../../client/agent-sdk/options.ts';
 import { inwardInput, outwardInput, outwardName } from '../../../client/agent-sdk/names.ts';
-import { isOver } from '../../../client/agent-sdk/program.ts';
-import type { OnElicitation } from '../../../client/agent-sdk/shapes.ts';
-import { createSdkMcpServer, tool, type ToolAnnotations } from '../../../client/agent-sdk/tools.ts';
+import type { ToolAnnotations } from '../../../client/agent-sdk/shapes/mcp.ts';
+import type { OnElicitation } from '../../../client/agent-sdk/shapes/permissions.ts';
+import { createSdkMcpServer, tool } from '../../../client/agent-sdk/tools.ts';
 import { pngOf } from '../../support/images.ts';
 import { checkConfig } from '../../../worker/config/config.ts';
 
@@ -38,7 +38,7 @@ test('options become ours: names of built-in tools, rules, modes, limits (Q7)', 
       allowedTools: ['Bash(npm test:*)', 'mcp__shop__order'],
       disallowedTools: ['Write'],
       fallbackModel: 'a, b',
-      systemPrompt: { type: 'preset', preset: 'any', append: 'Be brief.' },
+      systemPrompt: { type: 'preset', preset: 'claude_code', append: 'Be brief.' },
       maxTurns: 3,
     },
     () => undefined,
@@ -52,6 +52,31 @@ test('options become ours: names of built-in tools, rules, modes, limits (Q7)', 
     maxTurns: 3,
     permissionMode: 'dontAsk',
   });
+});
+
+test.each([
+  ['A.', { systemPrompt: 'A.' }],
+  [['A.', '__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__', 'B.'], { systemPrompt: 'A.\n\nB.' }],
+  [{ type: 'custom', prompt: ['A.', 'B.'] }, { systemPrompt: 'A.\n\nB.' }],
+  [{ type: 'preset', preset: 'claude_code', append: 'A.' }, { appendSystemPrompt: 'A.' }],
+  [{ type: 'preset', preset: 'claude_code', excludeDynamicSections: true }, {}],
+  [[], {}],
+] as const)('the system prompt %j becomes %j (Q7)', (systemPrompt, expected) => {
+  const { run } = translateOptions({ systemPrompt } as object, () => undefined);
+  const { systemPrompt: own, appendSystemPrompt } = run;
+  expect({ ...(own && { systemPrompt: own }), ...(appendSystemPrompt && { appendSystemPrompt }) }).toEqual(expected);
+});
+
+test('options that later versions of such programs pass over are passed over here, with what to give instead (Q7)', () => {
+  const said: string[] = [];
+  translateOptions({ appendSystemPrompt: 'x', debugFile: '/f', onUserDialog: async () => null } as object, (line) =>
+    said.push(line),
+  );
+  expect(said).toEqual([
+    'the option appendSystemPrompt is passed over: give it as the append of systemPrompt',
+    'the option debugFile is passed over: see PERDURE_DATA for the logs',
+    'the option onUserDialog is passed over: no dialogs are shown',
+  ]);
 });
 
 test('a rule for Edit is about every tool that edits, one for Read about every tool that reads (Q7 L55)', () => {
@@ -105,25 +130,13 @@ test('types of agents become the configuration’s, and their tool goes by both 
 test('MCP servers that are processes or addresses become the configuration’s, beside any list of tools (Q7 L74)', () => {
   const mcpServers = {
     git: { command: 'git-server', args: ['x'] },
-    shop: { type: 'http', url: 'https://shop.example/mcp', headers: { a: 'b' } },
+    shop: { type: 'http' as const, url: 'https://shop.example/mcp', headers: { a: 'b' } },
     own: createSdkMcpServer({ name: 'own', tools: [tool('t', 'T.', {}, async () => ({ content: [] }))] }),
-  } as const;
+  };
   const { config, run } = translateOptions({ mcpServers, tools: ['Read'] }, () => undefined);
   expect(config.mcpServers).toEqual({ git: { ...mcpServers.git, cwd: process.cwd() }, shop: mcpServers.shop });
   expect(run).toMatchObject({ tools: ['read', 'mcp__own__t', 'mcp__git', 'mcp__shop', 'mcp_resources'] });
   expect(() => checkConfig(config, 'f')).not.toThrow();
-});
-
-test.each([
-  [['succeeded'], 0, true],
-  [['left'], 0, true],
-  [['open'], 0, false],
-  [['succeeded'], 1, false],
-  [['left'], 1, false],
-  [['succeeded', 'failed'], 1, true],
-  [['failed', 'left'], 1, false],
-] as const)('a program whose queries are %j at exit status %d is over: %s (Q9)', (ends, status, expected) => {
-  expect(isOver(new Set(ends), status)).toBe(expected);
 });
 
 test('env reaches tools as what the program adds, without settings and keys, and is no option of the session (Q7)', () => {

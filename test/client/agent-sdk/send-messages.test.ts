@@ -1,8 +1,10 @@
 // What a program gives to its session: each message under its id, in order, for as long as some of it may come.
 import { expect, test } from 'vitest';
 import { type Running, sendMessages } from '../../../client/agent-sdk/send-messages.ts';
-import type { SDKUserMessage } from '../../../client/agent-sdk/shapes.ts';
+import type { SDKUserMessage } from '../../../client/agent-sdk/shapes/messages.ts';
 import { gate } from '../../../worker/scripted-model/index.ts';
+
+const U2 = '00000000-0000-4000-8000-000000000002';
 
 const user = (content: string, more: Partial<SDKUserMessage> = {}): SDKUserMessage => ({
   type: 'user',
@@ -19,7 +21,12 @@ function running(options: object = {}) {
       calls.push([name, ...given]);
       return Promise.resolve();
     };
-  const steering: Running['steering'] = { changes: {}, interrupt: () => Promise.resolve(), add: null };
+  const steering: Running['steering'] = {
+    changes: {},
+    interrupt: () => Promise.resolve(),
+    add: null,
+    ended: new AbortController(),
+  };
   const given = {
     workplace: { session: 's-1', sessions: { start: record('start'), send: record('send') }, workers: undefined },
     program: { messageId: (content: string) => `m-${content}` },
@@ -42,7 +49,7 @@ test('the first message opens the session with its options, later ones bring wha
   const more = gate();
   const { messages } = sendMessages(
     given,
-    streamOf(user('one'), more.hold, user('two', { uuid: 'u-2', priority: 'now' }), user('three')),
+    streamOf(user('one'), more.hold, user('two', { uuid: U2, priority: 'now' }), user('three')),
   );
   const ids: string[] = [];
   for await (const item of messages) {
@@ -50,10 +57,10 @@ test('the first message opens the session with its options, later ones bring wha
     if (ids.length === 1) steering.changes = { model: 'other' };
     more.release();
   }
-  expect(ids).toEqual(['m-"one"', 'u-2', 'm-"three"']);
+  expect(ids).toEqual(['m-"one"', U2, 'm-"three"']);
   expect(calls).toEqual([
     ['start', 'one', { cwd: '/w', maxTurns: 3, newId: 's-1', messageId: 'm-"one"', workers: undefined }],
-    ['send', 's-1', 'two', { messageId: 'u-2', options: { model: 'other' }, now: true }],
+    ['send', 's-1', 'two', { messageId: U2, options: { model: 'other' }, now: true }],
     ['send', 's-1', 'three', { messageId: 'm-"three"', options: {} }],
   ]);
 });

@@ -1,9 +1,9 @@
 // Which session `continue` means: the newest of the folder that is open and that this program can work on.
-import type { PerdureConfig } from '../../worker/config/config.ts';
-import type { Env } from '../../worker/embedded/data-folder.ts';
-import { type ForWorkers, forWorkersOf, isForItsProgram } from '../../worker/config/queue.ts';
-import { type Opened, openServer } from '../connect/open-server.ts';
-import { openSessionsIn } from '../sessions/find/in-folder.ts';
+import type { PerdureConfig } from '../../../worker/config/config.ts';
+import type { Env } from '../../../worker/embedded/data-folder.ts';
+import { type ForWorkers, forWorkersOf, isForItsProgram } from '../../../worker/config/queue.ts';
+import { type Opened, openServer } from '../../connect/open-server.ts';
+import { openSessionsIn } from '../../sessions/find/in-folder.ts';
 import type { ProgramQuery } from './program.ts';
 
 /** The last session of this process in each place: a list on the server may not have it yet. */

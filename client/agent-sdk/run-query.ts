@@ -1,0 +1,181 @@
+// Runs a query to its end: opens its session, sends what the program gives, and tells what comes of it. Whoever stops listening, or aborts, ends
+// what runs with that.
+import type { Log } from '../../activities/log.ts';
+import { awaitInTime } from '../../activities/async.ts';
+import { logText } from '../../activities/log.ts';
+import { reasonOf } from '../../activities/text.ts';
+import { checkConfig } from '../../worker/config/config.ts';
+import { dataFolder } from '../../worker/embedded/data-folder.ts';
+import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import { answerApprovals } from '../answer-approvals.ts';
+import { actOnAbort } from '../async.ts';
+import { type OpenWorkplace, openWorkplace, type Workplace } from '../connect/workplace.ts';
+import { ClientProblem } from '../problem.ts';
+import { checkedId } from '../sessions/info.ts';
+import { headOf, transcriptReader } from '../sessions/read.ts';
+import { approvalBy, questionBy } from './callbacks.ts';
+import { type Continued, findContinued, rememberSession } from './program/continue.ts';
+import { openTalk } from './conversation.ts';
+import { initMessage } from './messages.ts';
+import { translateOptions } from './options.ts';
+import { identityOf, programQuery } from './program/program.ts';
+import { type Running, sendMessages, type Steering } from './send-messages.ts';
+import type { SDKMessage } from './shapes/messages.ts';
+import type { Options } from './shapes/options.ts';
+import type { QueryPrompt } from './shapes/query.ts';
+import { AbortError } from './values.ts';
+
+/** Milliseconds for a run to end that nobody listens to any more. Its worker is this process, which ends afterwards. */
+const STOPPING_MS = 5_000;
+
+/** Why a query ends of which nobody reads the rest. */
+export const LEFT = new Error('nobody reads the rest');
+
+/** Throws ClientProblem, SetupProblem or ConfigProblem, with a sentence, and AbortError. */
+export async function* runQuery(
+  prompt: QueryPrompt,
+  given: Options,
+  steering: Steering,
+): AsyncGenerator<SDKMessage, void> {
+  const { ended } = steering;
+  const aborted = (): Promise<void> => {
+    ended.abort(new AbortError('the query was aborted by its abortController'));
+    return Promise.resolve();
+  };
+  const heard = actOnAbort(given.abortController?.signal, aborted);
+  try {
+    ended.signal.throwIfAborted();
+    yield* open(prompt, given, steering);
+  } catch (error) {
+    if (error !== LEFT) throw error;
+  } finally {
+    await heard();
+  }
+}
+
+async function* open(prompt: QueryPrompt, given: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
+  const { env = process.env, cwd = process.cwd(), stderr } = given;
+  const say = stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
+  const translated = translateOptions(given, say);
+  const config = checkConfig(translated.config, 'the options of query()');
+  const chosen = { config, source: { kind: 'given' }, explicit: true } as const;
+  const where = { root: dataFolder(env).root, cwd, config };
+  const asked = {
+    identity: identityOf(prompt, given, cwd),
+    program: env['PERDURE_SESSION'] || undefined,
+    session: given.resume === undefined ? given.sessionId : undefined,
+    resume: given.resume,
+  };
+  const program = programQuery(where.root, asked, say);
+  try {
+    const found = given.continue === true ? await findContinued(where, program, { env, say }) : null;
+    const options = found?.session ? { ...given, resume: found.session } : given;
+    const session = checkedId(options.resume ?? options.sessionId ?? program.session);
+    const log: Log = (_, message, fields) => say(logText(message, fields));
+    const workplace = await openFor({ env, chosen, session, anywhere: false, say, log }, found);
+    rememberSession(where, session);
+    yield* tell({ workplace, program, options, runOptions: translated.run, steering, say }, prompt);
+  } finally {
+    program.end();
+  }
+}
+
+async function openFor(opening: OpenWorkplace, found: Continued | null): Promise<Workplace> {
+  try {
+    return await openWorkplace(opening);
+  } finally {
+    await found?.close();
+  }
+}
+
+async function* tell(running: Running, prompt: QueryPrompt): AsyncGenerator<SDKMessage, void> {
+  const { workplace, program, options, runOptions, say } = running;
+  const { session } = workplace;
+  let hasResult = false;
+  try {
+    if (program.isKnown) say(`goes on with session ${session}, which was asked for before under this name`);
+    yield initMessage(session, options, runOptions.cwd);
+    for await (const message of converse(running, prompt)) {
+      hasResult = message.type === 'result';
+      yield message;
+    }
+  } finally {
+    if (!hasResult) say(`session ${session} has no result: options.resume goes on with it`);
+    await workplace.close();
+  }
+}
+
+async function* converse(running: Running, prompt: QueryPrompt): AsyncGenerator<SDKMessage, void> {
+  const { workplace, program, options, steering, say } = running;
+  const session = workplace.session as SessionId;
+  const answers = answerApprovals(workplace.sessions, {
+    onApproval: approvalBy(options.canUseTool, say),
+    onQuestion: questionBy(options.canUseTool, say),
+  });
+  const { signal } = steering.ended;
+  const failed = AbortSignal.any([workplace.failed, answers.failed, signal]);
+  // Nobody is asked by a program that cannot answer: its session's mode sees to that.
+  const onApproval: Parameters<typeof openTalk>[0]['onApproval'] = (event) => options.canUseTool && answers.hear(event);
+  const before = program.isKnown ? 0 : await runsBefore(running);
+  signal.throwIfAborted();
+  steering.interrupt = () => workplace.sessions.interrupt(session);
+  const sender = sendMessages(running, prompt);
+  const talk = openTalk({ ...talkOf(running, session), before, failed, onApproval }, sender.sent);
+  let goesOn = true;
+  try {
+    for await (const item of sender.messages) {
+      if ('error' in item) throw item.error;
+      yield* talk.answer(item.id);
+    }
+    goesOn = false;
+  } catch (error) {
+    goesOn = error === signal.reason;
+    throw error;
+  } finally {
+    steering.interrupt = () => Promise.resolve();
+    steering.add = null;
+    const unanswered = [...sender.sent].filter((id) => !talk.answered.has(id));
+    if (goesOn && unanswered.length > 0) await stopRuns(running, session, unanswered);
+    for (const problem of await answers.stop()) say(problem);
+  }
+}
+
+function talkOf({ workplace, program, options, say }: Running, session: SessionId) {
+  const { sessions, store, temporal } = workplace;
+  const headNow = () => headOf(temporal.client, session);
+  const partial = options.includePartialMessages ?? false;
+  return { session, sessions, reader: transcriptReader(store), program, partial, headNow, say };
+}
+
+/** Nobody listens any more: what its messages opened ends, as with the process of such an agent. Asked again under a name, they are sent again. */
+async function stopRuns(
+  { workplace: { sessions }, program, say }: Running,
+  session: SessionId,
+  unanswered: readonly MessageId[],
+): Promise<void> {
+  const enough = new AbortController();
+  const stop = async (message: MessageId): Promise<void> => {
+    program.leave(message);
+    await sessions.interrupt(session);
+    for await (const _ of sessions.follow(session, { messageId: message, signal: enough.signal }));
+  };
+  const stopped = async (): Promise<string> => {
+    for (const message of unanswered) await stop(message);
+    return '';
+  };
+  const late = `the run of session ${session} is still being interrupted`;
+  const problem = await awaitInTime(stopped().catch(reasonOf), late, STOPPING_MS);
+  enough.abort();
+  if (problem !== '') say(problem);
+}
+
+/** Runs of a session that is not of this query's making: what they said is not told. */
+async function runsBefore({ workplace, options }: Running): Promise<number> {
+  if (options.resume === undefined && options.sessionId === undefined) return 0;
+  try {
+    return (await workplace.sessions.describe(workplace.session)).last?.run ?? 0;
+  } catch (error) {
+    if (!(error instanceof ClientProblem) || error.kind !== 'no_session' || options.resume !== undefined) throw error;
+    return 0;
+  }
+}

@@ -1,0 +1,77 @@
+// What programs change of a session: its title, its tag, and whether it is there at all.
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { pause } from '../../../activities/async.ts';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { ClientProblem } from '../../problem.ts';
+import { z } from 'zod';
+import { keySegment, parseStored, type Store } from '../../../activities/transcript/store/store.ts';
+
+/** Milliseconds: the server deletes in its own time. */
+const PATIENCE_MS = 20_000;
+const LOOK_MS = 100;
+
+/** Takes it from the server, with the workflows that were it: what the store has of it goes with the next `perdure gc`. Resolves when the server knows it no more. Throws ClientProblem `no_session`, `unanswered`. */
+export async function removeSession(client: Client, session: SessionId): Promise<void> {
+  if ((await runOf(client, session)) === null)
+    throw new ClientProblem('no_session', `no session ${session}: \`perdure list\` shows those there are`);
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  for (let run = await runOf(client, session); run !== null; run = await runOf(client, session)) {
+    await removeRun(client, session, run);
+    if (!(await pause(LOOK_MS, signal)))
+      throw new ClientProblem('unanswered', `the server has not deleted session ${session} yet: look again later`);
+  }
+  // Those before it, of a session that was handed over from one workflow run to the next.
+  for await (const { runId } of client.workflow.list({ query: `WorkflowId = "${session}"` }))
+    await removeRun(client, session, runId);
+}
+
+async function runOf(client: Client, session: SessionId): Promise<string | null> {
+  try {
+    return (await client.workflow.getHandle(session).describe()).runId;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null;
+    throw error;
+  }
+}
+
+/** One that is under way ends with that. Harmless for one that is gone. */
+async function removeRun(client: Client, workflowId: string, runId: string): Promise<void> {
+  const execution = { workflowId, runId };
+  try {
+    await client.workflowService.deleteWorkflowExecution({
+      namespace: client.options.namespace,
+      workflowExecution: execution,
+    });
+  } catch (error) {
+    if (!/not found|already/i.test(String(error))) throw error;
+  }
+}
+
+// What programs call their sessions, kept in the store beside them: whoever shares the store sees it. Records are written once, so that each
+// change is one of its own, and the last counts.
+
+const change = z.object({ title: z.string().optional(), tag: z.string().nullable().optional() });
+
+export type LabelChange = z.infer<typeof change>;
+export type Labels = { readonly title?: string; readonly tag?: string; readonly changes: number };
+
+const keyOf = (session: string, number: number): string => `labels/${keySegment(session)}/${number}`;
+
+/** Throws StoreError. */
+export async function readLabels(store: Store, session: string): Promise<Labels> {
+  let [title, tag]: [string | undefined, string | undefined] = [undefined, undefined];
+  for (let changes = 0; ; changes += 1) {
+    const bytes = await store.read(keyOf(session, changes));
+    if (bytes === null) return { changes, ...(title !== undefined && { title }), ...(tag !== undefined && { tag }) };
+    const { data = {} } = change.safeParse(parseStored(bytes));
+    title = data.title ?? title;
+    tag = data.tag === undefined ? tag : (data.tag ?? undefined);
+  }
+}
+
+/** Whoever comes second writes the next. Throws StoreError. */
+export async function writeLabel(store: Store, session: string, label: LabelChange): Promise<void> {
+  const bytes = Buffer.from(JSON.stringify(label));
+  let { changes } = await readLabels(store, session);
+  while ((await store.create(keyOf(session, changes), bytes)).kind === 'existing') changes += 1;
+}

@@ -1,0 +1,98 @@
+// A query that runs, and what can be asked of it meanwhile. What a query here cannot do is said by the method, in a sentence.
+import type { AccountInfo, AgentInfo, ModelInfo, SlashCommand } from './facts.ts';
+import type { McpServerConfig, McpServerStatus, McpSetServersResult } from './mcp.ts';
+import type { SDKMessage, SDKUserMessage } from './messages.ts';
+import type { Options, SdkPluginConfig, Settings } from './options.ts';
+import type { PermissionMode } from './permissions.ts';
+
+export type QueryPrompt = string | AsyncIterable<SDKUserMessage>;
+export type QueryParams = { prompt: QueryPrompt; options?: Options };
+
+export type RewindFilesResult = {
+  canRewind: boolean;
+  error?: string;
+  filesChanged?: string[];
+  insertions?: number;
+  deletions?: number;
+  skippedLinks?: number;
+};
+
+export type SDKControlInitializeResponse = {
+  commands: SlashCommand[];
+  agents: AgentInfo[];
+  models: ModelInfo[];
+  account: AccountInfo;
+  output_style: string;
+  available_output_styles: string[];
+  claude_code_version?: string;
+};
+
+export type SDKControlInterruptResponse = { still_queued: string[]; cancelled?: string[] };
+
+/** Numbers of what a request has in it, where they are counted. */
+export type SDKControlGetContextUsageResponse = {
+  model: string;
+  totalTokens: number;
+  maxTokens: number;
+  rawMaxTokens: number;
+  percentage: number;
+  categories: { name: string; tokens: number; color: string; kind: 'used' | 'free' | 'buffer' | 'deferred' }[];
+  [part: string]: unknown;
+};
+
+export type Query = AsyncGenerator<SDKMessage, void> & {
+  /** Ends what runs now; its result is the next message. */
+  interrupt(): Promise<SDKControlInterruptResponse | undefined>;
+  /** From the next message on. */
+  setModel(model?: string): Promise<void>;
+  /** From the next message on. */
+  setPermissionMode(mode: PermissionMode): Promise<{ mode?: PermissionMode } | undefined>;
+  /** From the next message on; null: no thinking. */
+  setMaxThinkingTokens(tokens: number | null, display?: 'summarized' | 'omitted' | 'highlights' | null): Promise<void>;
+  /** Those that are sold, newest first. */
+  supportedModels(): Promise<ModelInfo[]>;
+  supportedAgents(): Promise<AgentInfo[]>;
+  /** None. */
+  supportedCommands(): Promise<SlashCommand[]>;
+  mcpServerStatus(): Promise<McpServerStatus[]>;
+  accountInfo(): Promise<AccountInfo>;
+  initializationResult(): Promise<SDKControlInitializeResponse>;
+  reinitialize(): Promise<SDKControlInitializeResponse>;
+  /** Sends what comes from it beside the prompt's messages. */
+  streamInput(stream: AsyncIterable<SDKUserMessage>): Promise<void>;
+  /** As leaving the loop: the run is interrupted, and no more messages come. */
+  close(): void;
+  [Symbol.asyncDispose](): Promise<void>;
+  applyFlagSettings(settings: { [Key in keyof Settings]?: Settings[Key] | null }): Promise<void>;
+  updateSettings(source: 'localSettings' | 'userSettings', settings: Record<string, unknown>): Promise<void>;
+  getContextUsage(options?: { detail?: 'summary' | 'full' }): Promise<SDKControlGetContextUsageResponse>;
+  rewindFiles(userMessageId: string, options?: { dryRun?: boolean }): Promise<RewindFilesResult>;
+  readFile(
+    path: string,
+    options?: { maxBytes?: number; encoding?: 'utf-8' | 'base64' },
+  ): Promise<{ contents: string; absPath: string; truncated?: boolean; encoding?: 'base64'; lossy?: boolean } | null>;
+  seedReadState(path: string, mtime: number): Promise<void>;
+  setMcpServers(servers: Record<string, McpServerConfig>): Promise<McpSetServersResult>;
+  reconnectMcpServer(serverName: string): Promise<void>;
+  toggleMcpServer(serverName: string, enabled: boolean): Promise<void>;
+  setMcpPermissionModeOverride(serverName: string, mode: 'default' | 'auto' | null): Promise<{ warning?: string }>;
+  readMcpResource(
+    serverName: string,
+    uri: string,
+  ): Promise<{ contents: { uri: string; mimeType?: string; text?: string; blob?: string }[] }>;
+  reloadPlugins(options?: {
+    holdOnCacheImpact?: boolean;
+    addPlugins?: SdkPluginConfig[];
+    refuseIfBusy?: boolean;
+  }): Promise<{ commands: SlashCommand[]; agents: AgentInfo[]; mcpServers: McpServerStatus[]; error_count: number }>;
+  reloadSkills(): Promise<{ skills: SlashCommand[] }>;
+  stopTask(taskId: string): Promise<void>;
+  backgroundTasks(toolUseId?: string): Promise<boolean>;
+};
+
+/** A query that was prepared: its first message comes sooner. */
+export type WarmQuery = {
+  query(prompt: QueryPrompt): Query;
+  close(): void;
+  [Symbol.asyncDispose](): Promise<void>;
+};

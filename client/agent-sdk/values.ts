@@ -1,0 +1,57 @@
+// Values that such programs import beside query().
+import type { ExitReason } from './shapes/hook-inputs.ts';
+import type { HookEvent } from './shapes/hooks.ts';
+
+/** Thrown by a query whose `abortController` was aborted. */
+export class AbortError extends Error {
+  override readonly name = 'AbortError';
+}
+
+/** In a list of texts as systemPrompt: between what is always the same and what changes. */
+export const SYSTEM_PROMPT_DYNAMIC_BOUNDARY = '__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__';
+
+export const EXIT_REASONS = [
+  'clear',
+  'resume',
+  'logout',
+  'prompt_input_exit',
+  'other',
+] as const satisfies readonly ExitReason[];
+
+/** Names of events that hooks may be given for. Which are called is in docs/from-the-agent-sdk.md. */
+export const HOOK_EVENTS = [
+  'PreToolUse',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'PostToolBatch',
+  'Notification',
+  'UserPromptSubmit',
+  'UserPromptExpansion',
+  'SessionStart',
+  'SessionEnd',
+  'Stop',
+  'StopFailure',
+  'SubagentStart',
+  'SubagentStop',
+  'PreCompact',
+  'PostCompact',
+  'PreModelSwitch',
+  'PostModelSwitch',
+  'PermissionRequest',
+  'PermissionDenied',
+  'Setup',
+  'TeammateIdle',
+  'TaskCreated',
+  'TaskCompleted',
+  'Elicitation',
+  'ElicitationResult',
+  'ConfigChange',
+  'WorktreeCreate',
+  'WorktreeRemove',
+  'InstructionsLoaded',
+  'CwdChanged',
+  'FileChanged',
+  'DirectoryAdded',
+  'MessageDisplay',
+  'PreSkillShellCommand',
+] as const satisfies readonly HookEvent[];

@@ -1,0 +1,80 @@
+// Fields of a tool as zod 3 has them: held to by zod 3 itself, and told to the model as JSON schema, which zod 3 cannot make.
+import { z as z3 } from 'zod/v3';
+import type { JsonSchema } from '../../activities/schema/json-schema.ts';
+import type { StandardSchema } from '../../activities/schema/input-schema.ts';
+import type { AnyZodRawShape } from './shapes/mcp.ts';
+
+/** What an instance of any of its classes has of its kind. */
+type Def = {
+  readonly typeName: string;
+  readonly description?: string;
+  readonly innerType?: Field;
+  readonly schema?: Field;
+  readonly type?: Field;
+  readonly valueType?: Field;
+  readonly options?: readonly Field[];
+  readonly items?: readonly Field[];
+  readonly values?: readonly string[] | Readonly<Record<string, string | number>>;
+  readonly value?: unknown;
+  readonly checks?: readonly { readonly kind: string; readonly value?: unknown }[];
+  readonly shape?: () => Fields;
+};
+type Field = { readonly _def: Def; isOptional(): boolean };
+type Fields = Readonly<Record<string, Field>>;
+
+export function isZod3(shape: AnyZodRawShape): boolean {
+  const fields = Object.values(shape);
+  return fields.length > 0 && fields.every((field) => !('_zod' in field) && '_def' in field);
+}
+
+export function zod3Input(shape: AnyZodRawShape): {
+  readonly inputSchema: StandardSchema;
+  readonly inputJsonSchema: JsonSchema;
+} {
+  const object = z3.object(shape as unknown as z3.ZodRawShape);
+  return { inputSchema: object, inputJsonSchema: objectOf(shape as unknown as Fields) };
+}
+
+function objectOf(fields: Fields): JsonSchema {
+  const properties = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, schemaOf(field)]));
+  const required = Object.keys(fields).filter((name) => fields[name]?.isOptional() === false);
+  return { type: 'object', properties, ...(required.length > 0 && { required }) };
+}
+
+/** Of a kind that is not known: anything, which zod itself then refuses or takes. */
+function schemaOf({ _def: def }: Field): JsonSchema {
+  return { ...kindOf(def), ...(def.description !== undefined && { description: def.description }) };
+}
+
+function kindOf(def: Def): JsonSchema {
+  const inner = def.innerType ?? def.schema;
+  switch (def.typeName) {
+    case 'ZodString':
+      return { type: 'string' };
+    case 'ZodNumber':
+      return { type: def.checks?.some(({ kind }) => kind === 'int') ? 'integer' : 'number' };
+    case 'ZodNull':
+      return { type: 'null' };
+    case 'ZodBoolean':
+      return { type: 'boolean' };
+    case 'ZodEnum':
+    case 'ZodNativeEnum':
+      return { enum: Object.values(def.values ?? {}) };
+    case 'ZodLiteral':
+      return { const: def.value };
+    case 'ZodArray':
+      return { type: 'array', ...(def.type && { items: schemaOf(def.type) }) };
+    case 'ZodTuple':
+      return { type: 'array', prefixItems: (def.items ?? []).map(schemaOf) };
+    case 'ZodObject':
+      return objectOf(def.shape?.() ?? {});
+    case 'ZodRecord':
+      return { type: 'object', ...(def.valueType && { additionalProperties: schemaOf(def.valueType) }) };
+    case 'ZodUnion':
+      return { anyOf: (def.options ?? []).map(schemaOf) };
+    case 'ZodNullable':
+      return { anyOf: [inner ? schemaOf(inner) : {}, { type: 'null' }] };
+    default:
+      return inner ? schemaOf(inner) : {};
+  }
+}
