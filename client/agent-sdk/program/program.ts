@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { codeOf } from '../../../activities/text.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import { newSessionId } from '../../sessions/info.ts';
-import { newMessageId } from '../../sessions/send.ts';
+import { newMessageId } from '../../sessions/prompt.ts';
 import { leftByOthers, type OpenSessions, openedHere } from './left-over.ts';
 import type { Options } from '../shapes/options.ts';
 import type { QueryPrompt } from '../shapes/query.ts';
