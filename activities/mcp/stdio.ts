@@ -94,9 +94,12 @@ export function stdioTransport(
       said = lastWords(child);
       void child.exit.then(({ code, signal }) => {
         // What it said last may still be in the pipe, which something that it started may hold open.
-        void awaitInTime(read, undefined, graceMs).then(() =>
-          close(notStarted(server, said()) ?? `its process ended with ${signal ?? `status ${code}`}`),
-        );
+        void awaitInTime(read, undefined, graceMs).then(() => {
+          const unstarted = notStarted(server, said());
+          // Which says it all.
+          if (unstarted !== undefined) said = () => '';
+          void close(unstarted ?? `its process ended with ${signal ?? `status ${code}`}`);
+        });
       });
       // It was closed while it was started.
       if (closing !== null) await end(0);

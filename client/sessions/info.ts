@@ -196,6 +196,7 @@ const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 const LENGTH = 10;
 const LONGEST = 100;
 
+/** A new id for a session, which nobody has. */
 export function newSessionId(): SessionId {
   const letters = Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]);
   return `s-${letters.join('')}` as SessionId;

@@ -113,6 +113,7 @@ export function titleOf(text: string): string {
 
 // The ids of messages: chosen by whoever sends one, or made here.
 
+/** A new id for a message: sent again with it, the message counts once. */
 export function newMessageId(): MessageId {
   return randomUUID() as MessageId;
 }

@@ -23,10 +23,11 @@ describe('a server that fails at its start', () => {
   test('for its command is misspelt is told apart, however it is held (L75)', async () => {
     for (const command of ['no-such-program', '/no/such/program'])
       for (const sandbox of await workingSandboxes()) {
-        const { registry } = await openTestServers({ none: { command } }, { sandbox, bounds: lost });
+        const { registry, warnings } = await openTestServers({ none: { command } }, { sandbox, bounds: lost });
         await registry.refresh?.();
-        const sentence = `away: there is no program "${command}": correct its command, or give the whole path. It is`;
-        expect(registry.whyMissing?.('mcp__none__x')).toContain(sentence);
+        const why = `there is no program "${command}": correct its command, or give the whole path`;
+        expect(registry.whyMissing?.('mcp__none__x')).toContain(`away: ${why}. It is`);
+        expect(warnings).toEqual([`MCP server none: ${why}`]);
       }
   });
 });
