@@ -18,7 +18,7 @@ import { stopBackground, watchBackground } from './delegated/background.ts';
 import { agentsEnded } from './delegated/delegations.ts';
 import { reportToParent } from './delegated/reports.ts';
 import { handoverIfDue, handoverReady } from './handover.ts';
-import { isMessage } from './inbox.ts';
+import { messageProblem, titleOf } from './inbox.ts';
 import { activityProblem } from './ports.ts';
 import { noContext } from './machine/state.ts';
 import type { Carry, ResumedInput } from './session-state.ts';
@@ -30,6 +30,7 @@ export async function agentSession(argument: ResumedInput): Promise<RunReport> {
   const carry = input.carry ?? firstCarry(input, workflowInfo().firstExecutionRunId);
   const session = new Session(input, carry);
   if (!input.carry && input.first) session.take(input.first);
+  if (!input.carry && !input.first && input.until === 'run') await refuseWithoutPrompt(session);
   const { agents } = session.delegations;
   if (agents.background.length > 0) void CancellationScope.nonCancellable(() => watchBackground(session));
   const isOver = (): boolean =>
@@ -81,6 +82,7 @@ const nothingRead = { text: '', usage: noSpend.usage, costUsd: noSpend.usd };
 async function reportOf(session: Session): Promise<RunReport | ApplicationFailure | null> {
   const { head, last: summary } = session.facts.now;
   if (summary === null) return null;
+  if (hasBadOptions(session)) return ApplicationFailure.nonRetryable(session.refusedOptions, 'BadOptions');
   const step = session.facts.nextStep();
   const { run: number, terminal } = summary;
   try {
@@ -92,6 +94,20 @@ async function reportOf(session: Session): Promise<RunReport | ApplicationFailur
     const message = `run ${number} ended with ${terminal.reason}, and its result cannot be read: ${problem.detail}`;
     return ApplicationFailure.nonRetryable(message, 'UnreadableResult');
   }
+}
+
+/** To be told apart from a model's errors, for trying again does not help. An agent's are told to whoever started it as the end of its run. */
+function hasBadOptions(session: Session): session is Session & { readonly refusedOptions: string } {
+  return session.refusedOptions !== null && !session.input.agent && patched('perdure-bad-options');
+}
+
+/** A message that was sent together with the start is here by now. */
+async function refuseWithoutPrompt({ inbox }: Session): Promise<void> {
+  await Promise.resolve();
+  if (inbox.count > 0 || !patched('perdure-no-prompt')) return;
+  const message =
+    'the session is to end with its run ("until": "run") and has no prompt: give it as `first`, or send `message` with the start';
+  throw ApplicationFailure.nonRetryable(message, 'UnreadableSession');
 }
 
 /** Records the messages that still wait, and those that arrive meanwhile, as not taken (L49, L61). */
@@ -157,8 +173,8 @@ async function endWorktree({ input: { agent, title }, facts, ports }: Session): 
  */
 function checkedArgument(argument: unknown): ResumedInput {
   const unread = findUndecodable(argument);
-  const why = unread ? unread.why : isSessionInput(argument) ? null : 'is not what a session is opened with';
-  if (why === null) return argument as ResumedInput;
+  const why = unread ? unread.why : inputProblem(argument);
+  if (why === undefined) return titled(argument as Partial<ResumedInput>);
   const { unsafe, continuedFromExecutionRunId } = workflowInfo();
   const message = `the session's argument ${why}`;
   if (unread?.elsewhere || unsafe.isReplaying || continuedFromExecutionRunId !== undefined) throw new Error(message);
@@ -166,12 +182,23 @@ function checkedArgument(argument: unknown): ResumedInput {
 }
 
 /** Shape only: what its options ask for is judged when a run opens with them. */
-function isSessionInput(value: unknown): boolean {
-  const { options, title, carry, first } = (value ?? {}) as Partial<Record<keyof ResumedInput, unknown>>;
-  const isObject = (given: unknown): boolean => typeof given === 'object' && given !== null && !Array.isArray(given);
-  return (
-    isObject(options) &&
-    typeof title === 'string' &&
-    [carry === undefined || isObject(carry), first === undefined || isMessage(first)].every(Boolean)
-  );
+function inputProblem(value: unknown): string | undefined {
+  if (!isObject(value)) return 'is no object: give {"options": {"cwd": "/…"}, "first": …, "until": "run"}';
+  const { options, title, carry, first } = value as Partial<Record<keyof ResumedInput, unknown>>;
+  if (!isObject(options)) return 'has no `options`: give an object with at least `cwd`';
+  if (title !== undefined && typeof title !== 'string') return 'has a `title` that is no text';
+  if (carry !== undefined && !isObject(carry)) return 'has a `carry`, which only a session itself can say';
+  const problem = first === undefined ? undefined : messageProblem(first);
+  return problem && `has a \`first\` that is no message: ${problem}`;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whoever starts it by hand may leave out what only lists show. */
+function titled(input: Partial<ResumedInput>): ResumedInput {
+  const { first, visibility = false } = input;
+  const { title = first?.body.kind === 'text' ? titleOf(first.body.text) : '' } = input;
+  return { ...(input as ResumedInput), title, visibility };
 }

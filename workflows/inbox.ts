@@ -24,6 +24,9 @@ const CARRIED_SIZE = 128 * 1024;
 /** Characters of a text that travels in its message; the client puts longer ones into the store. */
 export const LONGEST_TEXT = 64 * 1024;
 
+/** For lists: of a session, by its first prompt. */
+export const titleOf = (prompt: string): string => prompt.trim().slice(0, 120);
+
 export type InboxSnapshot = { readonly queue: readonly UserMessage[]; readonly seen: readonly string[] };
 
 /** With its characters as JSON, counted once: how much waits is asked after every signal of a burst. */
@@ -114,10 +117,18 @@ function sizeOf(queue: readonly Waiting[]): number {
   return queue.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Shape only: what its options ask for is judged when a run opens with them. */
+/** Why it is no message, a sentence; undefined when it is one. Shape only: what its options ask for is judged when a run opens with them. */
+export function messageProblem(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return 'a message is an object with `id` and `body`';
+  const { body, options = {}, ended } = value as Partial<Record<keyof UserMessage, unknown>>;
+  if (!hasId(value)) return `\`id\` is no text of 1 to ${LONGEST_ID} characters`;
+  if (!isBody(body)) return '`body` is not { "kind": "text", "text": … }, nor a text of the store';
+  if (typeof options !== 'object' || options === null) return '`options` is no object';
+  return ended === undefined ? undefined : '`ended` is for the session itself to say';
+}
+
 export function isMessage(value: unknown): value is UserMessage {
-  const { body, options = {}, ended } = (value ?? {}) as Partial<Record<keyof UserMessage, unknown>>;
-  return ended === undefined && hasId(value) && isBody(body) && typeof options === 'object' && options !== null;
+  return messageProblem(value) === undefined;
 }
 
 /** A value that is sealed for one signal must not do for another. */

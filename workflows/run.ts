@@ -42,6 +42,7 @@ export async function openAndRun(session: Session): Promise<void> {
   if (interrupted) session.stop('interrupt');
   session.enter('running');
   const opened = await open(session, placeAfter(facts.now.place, messages));
+  session.refusedOptions = opened.kind === 'refused' ? opened.detail : null;
   const ids = listed(idsOf(messages));
   if ('alerts' in opened) facts.knowAlerts(opened.alerts);
   const { snips } = facts.now;

@@ -14,7 +14,7 @@ import {
   type SessionView,
   type UserMessage,
 } from './contract/session.ts';
-import { type Answered } from './contract/people.ts';
+import type { Answered, PassedOver } from './contract/people.ts';
 import type { RunState } from './machine/state.ts';
 import type { CarriedFacts, Carry } from './session-state.ts';
 
@@ -45,7 +45,7 @@ function factsNow(
   };
 }
 
-type Facts = {
+export type Facts = {
   readonly head: Hash | null;
   readonly options: RunOptions;
   readonly runs: number;
@@ -57,7 +57,7 @@ type Facts = {
 };
 
 /** A session, as those see it whom it tells of itself. */
-type Shown = {
+export type Shown = {
   readonly id: SessionId;
   readonly input: { readonly title: string; readonly agent?: AgentOrigin };
   readonly phase: Phase | null;
@@ -115,7 +115,12 @@ export function memoOf(facts: Facts, now: Now, withFacts: boolean): SessionMemo 
   };
 }
 
-export function viewOf({ head, runs, last }: Facts, { session, phase, run, queued, pending }: Now): SessionView {
+/** `passedOver`: signals that did nothing. */
+export function viewOf(
+  { head, runs, last }: Facts,
+  { session, phase, run, queued, pending }: Now,
+  passedOver: readonly PassedOver[],
+): SessionView {
   const state = run?.state;
   return {
     session,
@@ -130,6 +135,7 @@ export function viewOf({ head, runs, last }: Facts, { session, phase, run, queue
     parkedUntil: run?.parkedUntil ?? null,
     approvals: pending,
     last: last && { run: last.run, reason: last.terminal.reason },
+    ...(passedOver.length > 0 && { passedOver }),
   };
 }
 

@@ -1,22 +1,16 @@
 // A session between its runs: what it is, its phase as others see it, and how it is stopped. One per workflow run, never shared.
-import {
-  CancellationScope,
-  defineQuery,
-  setDefaultSignalHandler,
-  setHandler,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { CancellationScope, workflowInfo } from '@temporalio/workflow';
 import type { CallModel, SessionActivities } from './contract/activities.ts';
-import type { ElicitationEnd } from './contract/people.ts';
 import type { SessionId } from './contract/ids.ts';
 import type { StopCause } from './contract/loop.ts';
-import { QUERIES, type Phase, type RunSummary, type SessionView, type UserMessage } from './contract/session.ts';
+import type { Phase, RunSummary, UserMessage } from './contract/session.ts';
 import { Approvals } from './updates/approvals.ts';
 import type { RunLimits } from './updates/run-limits.ts';
 import { AskedOnce } from './updates/asked-once.ts';
 import { listenForAsides } from './updates/aside.ts';
 import { listenForSteering } from './updates/steer.ts';
-import { receiveSignal } from './updates/signals.ts';
+import { listenForQueries } from './updates/queries.ts';
+import { listenForSignals, PassedOverLog } from './updates/signals.ts';
 import { Elicitations } from './updates/elicitations.ts';
 import { SteeredLog } from './updates/steered-log.ts';
 import { changesDeed } from './contract/steered.ts';
@@ -31,7 +25,7 @@ import { createPorts } from './ports.ts';
 import { carriable, Inbox } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
 import { Alerts } from './told/alerts.ts';
-import { memoOf, nowOf, partsOf, viewOf } from './session-facts.ts';
+import { memoOf, nowOf, partsOf } from './session-facts.ts';
 import { Facts, type Carry, type ResumedInput, type ToolsCarry } from './session-state.ts';
 
 /** The run in progress. `tools`: calls that were open at a handover, until they are taken up. `models`: their names, once it has opened. */
@@ -52,6 +46,9 @@ export class Session {
   readonly alerts: Alerts;
   readonly facts: Facts;
   readonly steered: SteeredLog;
+  readonly passedOver = new PassedOverLog();
+  /** Why the last run did not open with what it was asked for. */
+  refusedOptions: string | null = null;
   private live: LiveRun | null = null;
   private limits: RunLimits | null = null;
   /** Why the current run is being stopped; first cause wins. */
@@ -95,13 +92,12 @@ export class Session {
     this.told = new Told((withFacts) => memoOf(this.facts.now, nowOf(this), withFacts), input);
     this.alerts = new Alerts(this, alerts);
     this.approvals.listen(() => (this.told.change(), this.asks.change()));
-    // One handler for all: with one each, signals that arrive together would be delivered by name instead of in order.
-    setDefaultSignalHandler((name, value) => {
-      this.signals += 1;
-      receiveSignal(this, name, value);
-    });
-    setHandler(defineQuery<SessionView>(QUERIES.view), () => viewOf(this.facts.now, nowOf(this)));
-    setHandler(defineQuery<ElicitationEnd, [unknown]>(QUERIES.elicited), (id) => this.elicitations.endOf(id));
+    listenForSignals(
+      this,
+      () => (this.signals += 1),
+      (what) => this.passedOver.note(what),
+    );
+    listenForQueries(this);
     listenForAsides(this);
     listenForSteering({
       facts: this.facts,

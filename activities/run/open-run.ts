@@ -190,14 +190,39 @@ function rulesWithoutTool({ defaults, tools, log }: Deps, options: RunOptions): 
   const names = tools.definitions.map(({ name }) => name);
   const { deny = [], ask = [], allow = [] } = joined(defaults.permissions, options.permissions);
   const idle = [...deny, ...ask, ...allow].filter((rule) => !namesSome(rule, names));
+  const there = `there are ${names.join(', ')}`;
   for (const rule of idle) {
     const near = nearName(parseRule(rule)?.tool ?? '', names);
-    const there = `there are ${names.join(', ')}`;
-    const about = `permission rule ${JSON.stringify(rule.slice(0, 80))} names no tool`;
-    if (near !== undefined) return { mistaken: `${about}: did you mean ${near}? (${there})` };
-    log('warn', `${about} of this worker, so that it does nothing: ${there}`);
+    if (near === undefined) continue;
+    return { mistaken: `permission rule ${quoted(rule)} names no tool: did you mean ${near}? (${there})` };
   }
+  const warning = idle.length === 0 ? undefined : `${describeIdle(idle)}: ${there}`;
+  if (warning !== undefined && isNews(tools, warning)) log('warn', warning);
   return {};
+}
+
+function describeIdle([first = '', ...others]: readonly string[]): string {
+  if (others.length === 0)
+    return `permission rule ${quoted(first)} names no tool of this worker, so that it does nothing`;
+  const shown = [first, ...others].slice(0, MOST_SHOWN).map(quoted);
+  const more = others.length + 1 - shown.length;
+  const list = more === 0 ? shown.join(', ') : `${shown.join(', ')} and ${more} more`;
+  return `permission rules ${list} name no tools of this worker, so that they do nothing`;
+}
+
+const MOST_SHOWN = 20;
+const quoted = (rule: string): string => JSON.stringify(rule.slice(0, 80));
+
+/** What each worker has said already, by its tools: one that opens a run for each message says it once. */
+const warnings = new WeakMap<Deps['tools'], Set<string>>();
+const MOST_WARNINGS = 1_000;
+
+function isNews(tools: Deps['tools'], warning: string): boolean {
+  const said = warnings.get(tools) ?? new Set();
+  warnings.set(tools, said);
+  if (said.has(warning) || said.size >= MOST_WARNINGS) return false;
+  said.add(warning);
+  return true;
 }
 
 /** A run without a tool that its caller counts on would find out late. */

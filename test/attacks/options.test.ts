@@ -104,10 +104,13 @@ describe('an option that is not known is refused by name, with the one that was 
 });
 
 describe('a permission rule that names no tool (L55)', () => {
-  async function opened(permissions: PermissionRules) {
+  async function opened(...each: readonly PermissionRules[]) {
     const bench = await benchDeps({ script: [], tools: ['bash', 'edit', 'read'].map((name) => simpleTool({ name })) });
-    const options = { cwd: tempDir(), permissionMode: 'default', permissions } as const;
-    const result = await openRun(bench.deps)(fakeAttempt(), { chain: 'c', run: 2, step: 9, options });
+    let result;
+    for (const permissions of each) {
+      const options = { cwd: tempDir(), permissionMode: 'default', permissions } as const;
+      result = await openRun(bench.deps)(fakeAttempt(), { chain: 'c', run: 2, step: 9, options });
+    }
     return { result, warnings: bench.warnings };
   }
 
@@ -122,9 +125,20 @@ describe('a permission rule that names no tool (L55)', () => {
 
   test('is warned of where a tool may still come with that name', async () => {
     const { result, warnings } = await opened({ deny: ['deploy'], allow: ['mcp__files__read', 'web_*'] });
-    expect(result.kind).toBe('opened');
+    expect(result?.kind).toBe('opened');
     expect(warnings).toEqual([
       'permission rule "deploy" names no tool of this worker, so that it does nothing: there are bash, edit, read',
+    ]);
+  });
+
+  test('is told with its like in one line, once for all runs of a worker', async () => {
+    const rules = { deny: Array.from({ length: 22 }, (_, at) => `deploy_${at}`) };
+    const { warnings } = await opened(rules, rules, { allow: ['TodoWrite', 'WebSearch'] }, rules);
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^permission rules "deploy_0", .*, "deploy_19" and 2 more name no tools of this worker, so/,
+      ),
+      'permission rules "TodoWrite", "WebSearch" name no tools of this worker, so that they do nothing: there are bash, edit, read',
     ]);
   });
 });

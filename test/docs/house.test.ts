@@ -1,16 +1,10 @@
-// The house rules that a linter does not know: rooms of a size that one sitting reads, and helpers that live with whom they help.
+// The order of the rooms, which a linter does not know: a file imports from its own room and from those below it.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { houseReport } from './house-report.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
-const MOST_IN_A_FOLDER = 15;
-const SMALL = 45;
-
-/** A folder of entries of one table: each has a file, however short, and the table imports them all. */
-const tables = ['client/cli/commands', 'activities/tools/builtin'];
-/** The bodies of activities, and the table of them. */
-const bodies = ['activities/index.ts', 'activities/commit.ts', 'activities/run-tool.ts'];
 
 /** The rooms from the ground up: a file imports from its own room and from those below it, types included. */
 const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
@@ -83,24 +77,6 @@ function importsOf(file: string): ReadonlySet<string> {
   return new Set([...found].map(([, path = '']) => relative(root, resolve(root, dirname(file), path))));
 }
 
-test('a folder holds what one sitting reads, but for tables that have a file an entry', () => {
-  const sizes = new Map<string, string[]>();
-  for (const file of files) sizes.set(dirname(file), [...(sizes.get(dirname(file)) ?? []), file]);
-  const large = [...sizes].filter(([folder, { length }]) => length > MOST_IN_A_FOLDER && !tables.includes(folder));
-  expect(large.map(([folder, { length }]) => `${folder}: ${length}`)).toEqual([]);
-});
-
-test('a small file with one importer, in its own folder, is a part of it', () => {
-  const misplaced = files.flatMap((file) => {
-    const lines = (text.get(file) ?? '').split('\n').length - 1;
-    if (lines > SMALL || tables.includes(dirname(file)) || bodies.includes(file)) return [];
-    const importers = files.filter((other) => imports.get(other)?.has(file));
-    const [only = ''] = importers;
-    return importers.length === 1 && dirname(only) === dirname(file) ? [`${file} belongs to ${only}`] : [];
-  });
-  expect(misplaced).toEqual([]);
-});
-
 const isPartOf = (file: string, part: string): boolean => {
   const named = /^(.*)\{(.*)\}(.*)$/.exec(part);
   if (named === null) return file.startsWith(part);
@@ -123,4 +99,21 @@ test('every file imports, types included, from its own room and from those below
       .map((other) => `${file} (${rooms[levelOf(file)]?.[0]}) imports ${other} (${rooms[levelOf(other)]?.[0]})`),
   );
   expect(upward).toEqual([]);
+});
+
+test('a report names what has grown, what is small, and what is wide', () => {
+  const folder = Array.from(
+    { length: 16 },
+    (_, at) => [`client/grown/file-${at}.ts`, `export const at = ${at};\n`] as const,
+  );
+  const texts = new Map([
+    ...folder,
+    ['client/user.ts', "import { helper } from './helper.ts';\n".padEnd(4_000, '\n')],
+    ['client/helper.ts', `// ${'wide '.repeat(30)}\nexport const helper = 1;\n`],
+  ]);
+  expect(houseReport(texts)).toEqual([
+    '1 folders with more than 15 files: client/grown (16)',
+    '1 files of at most 45 lines that one other file of their folder needs: client/helper.ts',
+    '1 comment lines wider than 100 columns: client/helper.ts:1',
+  ]);
 });

@@ -107,11 +107,11 @@ async function projectBeside(name: string, version: string): Promise<string> {
 }
 
 test.each([
-  ['an older one', '1.23.1'],
+  ['an older one', '1.22.1'],
   ['one of another major version', '2.0.0'],
 ])('beside %s of @temporalio/client each entry says what to install, also to require() (Q1)', async (name, version) => {
   const cwd = await projectBeside(name.replaceAll(' ', '-'), version);
-  const said = `cannot run here: it needs @temporalio/client ^1.24.0, and ${version} is installed: npm install @temporalio/client@^1.24.0`;
+  const said = `cannot run here: it needs @temporalio/client ^1.23.0, and ${version} is installed: npm install @temporalio/client@^1.23.0`;
   const each = `(async () => { for (const entry of ${JSON.stringify(ENTRIES)}) {
     const name = entry.replace('.', 'perdure');
     await import(name).then(() => console.log('ran', entry), (error) => console.log(error.message));

@@ -5,10 +5,11 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse, type ScriptedModel } from '../../worker/scripted-model/index.ts';
 import { modelFor } from '../support/cli.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { root, runProgram } from './empty-project.ts';
+import { needed, PROGRAMS } from '../support/packed-project.ts';
+import { copiesOf, emptyProject, root, runProgram } from './empty-project.ts';
 
 const lines = (text: string): readonly Record<string, unknown>[] =>
   text
@@ -17,10 +18,10 @@ const lines = (text: string): readonly Record<string, unknown>[] =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 /** Compiled with its own tsconfig.json, against the types of the tarball. */
-async function builtExample(): Promise<string> {
-  const folder = join(inject('npmProject'), 'temporal-worker');
+async function builtExample(project: string): Promise<string> {
+  const folder = join(project, 'temporal-worker');
   cpSync(join(root, 'examples/temporal-worker'), folder, { recursive: true });
-  const tsc = join(inject('npmProject'), 'node_modules/typescript/bin/tsc');
+  const tsc = join(project, 'node_modules/typescript/bin/tsc');
   expect(await runProgram(process.execPath, [tsc, '-p', folder], { cwd: folder })).toEqual({
     status: 0,
     out: '',
@@ -28,6 +29,16 @@ async function builtExample(): Promise<string> {
   });
   return join(folder, 'lib');
 }
+
+const placeOf = (cwd: string, model: ScriptedModel) => ({
+  PATH: process.env.PATH,
+  HOME: cwd,
+  TEMPORAL_ADDRESS: inject('temporalAddress'),
+  PERDURE_DATA: tempDir(),
+  ANTHROPIC_API_KEY: 'test',
+  ANTHROPIC_BASE_URL: model.url,
+  TRIAGE_KEY: randomBytes(32).toString('hex'),
+});
 
 function startWorker(lib: string, options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv }) {
   const child = spawn(process.execPath, [join(lib, 'worker.js')], { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
@@ -55,7 +66,7 @@ async function readAsServer(client: Client, workflowId: string) {
 }
 
 test('a Temporal worker gets agents from the tarball: its queue, codec, trace, logger and activities stay (Q3 Q4)', async () => {
-  const lib = await builtExample();
+  const lib = await builtExample(inject('npmProject'));
   const cwd = tempDir();
   writeFileSync(join(cwd, 'issue-7.md'), 'Crash on an empty cart\n\nThe page fails when the cart is empty.\n');
   writeFileSync(join(cwd, 'cart.ts'), 'export const total = (cart) => cart.items[0].price;\n');
@@ -63,15 +74,7 @@ test('a Temporal worker gets agents from the tarball: its queue, codec, trace, l
     reply([toolUse('grep', { pattern: 'cart', output_mode: 'content' })]),
     reply('cart.ts: an empty cart has no first item.'),
   ]);
-  const env = {
-    PATH: process.env.PATH,
-    HOME: cwd,
-    TEMPORAL_ADDRESS: inject('temporalAddress'),
-    PERDURE_DATA: tempDir(),
-    ANTHROPIC_API_KEY: 'test',
-    ANTHROPIC_BASE_URL: model.url,
-    TRIAGE_KEY: randomBytes(32).toString('hex'),
-  };
+  const env = placeOf(cwd, model);
   const worker = startWorker(lib, { cwd, env });
   const triaged = await runProgram(process.execPath, [join(lib, 'triage.js'), '7'], { cwd, env });
   expect(triaged).toMatchObject({ status: 0, out: 'issue-7.comment.md\n' });
@@ -108,4 +111,21 @@ test('a Temporal worker gets agents from the tarball: its queue, codec, trace, l
   const logged = lines(log);
   expect(logged.every(({ app }) => app === 'triage')).toBe(true);
   expect(logged).toContainEqual(expect.objectContaining({ message: 'issue fetched', issue: 7 }));
+});
+
+test('the same program runs on the oldest Temporal SDK that is taken, beside packages that want just that one (Q1 Q3)', async () => {
+  const oldest = needed('temporal-worker').map((each) => each.replace(/^(@temporalio\/.+)@.+$/, '$1@1.23.0'));
+  const exact = ['@temporalio/interceptors-opentelemetry-v2@1.23.0'];
+  const folder = join(tempDir(), 'oldest');
+  await emptyProject(folder, inject('tarball'), 'npm', [...PROGRAMS, ...oldest, ...exact]);
+  expect(copiesOf('@temporalio', folder).get('workflow')).toHaveLength(1);
+  const lib = await builtExample(folder);
+  const cwd = tempDir();
+  writeFileSync(join(cwd, 'issue-8.md'), 'A typo\n');
+  const model = await modelFor([reply('There is none.')]);
+  const env = placeOf(cwd, model);
+  const worker = startWorker(lib, { cwd, env });
+  const triaged = await runProgram(process.execPath, [join(lib, 'triage.js'), '8'], { cwd, env });
+  expect(triaged).toMatchObject({ status: 0, out: 'issue-8.comment.md\n' });
+  expect((await worker.end()).status).toBe(0);
 });

@@ -70,7 +70,9 @@ test('a cancel ends it as cancelled, and a first message that is none as failed'
   await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
   held.release();
   const { handle: odd } = await opened(h, { first: { id: 1 } as never });
-  await expect(odd.result()).rejects.toMatchObject({ cause: { message: expect.stringContaining('opened with') } });
+  await expect(odd.result()).rejects.toMatchObject({
+    cause: { message: expect.stringContaining('`first` that is no message') },
+  });
 });
 
 test('what is sent while its result is read is worked on as well', async () => {

@@ -9,7 +9,8 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
  */
 
 /**
- * `own`: the process that asks. It and those above it are no part of what it has started.
+ * `own`: the process that asks. It and those above it are no part of what it has started; nor is the process that starts programs for it, as it
+ * did where the server had to be built, and which ends with it.
  * @param {string} folder
  * @param {readonly SeenProcess[]} seen
  * @param {number} own
@@ -19,7 +20,8 @@ export function ofRun(folder, seen, own) {
   const above = new Set();
   for (let pid = own; pid > 0 && !above.has(pid); pid = parents.get(pid) ?? 0) above.add(pid);
   const isNamed = ({ environment, line, cwd }) => [environment, line, cwd].some((text) => text.includes(folder));
-  return seen.filter((one) => !above.has(one.pid) && isNamed(one));
+  const startsFor = `spawner-process.mjs ${own}`;
+  return seen.filter((one) => !above.has(one.pid) && !one.line.endsWith(startsFor) && isNamed(one));
 }
 
 /**

@@ -39,6 +39,13 @@ test('neither is the process that asks, nor those above it', () => {
   expect(ofRun(folder, seen, 20).map(({ pid }) => pid)).toEqual([21]);
 });
 
+test('nor is the process that starts its programs; that of another is', () => {
+  const environment = `TMPDIR=${folder}\0`;
+  const starter = (pid: number, owner: number) =>
+    one(pid, owner, { environment, line: `node /x/process/spawner-process.mjs ${owner}` });
+  expect(ofRun(folder, [starter(21, 20), starter(22, 12)], 20).map(({ pid }) => pid)).toEqual([22]);
+});
+
 test.runIf(hasProc)('what still runs is named, and what ends is waited for', async () => {
   const own = tempDir();
   const child = spawn('sleep', ['1000'], { env: { ...process.env, TMPDIR: own }, stdio: 'ignore' });

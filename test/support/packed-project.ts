@@ -31,7 +31,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
 }
 
 /** The packages of an example, but for perdure. */
-function needed(example: string): string[] {
+export function needed(example: string): string[] {
   const manifest = JSON.parse(readFileSync(join(root, 'examples', example, 'package.json'), 'utf8')) as {
     readonly dependencies: Readonly<Record<string, string>>;
   };

@@ -26,6 +26,11 @@ export async function asked(prompt) {
   return { text: await shout(text), reason };
 }
 
+/** With options of its caller's. */
+export async function askedWith(options) {
+  return (await runAgent({ prompt: 'Go.', options })).reason;
+}
+
 /** A workflow of every other name. */
 export default function anyOther() {
   return Promise.resolve('any other');

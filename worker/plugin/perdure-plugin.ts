@@ -172,28 +172,28 @@ async function openBeside(opened: Opened, options: Final): Promise<Beside> {
   }
 }
 
-/** Their interceptors and converter are the user's; they run no workflows. */
+/** What holds for the workers beside the user's as it does for that one. */
+const SHARED = [
+  'namespace',
+  'identity',
+  'dataConverter',
+  'shutdownGraceTime',
+  'shutdownForceTime',
+  'maxHeartbeatThrottleInterval',
+  'defaultHeartbeatThrottleInterval',
+  'workerDeploymentOptions',
+] as const satisfies readonly (keyof Final)[];
+
+/** They run no workflows. */
 async function createOwnWorkers(
   opened: Opened,
   connection: NativeConnection,
   options: Final,
 ): Promise<readonly Worker[]> {
-  const { namespace, identity, dataConverter } = options;
-  const { shutdownGraceTime, shutdownForceTime, maxHeartbeatThrottleInterval, defaultHeartbeatThrottleInterval } =
-    options;
+  const given = SHARED.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]);
   const { activity } = options.interceptors;
-  const given = {
-    namespace,
-    identity,
-    dataConverter,
-    shutdownGraceTime,
-    shutdownForceTime,
-    maxHeartbeatThrottleInterval,
-    defaultHeartbeatThrottleInterval,
-    interceptors: { activity },
-  };
-  const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const common = { ...present, connection, activities: opened.activities };
+  const shared = { ...Object.fromEntries(given), interceptors: { activity } };
+  const common = { ...shared, connection, activities: opened.activities };
   const [records = '', ...hosted] = ownQueues(opened);
   const workers = [await Worker.create({ ...common, ...recordSlots, taskQueue: records })];
   for (const taskQueue of hosted) workers.push(await Worker.create({ ...common, taskQueue }));

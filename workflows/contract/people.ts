@@ -151,3 +151,6 @@ export function asideProblem(question: unknown): string | undefined {
   if (question.length <= LONGEST_ASIDE) return undefined;
   return `the question has ${question.length} characters: give at most ${LONGEST_ASIDE}`;
 }
+
+/** A signal that did nothing, and why, in a sentence. A view has the last of a workflow run, oldest first; none where there are none. */
+export type PassedOver = { readonly signal: string; readonly why: string };

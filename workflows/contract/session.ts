@@ -3,7 +3,7 @@ import type { ExtraFolders, QuerySource, SessionFacts, Tags, ToolEnv } from './f
 import type { Profile } from './failures.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { AgentNews } from './delegation.ts';
-import type { MessageBody, Answered, PendingApproval } from './people.ts';
+import type { MessageBody, Answered, PassedOver, PendingApproval } from './people.ts';
 import type { Effort, Terminal, TerminalReason, TransitionReason, Usage } from './loop.ts';
 import type { PermissionMode, PermissionRules } from './permission-rules.ts';
 
@@ -246,4 +246,5 @@ export type SessionView = {
   readonly parkedUntil: number | null;
   readonly approvals: readonly PendingApproval[];
   readonly last: { readonly run: number; readonly reason: TerminalReason } | null;
+  readonly passedOver?: readonly PassedOver[];
 };

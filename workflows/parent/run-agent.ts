@@ -1,5 +1,13 @@
 // The exports of `perdure/workflow`: an agent that a workflow of the user's own starts as a child, with its result (Q4).
-import { ApplicationFailure, patched, proxyActivities, startChild, uuid4, workflowInfo } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  ChildWorkflowFailure,
+  patched,
+  proxyActivities,
+  startChild,
+  uuid4,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { activityType, type Answer, type Registered, type StoredText } from '../contract/activities.ts';
 import { traceparentProblem, type Hash, type MessageId, type SessionId } from '../contract/ids.ts';
 import type { MessageBody } from '../contract/people.ts';
@@ -14,7 +22,7 @@ import {
   type SessionInput,
   type UserMessage,
 } from '../contract/session.ts';
-import { LONGEST_TEXT } from '../inbox.ts';
+import { LONGEST_TEXT, titleOf } from '../inbox.ts';
 
 export type { RunOptions, RunReport } from '../contract/session.ts';
 
@@ -57,7 +65,8 @@ export function runsAgents(here: Own): void {
 
 /**
  * Runs an agent to its end. A run that did not complete returns too: `reason` says how it ended. When the caller is cancelled the
- * agent is, and the call ends when the agent has. Throws ApplicationFailure `BadAgentCall` for what no run can open with.
+ * agent is, and the call ends when the agent has. Throws ApplicationFailure `BadAgentCall` for what no run can open with, `BadOptions` for
+ * options that the agents' worker refuses.
  */
 export async function runAgent(call: AgentCall): Promise<RunReport> {
   return (await startAgent(call)).result();
@@ -76,7 +85,7 @@ export async function startAgent({
     textProblem(prompt) ?? cwdProblem(options) ?? optionsProblem(options) ?? traceparentProblem(traceparent);
   if (problem !== undefined) throw ApplicationFailure.nonRetryable(problem, 'BadAgentCall');
   const id = (session ?? `s-${uuid4()}`) as SessionId;
-  const title = prompt.trim().slice(0, 120);
+  const title = titleOf(prompt);
   const querySource = 'sdk' as const;
   const first = { ...(await messageOf(prompt, taskQueue)), querySource, ...(traceparent && { traceparent }) };
   const input: SessionInput = { options, title, visibility: false, first, until: 'run' };
@@ -97,8 +106,16 @@ export async function startAgent({
       await child.signal(SIGNALS.message, { ...(await messageOf(text, taskQueue)), ...(now ? { now } : {}) });
     },
     interrupt: () => child.signal(SIGNALS.interrupt, { signal: 'interrupt', id: uuid4() }),
-    result: () => child.result(),
+    result: () => child.result().catch(refuseBadOptions),
   };
+}
+
+/** Told as a failure of the caller's own, so that its retries know it for what it is. */
+function refuseBadOptions(error: unknown): never {
+  const { cause } = error as ChildWorkflowFailure;
+  if (error instanceof ChildWorkflowFailure && cause instanceof ApplicationFailure && cause.type === 'BadOptions')
+    throw ApplicationFailure.nonRetryable(cause.message, cause.type);
+  throw error;
 }
 
 /** Characters of all pieces: what a history carries of it stays far below the 50 MB at which the server ends a workflow. */

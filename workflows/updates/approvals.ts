@@ -14,6 +14,7 @@ import {
   type Answered,
 } from '../contract/people.ts';
 import { isBody } from '../inbox.ts';
+import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
 
 /** A decision, or the answer to a question. */
 export type Decided = Decision | Extract<DelegatedEnd, { kind: 'answered' }>;
@@ -34,13 +35,16 @@ export class Approvals {
   listen(changed: () => void): void {
     this.changed = changed;
     setHandler(defineUpdate<void, [Approval]>(UPDATES.approve), (approval) => this.approve(approval), {
+      description: UPDATE_DESCRIPTIONS.approve,
       validator: (approval) =>
         refuse(this.callProblem(approval) ?? this.approvalProblem(approval) ?? nameProblem(approval)),
     });
     setHandler(defineUpdate<void, [Denial]>(UPDATES.deny), (denial) => this.deny(denial), {
+      description: UPDATE_DESCRIPTIONS.deny,
       validator: (denial) => refuse(this.callProblem(denial) ?? denialProblem(denial) ?? nameProblem(denial)),
     });
     setHandler(defineUpdate<void, [Answer]>(UPDATES.answer), (answer) => this.answer(answer), {
+      description: UPDATE_DESCRIPTIONS.answer,
       validator: (answer) => refuse(this.callProblem(answer) ?? this.answerProblem(answer)),
     });
   }

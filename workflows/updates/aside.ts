@@ -10,6 +10,7 @@ import type { Beside } from '../beside.ts';
 import type { Granting } from '../delegated/grant.ts';
 import { asideTerms } from '../machine/context.ts';
 import { refuse } from './approvals.ts';
+import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
 import type { SteeredLog } from './steered-log.ts';
 
 type Asked = {
@@ -51,7 +52,7 @@ export function listenForAsides(session: Asked): void {
   };
   const validator = (given: AskAside | UpdateOnce<AskAside>, _by?: Signed): void => refuse(problem(given));
   const update = defineUpdate<AsideAnswer, [AskAside | UpdateOnce<AskAside>, Signed?]>(UPDATES.aside);
-  setHandler(update, answer, { validator });
+  setHandler(update, answer, { validator, description: UPDATE_DESCRIPTIONS.aside });
 }
 
 /** Anyone may have sent it. */

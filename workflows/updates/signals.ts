@@ -1,12 +1,14 @@
-// What the signals of a session do. Any Temporal client can send one: what is no message of ours is passed over, for nobody could answer it.
-import { patched } from '@temporalio/workflow';
-import { ELICIT_SIGNAL } from '../contract/people.ts';
+// What the signals of a session do. Any Temporal client can send one, and nobody could answer it: what is no signal of ours is passed over, and
+// the view says why.
+import { defineSignal, log, patched, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
+import { ELICIT_SIGNAL, type PassedOver } from '../contract/people.ts';
 import { DELEGATED_SIGNAL } from '../contract/delegation.ts';
+import { findUndecodable } from '../contract/failures.ts';
 import { SIGNALS, type SessionInput, type UserMessage } from '../contract/session.ts';
 import type { StopCause } from '../contract/loop.ts';
 import type { Pauses } from '../delegated/pauses.ts';
 import type { Delegations } from '../delegated/delegations.ts';
-import { type Inbox, isMessage, isSignalOnce, isSnip } from '../inbox.ts';
+import { type Inbox, isMessage, isSignalOnce, isSnip, messageProblem } from '../inbox.ts';
 import type { Facts } from '../session-state.ts';
 import type { Elicitations } from './elicitations.ts';
 import type { SteeredLog } from './steered-log.ts';
@@ -28,25 +30,73 @@ export type Signalled = {
   readonly told: { change(): void };
 };
 
+/** What Temporal's clients show beside each. */
+const DESCRIPTIONS: Readonly<Record<keyof typeof SIGNALS, string>> = {
+  message: 'A prompt: {"id": "m-1", "body": {"kind": "text", "text": "…"}}. With "now": true it interrupts what runs.',
+  interrupt: 'Ends the run under way. Takes nothing; with {"signal": "interrupt", "id": "…"} it counts once.',
+  resume: 'Ends a parking early. Takes nothing; with {"signal": "resume", "id": "…"} it counts once.',
+  snip: 'Leaves entries of the transcript out of what the model is sent: {"entries": [12]}.',
+  cancel:
+    'Says who is about to cancel: {"signal": "cancel", "id": "…", "by": "…"}. The cancellation itself is a request of Temporal’s.',
+};
+
+/** `passedOver` is told of each that does nothing. */
+export function listenForSignals(session: Signalled, count: () => void, passedOver: (what: PassedOver) => void): void {
+  const receive = (signal: string, value: unknown): void => {
+    count();
+    const why = receiveSignal(session, signal, value);
+    if (why !== undefined) passedOver({ signal: signal.slice(0, LONGEST_SIGNAL), why });
+  };
+  // First, one handler for all: with one each, signals that have arrived together would be delivered by name instead of in order.
+  setDefaultSignalHandler(receive);
+  for (const [name, description] of Object.entries(DESCRIPTIONS)) {
+    setHandler(defineSignal<[unknown]>(name), (value) => receive(name, value), { description });
+  }
+}
+
+/** Characters of a name that is told. */
+const LONGEST_SIGNAL = 60;
+
+/** The last are kept, of this run of the workflow: they are for whoever sent one just now. */
+const KEPT = 10;
+
+/** Signals that did nothing, and why. */
+export class PassedOverLog {
+  private kept: readonly PassedOver[] = [];
+
+  get last(): readonly PassedOver[] {
+    return this.kept;
+  }
+
+  note(what: PassedOver): void {
+    log.warn(`a signal was passed over: ${what.why}`, { signal: what.signal });
+    this.kept = [...this.kept, what].slice(-KEPT);
+  }
+}
+
 /**
  * A stop needs no seal and no form: whoever reaches the server can end the session anyway, and Temporal's own clients know no other. Only one
  * that was sent again is none.
  */
-function counts({ input, inbox }: Signalled, name: string, value: unknown): boolean {
-  if (isSignalOnce(value, name)) return inbox.isNew(`${name} ${value.id}`);
+function isFormless({ input }: Signalled, name: string, value: unknown): boolean {
   if (value === undefined && input.sealed === undefined) return true;
   return name === SIGNALS.interrupt && patched('perdure-plain-interrupt');
 }
 
-export function receiveSignal(session: Signalled, name: string, value: unknown): void {
+/** Returns why it was passed over, a sentence; undefined where it was not. */
+export function receiveSignal(session: Signalled, name: string, value: unknown): string | undefined {
   const { steered, delegations } = session;
   if (name === SIGNALS.interrupt || name === SIGNALS.resume) {
-    if (!counts(session, name, value)) return;
+    if (isSignalOnce(value, name)) {
+      if (!session.inbox.isNew(`${name} ${value.id}`)) return undefined;
+    } else if (!isFormless(session, name, value)) return wrong(value, formOf(name));
     const changes = name === SIGNALS.interrupt ? session.stop('interrupt') : session.goOn();
     if (changes) steered.note({ action: name }, value);
-  } else if (name === SIGNALS.cancel && isSignalOnce(value, name)) {
+  } else if (name === SIGNALS.cancel) {
+    if (!isSignalOnce(value, name)) return wrong(value, formOf(name));
     steered.announceCancel(value);
-  } else if (name === SIGNALS.snip && isSnip(value)) {
+  } else if (name === SIGNALS.snip) {
+    if (!isSnip(value)) return wrong(value, '`entries` is no list of positions');
     session.facts.addSnips(value.entries);
     steered.note({ action: name }, value);
   } else if (name === DELEGATED_SIGNAL) {
@@ -55,5 +105,18 @@ export function receiveSignal(session: Signalled, name: string, value: unknown):
     session.pauses.hear(value);
     if (delegations.agents.asks.hear(value)) session.told.change();
   } else if (name === ELICIT_SIGNAL) session.elicitations.hear(value);
-  else if (name === SIGNALS.message && isMessage(value)) session.take(value);
+  else if (name !== SIGNALS.message) return `there is no such signal: there are ${Object.values(SIGNALS).join(', ')}`;
+  else if (!isMessage(value)) return wrong(value, messageProblem(value) ?? '');
+  else session.take(value);
+  return undefined;
+}
+
+function formOf(name: string): string {
+  return `it is not {"signal": "${name}", "id": "…"}`;
+}
+
+/** What a codec could not read has no form at all. */
+function wrong(value: unknown, problem: string): string {
+  const unread = findUndecodable(value);
+  return unread ? `what was sent ${unread.why}` : problem;
 }

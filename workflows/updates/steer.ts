@@ -17,6 +17,7 @@ import type { Facts } from '../session-state.ts';
 import type { RunLimits } from './run-limits.ts';
 import type { SteeredLog } from './steered-log.ts';
 import { refuse } from './approvals.ts';
+import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
 
 const CLOSING = 'the session is closing: nothing runs in it any more';
 
@@ -69,7 +70,7 @@ export function listenForSteering({ facts, busy, limits, changed, log, grantProb
 
 function takeUpdate<Asked>(
   log: Steered['log'],
-  name: string,
+  name: 'repair' | 'setOptions' | 'topUp',
   problem: (asked: Asked) => string | undefined,
   act: (asked: Asked, by: unknown) => void,
 ): void {
@@ -80,7 +81,8 @@ function takeUpdate<Asked>(
     log.once.note(given);
     act(askedIn(given), isOnce(given) ? given : by);
   };
-  setHandler(defineUpdate<void, [Asked | UpdateOnce<Asked>, Signed?]>(name), handle, { validator });
+  const description = UPDATE_DESCRIPTIONS[name];
+  setHandler(defineUpdate<void, [Asked | UpdateOnce<Asked>, Signed?]>(name), handle, { validator, description });
 }
 
 function isObject(value: unknown): boolean {
