@@ -13,7 +13,8 @@ import { checkOptions } from './option-fates.ts';
 import type { AgentDefinition } from './shapes/agents.ts';
 import type { Options } from './shapes/options.ts';
 import type { PermissionMode } from './shapes/permissions.ts';
-import { serversOf, toolsOf } from './tools.ts';
+import { renamedRule, serverNames } from './server-names.ts';
+import { policyRules, serversOf, toolsOf } from './tools.ts';
 import { SYSTEM_PROMPT_DYNAMIC_BOUNDARY } from './values.ts';
 
 export type Translated = { readonly config: PerdureConfig; readonly run: OptionChanges & { readonly cwd: string } };
@@ -119,17 +120,25 @@ function modelOptions(options: Options): OptionChanges {
 }
 
 function ruleOptions(
-  { allowedTools, disallowedTools, tools, ...asked }: Options,
+  { allowedTools, disallowedTools, tools, mcpServers = {}, ...asked }: Options,
   own: readonly string[],
 ): OptionChanges {
-  const permissions = {
-    ...(allowedTools && { allow: allowedTools.flatMap(inwardRules) }),
-    ...(disallowedTools && { deny: disallowedTools.flatMap(inwardRules) }),
-  };
+  const names = serverNames(Object.keys(mcpServers));
+  const policies = policyRules(mcpServers);
+  const rules = (given: readonly string[] | undefined, more: readonly string[] = []) =>
+    given || more.length > 0
+      ? [...(given ?? []).flatMap(inwardRules).map((rule) => renamedRule(rule, names)), ...more]
+      : null;
+  const [allow, deny, ask] = [
+    rules(allowedTools, policies.allow),
+    rules(disallowedTools, policies.deny),
+    rules(undefined, policies.ask),
+  ];
+  const permissions = { ...(allow && { allow }), ...(deny && { deny }), ...(ask && { ask }) };
   return {
     permissionMode: modeOf(asked.permissionMode, asked.canUseTool !== undefined),
     ...(Object.keys(permissions).length > 0 && { permissions }),
-    ...(Array.isArray(tools) && { tools: [...tools.map(inwardName), ...own] }),
+    ...(Array.isArray(tools) && { tools: [...tools.map((tool) => renamedRule(inwardName(tool), names)), ...own] }),
   };
 }
 

@@ -23,6 +23,7 @@ import { type Running, type Sender, sendMessages, type Steering } from './send-m
 import type { SDKMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
 import type { QueryPrompt } from './shapes/query.ts';
+import { withInstances } from './tools.ts';
 import { AbortError } from './values.ts';
 
 /** Milliseconds for a run to end that nobody listens to any more. Its worker is this process, which ends afterwards. */
@@ -53,15 +54,16 @@ export async function* runQuery(
   }
 }
 
-async function* open(prompt: QueryPrompt, given: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
-  const { env = process.env, cwd = process.cwd(), stderr } = given;
+async function* open(prompt: QueryPrompt, written: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
+  const { env = process.env, cwd = process.cwd(), stderr } = written;
   const say = stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
+  const given = await withInstances(written, say);
   const translated = translateOptions(given, say);
   const config = checkConfig(translated.config, 'the options of query()');
   const chosen = { config, source: { kind: 'given' }, explicit: true } as const;
   const where = { root: dataFolder(env).root, cwd, config };
   const asked = {
-    identity: identityOf(prompt, given, cwd),
+    identity: identityOf(prompt, written, cwd),
     program: env['PERDURE_SESSION'] || undefined,
     session: given.resume === undefined ? given.sessionId : undefined,
     resume: given.resume,
