@@ -65,7 +65,7 @@ const FATES: Readonly<Record<keyof Options, Fate>> = {
   executableArgs: noProcess,
   extraArgs: noProcess,
   forwardSubagentText: passed('what agents say is not among the messages'),
-  includeHookEvents: passed('hooks are not among the messages'),
+  includeHookEvents: taken,
   loadTimeoutMs: noProcess,
   mcpServersDelivery: noProcess,
   onUserDialog: passed('no dialogs are shown'),

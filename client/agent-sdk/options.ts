@@ -35,7 +35,7 @@ export function translateOptions(options: Options, say: (line: string) => void):
   const config: PerdureConfig = {
     ...(tools.length > 0 && { tools }),
     ...(Object.keys(servers).length > 0 && { mcpServers: servers }),
-    ...(hooks && { hooks: hooksOf(hooks, say) }),
+    ...(hooks && { hooks: hooksOf(hooks, say, options.permissionMode) }),
     ...(agents && { agents: agentTypes(agents) }),
     ...(toolEnv && { toolEnv }),
   };
@@ -136,16 +136,21 @@ function ruleOptions(
   ];
   const permissions = { ...(allow && { allow }), ...(deny && { deny }), ...(ask && { ask }) };
   return {
-    permissionMode: modeOf(asked.permissionMode, asked.canUseTool !== undefined),
+    permissionMode: modeOf(asked.permissionMode, asksSomebody(asked)),
     ...(Object.keys(permissions).length > 0 && { permissions }),
     ...(Array.isArray(tools) && { tools: [...tools.map((tool) => renamedRule(inwardName(tool), names)), ...own] }),
   };
 }
 
+/** By a function, or by hooks that decide. */
+export function asksSomebody({ canUseTool, hooks }: Pick<Options, 'canUseTool' | 'hooks'>): boolean {
+  return canUseTool !== undefined || (hooks?.PermissionRequest ?? []).length > 0;
+}
+
 /** Where nobody answers, nothing is asked. Throws ClientProblem `refused`. */
-export function modeOf(mode: PermissionMode = 'default', asksSomebody: boolean): OurMode {
+export function modeOf(mode: PermissionMode = 'default', asks: boolean): OurMode {
   const modes: Readonly<Partial<Record<PermissionMode, OurMode>>> = {
-    default: asksSomebody ? 'default' : 'dontAsk',
+    default: asks ? 'default' : 'dontAsk',
     acceptEdits: 'acceptEdits',
     bypassPermissions: 'bypass',
     plan: 'plan',

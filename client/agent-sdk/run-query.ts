@@ -7,6 +7,7 @@ import { reasonOf } from '../../activities/text.ts';
 import { checkConfig } from '../../worker/config/config.ts';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { answerApprovals } from '../answer-approvals.ts';
 import { actOnAbort } from '../async.ts';
 import { type OpenWorkplace, openWorkplace, type Workplace } from '../connect/workplace.ts';
@@ -17,7 +18,9 @@ import { approvalBy, questionBy } from './callbacks.ts';
 import { type Continued, findContinued, rememberSession } from './program/continue.ts';
 import { openTalk, type Talk } from './conversation.ts';
 import { initMessage } from './messages.ts';
-import { translateOptions } from './options.ts';
+import { createGrants, type Grants } from './grants.ts';
+import { asksSomebody, modeOf, translateOptions } from './options.ts';
+import { contextOf, programHooks, type ProgramHooks } from './program-hooks.ts';
 import { identityOf, programQuery } from './program/program.ts';
 import { type Running, type Sender, sendMessages, type Steering } from './send-messages.ts';
 import type { SDKMessage } from './shapes/messages.ts';
@@ -110,15 +113,18 @@ async function* tell(running: Running, prompt: QueryPrompt): AsyncGenerator<SDKM
 async function* converse(running: Running, prompt: QueryPrompt): AsyncGenerator<SDKMessage, void> {
   const { workplace, program, options, steering, say } = running;
   const session = workplace.session as SessionId;
+  const hooks = hooksNow(running);
   const answers = answerApprovals(workplace.sessions, {
-    onApproval: approvalBy(options.canUseTool, say),
-    onQuestion: questionBy(options.canUseTool, say),
+    onApproval: approvalBy(options.canUseTool, { grants: grantsOf(running), hooks, say }),
+    onQuestion: questionBy(options.canUseTool, { hooks, say }),
   });
   const { signal } = steering.ended;
   const failed = AbortSignal.any([workplace.failed, answers.failed, signal]);
   // Nobody is asked by a program that cannot answer: its session's mode sees to that.
-  const onApproval: Parameters<typeof openTalk>[0]['onApproval'] = (event) => options.canUseTool && answers.hear(event);
+  const onApproval: Parameters<typeof openTalk>[0]['onApproval'] = (event) =>
+    asksSomebody(options) && answers.hear(event);
   const before = program.isKnown ? 0 : await runsBefore(running);
+  if (isResumed(running)) await startAgain(running, hooks);
   signal.throwIfAborted();
   steering.interrupt = () => workplace.sessions.interrupt(session);
   const sender = sendMessages(running, prompt);
@@ -134,15 +140,56 @@ async function* converse(running: Running, prompt: QueryPrompt): AsyncGenerator<
     steering.interrupt = () => Promise.resolve();
     steering.add = null;
     if (goesOn) await stopRuns(running, session, sender);
+    await hooksNow(running, AbortSignal.timeout(STOPPING_MS)).tell('SessionEnd', { reason: 'other' }, 'other');
     for (const problem of await answers.stop()) say(problem);
   }
+}
+
+function hooksNow(
+  { workplace, options, runOptions, steering, say }: Running,
+  signal: AbortSignal = steering.ended.signal,
+): ProgramHooks {
+  const { permissionMode: mode = 'default', hooks } = options;
+  return programHooks(hooks, { session: workplace.session, cwd: runOptions.cwd, mode, signal, say });
+}
+
+const isResumed = ({ options, program }: Running): boolean => options.resume !== undefined && !program.isKnown;
+
+/** What its hooks say comes with the system prompt of what the query asks. */
+async function startAgain({ steering, runOptions, options }: Running, hooks: ProgramHooks): Promise<void> {
+  const { model } = options;
+  const said = await hooks.tell('SessionStart', { source: 'resume', ...(model && { model }) }, 'resume');
+  const parts = [runOptions.appendSystemPrompt, contextOf(said)].filter((part) => part);
+  if (contextOf(said) !== undefined) steering.changes = { ...steering.changes, appendSystemPrompt: parts.join('\n\n') };
+}
+
+/** Rules hold here, at once; modes and folders from the next message on. */
+function grantsOf({ steering, runOptions, say }: Running): Grants {
+  const grants = createGrants(runOptions.cwd, ({ mode, directories, rules }) => {
+    const { additionalDirectories: before } = { ...runOptions, ...steering.changes };
+    if (directories) say(`the folders ${directories.join(', ')} are the session's from its next message on`);
+    steering.changes = {
+      ...steering.changes,
+      ...(mode && { permissionMode: modeOf(mode, true) }),
+      ...(rules && { permissions: joinedRules(runOptions.permissions ?? {}, rules) }),
+      ...(directories && { additionalDirectories: [...new Set([...(before ?? []), ...directories])] }),
+    };
+  });
+  steering.grantMode = (mode) => grants.add([{ type: 'setMode', mode, destination: 'session' }]);
+  return grants;
+}
+
+function joinedRules(before: PermissionRules, given: Required<PermissionRules>): PermissionRules {
+  const join = (list: keyof PermissionRules) => [...new Set([...(before[list] ?? []), ...given[list]])];
+  return { allow: join('allow'), deny: join('deny'), ask: join('ask') };
 }
 
 function talkOf({ workplace, program, options, say }: Running, session: SessionId) {
   const { sessions, store, temporal } = workplace;
   const headNow = () => headOf(temporal.client, session);
   const partial = options.includePartialMessages ?? false;
-  return { session, sessions, reader: transcriptReader(store), program, partial, headNow, say };
+  const hookEvents = options.includeHookEvents ?? false;
+  return { session, sessions, reader: transcriptReader(store), program, partial, hookEvents, headNow, say };
 }
 
 async function* answered({ messages, answered: done }: Sender, talk: Talk): AsyncGenerator<SDKMessage, void> {

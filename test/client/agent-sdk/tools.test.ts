@@ -50,9 +50,8 @@ test('an McpServer of the program is connected once, and its tools are listed an
   });
   instance.registerTool('get.stock', { annotations: { readOnlyHint: true } }, () => Promise.reject(new Error('shut')));
   const shop = { type: 'sdk', name: 'shop', instance } as const;
-  const [{ mcpServers }] = await Promise.all(
-    [1, 2].map(() => withInstances({ mcpServers: { shop } }, () => undefined)),
-  );
+  const connected = () => withInstances({ mcpServers: { shop } }, () => undefined);
+  const [{ mcpServers }] = await Promise.all([connected(), connected()] as const);
   const tools = toolsOf(mcpServers);
   expect(tools.map(({ name, risk, recovery }) => [name, risk, recovery])).toEqual([
     ['mcp__shop__order', 'external', 'rerun'],
