@@ -38,6 +38,8 @@ type News =
   | { readonly kind: 'broken'; readonly error: unknown };
 
 export type Talk = {
+  /** Messages whose run has ended, also of one that answered several. */
+  readonly answered: ReadonlySet<MessageId>;
   /** What comes of a message, to the end of the run that answers it; nothing when a run that was followed before has answered it. */
   answer(message: MessageId): AsyncGenerator<SDKMessage>;
 };
@@ -57,6 +59,7 @@ export function openTalk(conversation: Conversation, mine: ReadonlySet<MessageId
     yield resultMessage(outcome, entries);
   };
   return {
+    answered,
     answer: async function* (message) {
       if (answered.has(message)) return;
       // It may have been answered while the program was gone: its end is told by the loop below.

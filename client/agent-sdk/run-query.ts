@@ -16,13 +16,13 @@ import { checkedId } from '../sessions/info.ts';
 import { headOf, transcriptReader } from '../sessions/read.ts';
 import { approvalBy, questionBy } from './callbacks.ts';
 import { type Continued, findContinued, rememberSession } from './program/continue.ts';
-import { openTalk, type Talk } from './conversation.ts';
+import { openTalk } from './conversation.ts';
 import { initMessage } from './messages.ts';
 import { createGrants, type Grants } from './grants.ts';
 import { asksSomebody, modeOf, translateOptions } from './options.ts';
 import { contextOf, programHooks, type ProgramHooks } from './program-hooks.ts';
 import { identityOf, programQuery } from './program/program.ts';
-import { type Running, type Sender, sendMessages, type Steering } from './send-messages.ts';
+import { type Running, sendMessages, type Steering } from './send-messages.ts';
 import type { SDKMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
 import type { QueryPrompt } from './shapes/query.ts';
@@ -131,7 +131,10 @@ async function* converse(running: Running, prompt: QueryPrompt): AsyncGenerator<
   const talk = openTalk({ ...talkOf(running, session), before, failed, onApproval }, sender.sent);
   let goesOn = true;
   try {
-    yield* answered(sender, talk);
+    for await (const item of sender.messages) {
+      if ('error' in item) throw item.error;
+      yield* talk.answer(item.id);
+    }
     goesOn = false;
   } catch (error) {
     goesOn = error === signal.reason;
@@ -139,8 +142,11 @@ async function* converse(running: Running, prompt: QueryPrompt): AsyncGenerator<
   } finally {
     steering.interrupt = () => Promise.resolve();
     steering.add = null;
-    if (goesOn) await stopRuns(running, session, sender);
-    await hooksNow(running, AbortSignal.timeout(STOPPING_MS)).tell('SessionEnd', { reason: 'other' }, 'other');
+    steering.grantMode = null;
+    const unanswered = [...sender.sent].filter((id) => !talk.answered.has(id));
+    if (goesOn && unanswered.length > 0) await stopRuns(running, session, unanswered);
+    const told = hooksNow(running, new AbortController().signal).tell('SessionEnd', { reason: 'other' }, 'other');
+    await awaitInTime(told, [], STOPPING_MS);
     for (const problem of await answers.stop()) say(problem);
   }
 }
@@ -192,21 +198,12 @@ function talkOf({ workplace, program, options, say }: Running, session: SessionI
   return { session, sessions, reader: transcriptReader(store), program, partial, hookEvents, headNow, say };
 }
 
-async function* answered({ messages, answered: done }: Sender, talk: Talk): AsyncGenerator<SDKMessage, void> {
-  for await (const item of messages) {
-    if ('error' in item) throw item.error;
-    yield* talk.answer(item.id);
-    done.add(item.id);
-  }
-}
-
 /** Nobody listens any more: what its messages opened ends, as with the process of such an agent. Asked again under a name, they are sent again. */
 async function stopRuns(
   { workplace: { sessions }, program, say }: Running,
   session: SessionId,
-  { sent, answered: done }: Sender,
+  unanswered: readonly MessageId[],
 ): Promise<void> {
-  const unanswered = [...sent].filter((id) => !done.has(id));
   const enough = new AbortController();
   const stop = async (message: MessageId): Promise<void> => {
     program.leave(message);

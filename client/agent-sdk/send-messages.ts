@@ -31,11 +31,9 @@ export type Running = {
   readonly say: (line: string) => void;
 };
 
-export type Sender = {
+type Sender = {
   readonly messages: AsyncIterable<{ readonly id: MessageId } | { readonly error: unknown }>;
   readonly sent: ReadonlySet<MessageId>;
-  /** Those whose result was told. */
-  readonly answered: Set<MessageId>;
 };
 
 /** Hands on each id once its message is durable. */
@@ -70,7 +68,7 @@ export function sendMessages(running: Running, prompt: QueryPrompt): Sender {
   };
   const first = typeof prompt === 'string' ? one(prompt) : all(prompt);
   first.catch((error: unknown) => box.push({ error })).finally(ended);
-  return { messages: box, sent, answered: new Set() };
+  return { messages: box, sent };
 }
 
 async function send(

@@ -105,3 +105,17 @@ test('a query with a name that was left without a result goes on when it is aske
   expect(results).toEqual(['All of it.', 'All of it.']);
   expect(model.requests).toHaveLength(2);
 });
+
+test('a program that breaks at its result has it: under its name it gets the same again, and nothing is asked anew (Q9)', async () => {
+  const { options, model } = await place([reply('Done.'), reply('Never asked.')]);
+  const results: unknown[] = [];
+  for (const _ of [1, 2])
+    for await (const message of query({ prompt: 'Go.', options: { ...options, sessionId: 'order-2' } }))
+      if (message.type === 'result') {
+        results.push([message.uuid, message.subtype]);
+        break;
+      }
+  expect(results[0]).toEqual([expect.any(String), 'success']);
+  expect(results[1]).toEqual(results[0]);
+  expect(model.requests).toHaveLength(1);
+});

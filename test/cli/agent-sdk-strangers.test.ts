@@ -1,11 +1,16 @@
 // Programs that ask for somebody: servers with a query() a request, and scripts of every night. What one asked is never another's, however the process
 // ended; under a name that the program gave, what is asked again goes on.
 import { spawn } from 'node:child_process';
+import { randomUUID, type UUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { query } from '../../client/agent-sdk/query.ts';
+import type { SDKMessage, SDKResultSuccess, SDKUserMessage } from '../../client/agent-sdk/shapes/messages.ts';
+import type { QueryPrompt } from '../../client/agent-sdk/shapes/query.ts';
 import { gate, reply, type ScriptedModelOptions } from '../../worker/scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
+import { oneRuntime } from '../support/one-runtime.ts';
 import { until } from '../support/until.ts';
 
 const SDK = JSON.stringify(join(import.meta.dirname, '../../dist/client/agent-sdk/index.js'));
@@ -147,4 +152,26 @@ test('a script of every night gets a report of its own each night, whether it fa
   expect(await night({ ...named, MAIL_DOWN: '1' })).toEqual([1, 'Answer 4.']);
   expect(await night(named)).toEqual([0, 'Answer 4.']);
   expect(await night({ ...named, STYLE: 'Be brief.' })).toEqual([0, 'Answer 5.']);
+});
+
+test('a message with a uuid is sent to its session once, and its result comes again to whoever sends it again (Q9)', async () => {
+  oneRuntime();
+  const model = await modelFor(counted());
+  const { cwd, env } = cliPlace(model);
+  const ask = async (prompt: QueryPrompt, resume?: string) => {
+    const options = { cwd, env, stderr: () => undefined, ...(resume !== undefined && { resume }) };
+    const told: SDKMessage[] = [];
+    for await (const message of query({ prompt, options })) told.push(message);
+    return told.at(-1) as SDKResultSuccess;
+  };
+  async function* one(uuid: UUID): AsyncGenerator<SDKUserMessage> {
+    yield { type: 'user', message: { role: 'user', content: 'Yes.' }, parent_tool_use_id: null, uuid };
+  }
+  const { session_id: session } = await ask('Shall I?');
+  const turn = randomUUID();
+  const [first, again] = [await ask(one(turn), session), await ask(one(turn), session)];
+  expect([first.result, again.result, again.uuid]).toEqual(['Answer 2.', 'Answer 2.', first.uuid]);
+  // Without one the same words are the next turn.
+  expect((await ask('Yes.', session)).result).toBe('Answer 3.');
+  expect((await ask('Yes.', session)).result).toBe('Answer 4.');
 });
