@@ -105,8 +105,18 @@ function joinedPrompt(parts: readonly string[]): string {
 }
 
 function modelOptions(options: Options): OptionChanges {
-  const { model, fallbackModel, systemPrompt, maxTurns, maxBudgetUsd, maxThinkingTokens, effort, outputFormat } =
-    options;
+  const {
+    model,
+    fallbackModel,
+    systemPrompt,
+    maxTurns,
+    maxBudgetUsd,
+    maxThinkingTokens,
+    effort,
+    outputFormat,
+    settingSources,
+    taskBudget,
+  } = options;
   return {
     ...promptOptions(systemPrompt),
     ...(model !== undefined && { model }),
@@ -116,6 +126,9 @@ function modelOptions(options: Options): OptionChanges {
     ...(maxThinkingTokens ? { thinkingTokens: maxThinkingTokens } : {}),
     ...(effort !== undefined && { effort }),
     ...(outputFormat !== undefined && { outputSchema: outputFormat.schema }),
+    ...(taskBudget !== undefined && { taskBudget: taskBudget.total }),
+    // Of what sources there are, the instructions of a workspace alone are read here.
+    ...(settingSources !== undefined && { instructions: settingSources.includes('project') }),
   };
 }
 

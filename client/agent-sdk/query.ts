@@ -6,6 +6,7 @@ import { prepareWorker } from '../connect/own-worker.ts';
 import { ClientProblem } from '../problem.ts';
 import { VERSION } from '../../worker/json-file.ts';
 import { asksSomebody, modeOf } from './options.ts';
+import { ownEnv } from './own-env.ts';
 import { LEFT, runQuery } from './run-query.ts';
 import type { Steering } from './send-messages.ts';
 import type { AccountInfo, AgentInfo, ModelInfo } from './shapes/facts.ts';
@@ -92,10 +93,11 @@ type Facts =
   | 'initializationResult'
   | 'reinitialize';
 
-function factsOf({ agents = {}, mcpServers = {}, env = process.env }: Options): Pick<Query, Facts> {
+function factsOf({ agents = {}, mcpServers = {}, ...options }: Options): Pick<Query, Facts> {
   const own = Object.entries(agents).map(([name, { description, model }]): AgentInfo => {
     return { name, description, ...(model !== undefined && { model }) };
   });
+  const env = ownEnv(options.env);
   const account: AccountInfo = {
     apiKeySource: env['ANTHROPIC_API_KEY'] === undefined ? 'none' : 'ANTHROPIC_API_KEY',
     apiProvider: env['ANTHROPIC_BASE_URL'] === undefined ? 'firstParty' : 'gateway',

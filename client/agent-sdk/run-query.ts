@@ -19,6 +19,9 @@ import { type Continued, findContinued, rememberSession } from './program/contin
 import { openTalk } from './conversation.ts';
 import { initMessage } from './messages.ts';
 import { createGrants, type Grants } from './grants.ts';
+import { withExtraArgs } from './extra-args.ts';
+import { ownEnv, requireKey } from './own-env.ts';
+import { removeSession } from './sessions/change-session.ts';
 import { asksSomebody, modeOf, translateOptions } from './options.ts';
 import { contextOf, programHooks, type ProgramHooks } from './program-hooks.ts';
 import { identityOf, programQuery } from './program/program.ts';
@@ -58,10 +61,12 @@ export async function* runQuery(
 }
 
 async function* open(prompt: QueryPrompt, written: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
-  const { env = process.env, cwd = process.cwd(), stderr } = written;
+  const { cwd = process.cwd(), stderr } = written;
+  const env = ownEnv(written.env);
   const say = stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
-  const given = await withInstances(written, say);
+  const given = await withInstances(withExtraArgs(written, say), say);
   const translated = translateOptions(given, say);
+  requireKey(env, written.env !== undefined);
   const config = checkConfig(translated.config, 'the options of query()');
   const chosen = { config, source: { kind: 'given' }, explicit: true } as const;
   const where = { root: dataFolder(env).root, cwd, config };
@@ -71,6 +76,7 @@ async function* open(prompt: QueryPrompt, written: Options, steering: Steering):
     session: given.resume === undefined ? given.sessionId : undefined,
     resume: given.resume,
   };
+  if (given.persistSession === false) checkUnkept(given, asked.program);
   const program = programQuery(where.root, asked, say);
   try {
     const found = given.continue === true ? await findContinued(where, program, { env, say }) : null;
@@ -83,6 +89,15 @@ async function* open(prompt: QueryPrompt, written: Options, steering: Steering):
   } finally {
     program.end();
   }
+}
+
+/** What is deleted at its end cannot be asked for again. Throws ClientProblem `refused`. */
+function checkUnkept({ resume, continue: goesOn, sessionId }: Options, program: string | undefined): void {
+  const names = { resume, continue: goesOn || undefined, sessionId, PERDURE_SESSION: program };
+  const other = Object.entries(names).find(([, value]) => value !== undefined)?.[0];
+  if (other === undefined) return;
+  const why = 'the one deletes a session at its end, and the other keeps it to go on with: give one of them';
+  throw new ClientProblem('refused', `the options "persistSession: false" and "${other}" of query(): ${why}`);
 }
 
 async function openFor(opening: OpenWorkplace, found: Continued | null): Promise<Workplace> {
@@ -99,14 +114,36 @@ async function* tell(running: Running, prompt: QueryPrompt): AsyncGenerator<SDKM
   let hasResult = false;
   try {
     if (program.isKnown) say(`goes on with session ${session}, which was asked for before under this name`);
+    if (options.resume !== undefined) await checkThere(workplace);
     yield initMessage(session, options, runOptions.cwd);
     for await (const message of converse(running, prompt)) {
       hasResult = message.type === 'result';
       yield message;
     }
   } finally {
-    if (!hasResult) say(`session ${session} has no result: options.resume goes on with it`);
+    if (options.persistSession === false) await forget(workplace, say);
+    else if (!hasResult) say(`session ${session} has no result: options.resume goes on with it`);
     await workplace.close();
+  }
+}
+
+/** Throws ClientProblem `no_session`, in words that programs look for. */
+async function checkThere({ sessions, session }: Workplace): Promise<void> {
+  try {
+    await sessions.describe(session);
+  } catch (error) {
+    if (!(error instanceof ClientProblem) || error.kind !== 'no_session') throw error;
+    const which = `No conversation found with session ID: ${session}`;
+    throw new ClientProblem('no_session', `${which}: \`perdure list\` shows those there are`, { cause: error });
+  }
+}
+
+async function forget({ temporal, session }: Workplace, say: (line: string) => void): Promise<void> {
+  try {
+    await removeSession(temporal.client, session as SessionId);
+  } catch (error) {
+    if (error instanceof ClientProblem && error.kind === 'no_session') return;
+    say(`session ${session} could not be deleted: ${reasonOf(error)}`);
   }
 }
 

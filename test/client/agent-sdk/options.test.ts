@@ -26,8 +26,8 @@ test('an option that guards, or is not known, is refused by name, and one that n
   expect(() => given({ alowedTools: ['Bash'] })).toThrow(/"alowedTools" .* it is none that is known here/);
   expect(() => given({ permissionMode: 'ask' })).toThrow(/^permission mode "ask" is none of default/);
   expect(said).toEqual([]);
-  given({ settingSources: ['project'], forkSession: false, agents: undefined, betas: [] });
-  expect(said).toEqual([expect.stringMatching(/^the option settingSources is passed over: files of a workspace/)]);
+  given({ projectConfigRoot: '/x', forkSession: false, agents: undefined, betas: [] });
+  expect(said).toEqual([expect.stringMatching(/^the option projectConfigRoot is passed over: files of a workspace/)]);
 });
 
 test('options become ours: names of built-in tools, rules, modes, limits (Q7)', () => {
@@ -229,4 +229,18 @@ test('onElicitation answers for servers that are not of the program, and no othe
   expect(await config.mcpServers?.['shop']?.answers?.(asked, { signal })).toMatchObject({ action: 'accept' });
   expect(told).toEqual([[asked, 'string']]);
   expect(translateOptions({ mcpServers }, () => undefined).config.mcpServers?.['shop']).not.toHaveProperty('answers');
+});
+
+test.each([
+  [undefined, {}],
+  [[], { instructions: false }],
+  [['user'], { instructions: false }],
+  [['user', 'project'], { instructions: true }],
+] as const)('settingSources %j are those of which instructions come: %j (Q7)', (sources, expected) => {
+  const { run } = translateOptions({ ...(sources && { settingSources: [...sources] }) }, () => undefined);
+  expect(run).toEqual({ cwd: process.cwd(), permissionMode: 'dontAsk', ...expected });
+});
+
+test('a task budget is told to the model (Q7)', () => {
+  expect(translateOptions({ taskBudget: { total: 5_000 } }, () => undefined).run).toMatchObject({ taskBudget: 5_000 });
 });
