@@ -80,7 +80,7 @@ const FATES: Readonly<Record<keyof Options, Fate>> = {
   spawnClaudeCodeProcess: noProcess,
   strictMcpConfig: passed('no other servers are looked for'),
   supportedDialogKinds: passed('no dialogs are shown'),
-  thinking: passed('give maxThinkingTokens'),
+  thinking: taken,
   title: passed('the title is the beginning of the first prompt'),
   toolConfig: passed('questions are texts'),
   verbatimPrompts: passed('prompts are sent as they are'),

@@ -5,7 +5,7 @@ import { catalogue } from '../../worker/models/catalogue.ts';
 import { prepareWorker } from '../connect/own-worker.ts';
 import { ClientProblem } from '../problem.ts';
 import { VERSION } from '../../worker/json-file.ts';
-import { asksSomebody, modeOf } from './options.ts';
+import { asksSomebody, modeOf } from './permission-modes.ts';
 import { ownEnv } from './own-env.ts';
 import { LEFT, runQuery } from './run-query.ts';
 import type { Steering } from './send-messages.ts';
