@@ -1,7 +1,7 @@
 // "Always allow": rules that are proposed with a question, and what the program grants in its answer, which holds at once, for as long as the
 // query does. A run keeps the rules that it was opened with, so that calls are still asked about, and answered here.
 import { resolve } from 'node:path';
-import { createAlways, ruleFor } from '../cli/approving/always-allow.ts';
+import { createAlways, ruleFor } from '../sessions/always-allow.ts';
 import { meansTool } from '../../activities/tools/listed.ts';
 import { parseRule, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
