@@ -56,10 +56,10 @@ export function hookRunner(config: HookConfig, options: HookRunnerOptions): Hook
       const ran = await all('promptSubmitted', context, { prompts });
       return { context: collectContexts(ran), stop: firstStop(ran), failed: collectFailures(ran) };
     },
-    preTool: (context, { name, input }) =>
-      askBeforeTool(about(config, 'preTool', { tool: name }), one, context, { tool: name, input }),
-    async postTool(context, { name, input, content, isError }) {
-      const ran = await all('postTool', context, { tool: name, input, content, isError });
+    preTool: (context, { name, ...call }) =>
+      askBeforeTool(about(config, 'preTool', { tool: name }), one, context, { tool: name, ...call }),
+    async postTool(context, { name, ...call }) {
+      const ran = await all('postTool', context, { tool: name, ...call });
       return { context: collectContexts(ran), stop: firstStop(ran), failed: collectFailures(ran) };
     },
     async postSampling(context, message) {

@@ -4,7 +4,7 @@ import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { AlertKind, StopHooksRan } from '../../workflows/contract/activities.ts';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { Payloads } from './payloads.ts';
+import type { CallFacts, Payloads } from './payloads.ts';
 
 export type HookName =
   | 'sessionStart'
@@ -80,10 +80,13 @@ export type HookRunner = {
   readonly deciding: readonly string[];
   sessionStart(context: HookContext): Promise<Pick<PromptVerdict, 'context' | 'failed'>>;
   promptSubmitted(context: HookContext, prompts: readonly string[]): Promise<PromptVerdict>;
-  preTool(context: HookContext, call: { readonly name: string; readonly input: unknown }): Promise<PreToolVerdict>;
+  preTool(
+    context: HookContext,
+    call: CallFacts & { readonly name: string; readonly input: unknown },
+  ): Promise<PreToolVerdict>;
   postTool(
     context: HookContext,
-    call: {
+    call: CallFacts & {
       readonly name: string;
       readonly input: unknown;
       readonly content: string;

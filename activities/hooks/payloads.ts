@@ -4,12 +4,16 @@ import type { WaitingCall } from '../../workflows/contract/activities.ts';
 import type { AgentFacts } from '../../workflows/contract/facts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { TerminalReason } from '../../workflows/contract/loop.ts';
+import type { PermissionMode } from '../../workflows/contract/session.ts';
+
+/** `toolUseId`: the model's own id of the call. `mode`: of the run. */
+export type CallFacts = { readonly toolUseId?: string; readonly mode?: PermissionMode };
 
 export type Payloads = {
   readonly sessionStart: object;
   readonly promptSubmitted: { readonly prompts: readonly string[] };
-  readonly preTool: { readonly tool: string; readonly input: unknown };
-  readonly postTool: {
+  readonly preTool: CallFacts & { readonly tool: string; readonly input: unknown };
+  readonly postTool: CallFacts & {
     readonly tool: string;
     readonly input: unknown;
     readonly content: string;

@@ -12,13 +12,13 @@ export async function askBeforeTool(
   hooks: readonly Hook<'preTool'>[],
   one: RunOne,
   context: HookContext,
-  call: { readonly tool: string; readonly input: unknown },
+  call: HookPayload<'preTool'>,
 ): Promise<PreToolVerdict> {
   const ran: HookRan<'preTool'>[] = [];
   let decision: Decision = null;
   let input: unknown;
   for (const hook of hooks) {
-    const done = await one('preTool', hook, context, { tool: call.tool, input: input ?? call.input });
+    const done = await one('preTool', hook, context, { ...call, input: input ?? call.input });
     ran.push(done);
     decision = stricter(decision, decisionOf(done));
     if (decision?.kind === 'deny') break;

@@ -1,5 +1,5 @@
 // One connection to an MCP server, from the handshake to its end, by the official client library (L74). Nothing here outlives it.
-import type { Client, Progress } from '@modelcontextprotocol/client';
+import type { Client, Progress, Transport } from '@modelcontextprotocol/client';
 import type { z } from 'zod';
 import { awaitInTime } from '../async.ts';
 import type { Network } from '../network/network.ts';
@@ -92,6 +92,18 @@ class Secrets {
   };
 
   readonly redact: Redact = (text) => (this.#hide ??= hideTexts(this.#values))(text);
+}
+
+/** To a server in this process, which `connect` gives its end of the connection. The signal says how long the handshake may take. */
+export async function linkTo(
+  connectServer: (transport: Transport) => Promise<void>,
+  signal: AbortSignal,
+): Promise<Link> {
+  const library = await import('@modelcontextprotocol/client');
+  const [own, other] = library.InMemoryTransport.createLinkedPair();
+  await connectServer(other);
+  const redact: Redact = (text) => text;
+  return await connect(library, own, signal, { toolsChanged: () => undefined, redact, isHeard: true, asks: false });
 }
 
 type Given = Pick<Reach, 'network'> & { readonly bounds: McpBounds; readonly secrets: Secrets };

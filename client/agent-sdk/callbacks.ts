@@ -5,15 +5,20 @@ import type {
   HookAnswers,
   HookConfig,
   HookInput as OurInput,
+  HookPayload as HookInputs,
   HookName,
 } from '../../activities/hooks/hooks.ts';
 import { z } from 'zod';
-import type { OnApproval, OnQuestion } from '../answer-approvals.ts';
+import type { ApprovalAnswer, OnApproval, OnQuestion } from '../answer-approvals.ts';
 import { reasonOf } from '../../activities/text.ts';
 import { inwardInput, outwardInput, outwardName } from './names.ts';
 import type { SyncHookJSONOutput } from './shapes/hook-answers.ts';
 import type { HookCallbackMatcher, HookEvent, HookInput, Hooks } from './shapes/hooks.ts';
-import type { CanUseTool } from './shapes/permissions.ts';
+import type { PermissionMode as OurMode } from '../../workflows/contract/session.ts';
+import { matcherOf, type ProgramHooks, permissionOf, PROGRAM_EVENTS } from './program-hooks.ts';
+import type { Grants } from './grants.ts';
+import type { CanUseTool, PermissionMode, PermissionResult } from './shapes/permissions.ts';
+import { toolResponse } from './tool-responses.ts';
 
 /** By those of their events that come here, ours. */
 const EVENTS = {
@@ -22,23 +27,26 @@ const EVENTS = {
   PostToolUseFailure: 'postTool',
   UserPromptSubmit: 'promptSubmitted',
   SessionStart: 'sessionStart',
-  SessionEnd: 'sessionEnd',
   Stop: 'stop',
   PreCompact: 'preCompact',
+  PostCompact: 'postCompact',
+  SubagentStop: 'agentEnded',
 } as const satisfies Partial<Record<HookEvent, HookName>>;
 
 type Heard = keyof typeof EVENTS;
 
 /** The events of `hooks` that never come here. */
 export function unknownEvents(hooks: object): readonly string[] {
-  return Object.keys(hooks).filter((event) => !Object.hasOwn(EVENTS, event));
+  return Object.keys(hooks).filter(
+    (event) => !Object.hasOwn(EVENTS, event) && !PROGRAM_EVENTS.includes(event as HookEvent),
+  );
 }
 
-/** `say`: gets the messages of hooks to a person. */
-export function hooksOf(hooks: Hooks, say: (line: string) => void): HookConfig {
+/** `mode`: of the query, for hooks that are not about a call. `say`: gets the messages of hooks to a person. */
+export function hooksOf(hooks: Hooks, say: (line: string) => void, mode: PermissionMode = 'default'): HookConfig {
   const config: Partial<Record<HookName, FunctionHook<HookName>[]>> = {};
   for (const [event, name] of Object.entries(EVENTS) as [Heard, HookName][])
-    for (const matcher of hooks[event] ?? []) (config[name] ??= []).push(...callbacks(event, matcher, say));
+    for (const matcher of hooks[event] ?? []) (config[name] ??= []).push(...callbacks(event, matcher, { say, mode }));
   return config as HookConfig;
 }
 
@@ -47,7 +55,7 @@ type Any = OurInput<HookName> & Readonly<Record<string, unknown>>;
 function callbacks(
   event: Heard,
   { matcher, hooks, timeout }: HookCallbackMatcher,
-  say: (line: string) => void,
+  { say, mode }: { readonly say: (line: string) => void; readonly mode: PermissionMode },
 ): FunctionHook<HookName>[] {
   const isMeant = matcherOf(matcher);
   return hooks.map((callback, at) => ({
@@ -55,9 +63,9 @@ function callbacks(
     ...(timeout === undefined ? {} : { timeoutMs: Math.ceil(timeout * 1_000) }),
     run: async (given, options) => {
       const input = given as Any;
-      if (!isMeant(typeof input['tool'] === 'string' ? outwardName(input['tool']) : null) || !fits(event, input))
-        return null;
-      const said = await callback(toldOf(event, input), undefined, options);
+      if (!isMeant(subjectOf(event, input)) || !fits(event, input)) return null;
+      const toolUseId = typeof input['toolUseId'] === 'string' ? input['toolUseId'] : undefined;
+      const said = await callback(toldOf(event, input, mode), toolUseId, options);
       // What it does beside the run is its own affair.
       if ('async' in said) return null;
       if (said.systemMessage !== undefined) say(said.systemMessage);
@@ -66,11 +74,10 @@ function callbacks(
   }));
 }
 
-/** A name, or a regular expression for whole names; absent, empty and `*`: all. */
-function matcherOf(matcher: string | undefined): (tool: string | null) => boolean {
-  if (matcher === undefined || matcher === '' || matcher === '*') return () => true;
-  const pattern = new RegExp(`^(?:${matcher})$`);
-  return (tool) => tool === null || pattern.test(tool);
+/** What matchers are about: a tool, or the type of an agent. */
+function subjectOf(event: Heard, input: Any): string | null {
+  if (event === 'SubagentStop') return (input['agent'] as HookInputs<'agentEnded'>['agent']).type;
+  return typeof input['tool'] === 'string' ? outwardName(input['tool']) : null;
 }
 
 /** One kind of ours stands for a call that went well and for one that failed. */
@@ -79,25 +86,52 @@ function fits(event: Heard, input: Any): boolean {
   return event === 'PostToolUseFailure' ? input['isError'] === true : true;
 }
 
-function toldOf(event: Heard, input: Any): HookInput {
+function toldOf(event: Heard, input: Any, mode: PermissionMode): HookInput {
   const { session, cwd } = input;
-  const common = { hook_event_name: event, session_id: session, transcript_path: '', cwd: cwd ?? '' };
+  const common = {
+    hook_event_name: event,
+    session_id: session,
+    transcript_path: '',
+    cwd: cwd ?? '',
+    permission_mode: modeNow(input, mode),
+  };
   return { ...common, ...toldMore[event]?.(input) } as HookInput;
+}
+
+/** A session whose program answers nobody denies what would ask: that is no mode that the program gave. */
+function modeNow(input: Any, given: PermissionMode): PermissionMode {
+  const { mode } = input as { readonly mode?: OurMode };
+  if (mode === undefined || (mode === 'dontAsk' && given === 'default')) return given;
+  return mode === 'bypass' ? 'bypassPermissions' : mode;
 }
 
 const toolFacts = (input: Any): Record<string, unknown> => ({
   tool_name: outwardName(String(input['tool'])),
   tool_input: outwardInput(String(input['tool']), input['input']),
+  tool_use_id: input['toolUseId'],
 });
+
+const responseOf = (input: Any): object =>
+  toolResponse(
+    outwardName(String(input['tool'])),
+    outwardInput(String(input['tool']), input['input']),
+    String(input['content']),
+  );
 
 const toldMore: Partial<Record<Heard, (input: Any) => Record<string, unknown>>> = {
   PreToolUse: toolFacts,
-  PostToolUse: (input) => ({ ...toolFacts(input), tool_response: input['content'] }),
+  PostToolUse: (input) => ({ ...toolFacts(input), tool_response: responseOf(input) }),
   PostToolUseFailure: (input) => ({ ...toolFacts(input), error: input['content'] }),
   UserPromptSubmit: (input) => ({ prompt: (input['prompts'] as readonly string[]).join('\n\n') }),
   SessionStart: () => ({ source: 'startup' }),
   Stop: (input) => ({ stop_hook_active: input['active'], last_assistant_message: input['text'] }),
   PreCompact: () => ({ trigger: 'auto', custom_instructions: null }),
+  PostCompact: (input) => ({ trigger: 'auto', compact_summary: input['summary'] }),
+  SubagentStop: (input) => {
+    const { id, type } = input['agent'] as HookInputs<'agentEnded'>['agent'];
+    const last = { stop_hook_active: false, last_assistant_message: input['text'] };
+    return { agent_id: id, agent_type: type, agent_transcript_path: '', ...last };
+  },
 };
 
 type Answer = HookAnswers[HookName] | null;
@@ -134,7 +168,8 @@ function answerOf(event: Heard, said: SyncHookJSONOutput, input: Any): Answer {
     case 'SessionStart':
       return { context: additionalContext };
     case 'PreCompact':
-    case 'SessionEnd':
+    case 'PostCompact':
+    case 'SubagentStop':
       return null;
   }
 }
@@ -144,37 +179,66 @@ function joined(...texts: readonly (string | undefined)[]): string | undefined {
   return all.length === 0 ? undefined : all.join('\n');
 }
 
+/** Who answers for the program, beside `canUseTool`. */
+export type Deciding = {
+  readonly grants?: Grants;
+  readonly hooks?: ProgramHooks;
+  readonly say: (line: string) => void;
+};
+
 /** Its answer in our words. When it throws, the call is denied: the model reads why. */
-export function approvalBy(canUseTool: CanUseTool | undefined, say: (line: string) => void): OnApproval {
-  return async ({ call, tool, input, toolUseId = '', reason }, { signal }) => {
+export function approvalBy(canUseTool: CanUseTool | undefined, { grants, hooks, say }: Deciding): OnApproval {
+  return async (approval, { signal }) => {
+    const { call, tool, input, toolUseId = '', reason } = approval;
+    const known = grants?.answerTo(approval) ?? null;
+    if (known) return known;
     const shown = outwardInput(tool, input);
-    const asked = { signal, toolUseID: toolUseId, decisionReason: reason, requestId: call, suggestions: [] };
+    const name = outwardName(tool);
+    const suggestions = grants?.suggestions(approval) ?? [];
+    const facts = { tool_name: name, tool_input: shown, permission_suggestions: suggestions };
     try {
-      const said = await canUseTool?.(outwardName(tool), structuredClone(shown), asked);
-      if (said === undefined || said === null) return { kind: 'deny', reason: 'the program does not answer' };
-      if (said.behavior === 'deny')
-        return { kind: 'deny', reason: said.message || 'the program denied it', interrupt: said.interrupt ?? false };
-      if (said.updatedPermissions !== undefined) say('updatedPermissions are passed over: give rules as allowedTools');
-      const { updatedInput } = said;
-      const isEdited = updatedInput !== undefined && JSON.stringify(updatedInput) !== JSON.stringify(shown);
-      return isEdited ? { kind: 'allow', input: inwardInput(tool, updatedInput) } : { kind: 'allow' };
+      notify(hooks, `A decision about ${name} is needed: ${reason}`, 'permission_prompt');
+      const byHook = permissionOf((await hooks?.tell('PermissionRequest', facts, name)) ?? []);
+      const asked = { signal, toolUseID: toolUseId, decisionReason: reason, requestId: call, suggestions };
+      const said = byHook ?? (await canUseTool?.(name, structuredClone(shown), asked));
+      if (said?.behavior === 'allow') grants?.add(said.updatedPermissions ?? []);
+      return answerFor(said, tool, shown);
     } catch (error) {
-      say(`canUseTool failed about ${outwardName(tool)}: ${reasonOf(error)}`);
+      say(`canUseTool failed about ${name}: ${reasonOf(error)}`);
       return { kind: 'deny', reason: `the program could not decide: ${reasonOf(error)}` };
     }
   };
+}
+
+function answerFor(
+  said: PermissionResult | null | undefined,
+  tool: string,
+  shown: Record<string, unknown>,
+): ApprovalAnswer {
+  if (said === undefined || said === null) return { kind: 'deny', reason: 'the program does not answer' };
+  if (said.behavior === 'deny')
+    return { kind: 'deny', reason: said.message || 'the program denied it', interrupt: said.interrupt ?? false };
+  const { updatedInput } = said;
+  const isEdited = updatedInput !== undefined && JSON.stringify(updatedInput) !== JSON.stringify(shown);
+  return isEdited ? { kind: 'allow', input: inwardInput(tool, updatedInput) } : { kind: 'allow' };
+}
+
+/** Nobody waits for what they do. */
+function notify(hooks: ProgramHooks | undefined, message: string, kind: string): void {
+  void hooks?.tell('Notification', { message, notification_type: kind }, kind);
 }
 
 const asked = z.object({ question: z.string(), options: z.array(z.string()).optional() });
 const answered = z.object({ answers: z.record(z.string(), z.string()) });
 
 /** A question as such programs know it: a call of `AskUserQuestion`, which they allow with the answer in its input. */
-export function questionBy(canUseTool: CanUseTool | undefined, say: (line: string) => void): OnQuestion {
+export function questionBy(canUseTool: CanUseTool | undefined, { hooks, say }: Deciding): OnQuestion {
   return async ({ call, input, toolUseId = '', reason }, { signal }) => {
     const { question, options = [] } = asked.parse(input);
     const labels = options.map((label) => ({ label, description: '' }));
     const shown = { questions: [{ question, header: '', options: labels, multiSelect: false }] };
     try {
+      notify(hooks, question, 'elicitation_dialog');
       const context = { signal, toolUseID: toolUseId, decisionReason: reason, requestId: call, suggestions: [] };
       const said = await canUseTool?.('AskUserQuestion', shown, context);
       const text =

@@ -22,6 +22,8 @@ export type Conversation = {
   /** The run before the first that can answer a message of this program. */
   readonly before: number;
   readonly partial: boolean;
+  /** Hooks are told of as they run. */
+  readonly hookEvents: boolean;
   /** The newest head, from the session's history. */
   readonly headNow: () => Promise<Hash | null>;
   readonly failed: AbortSignal;
@@ -44,8 +46,8 @@ export type Talk = {
 
 /** `mine`: the messages that the program has sent, or sends again. */
 export function openTalk(conversation: Conversation, mine: ReadonlySet<MessageId>): Talk {
-  const { session, partial, sessions } = conversation;
-  const live = liveMessages(session, partial);
+  const { session, partial, hookEvents, sessions } = conversation;
+  const live = liveMessages(session, partial, hookEvents);
   const stored = storedMessages(conversation, mine);
   const answered = new Set<MessageId>();
   let isFirst = conversation.program.received > 0;

@@ -14,10 +14,11 @@ export type Live = {
   tell(event: Watched, after: number): readonly SDKMessage[];
 };
 
-/** `partial`: the program wants replies as they stream. */
-export function liveMessages(session: string, partial: boolean): Live {
+/** `partial`: the program wants replies as they stream; `hooks`: its hooks as they run. */
+export function liveMessages(session: string, partial: boolean, hooks = false): Live {
   const calls = new Map<string, { readonly id: string; readonly name: string; startedAt: number }>();
   const stream = streamedReply();
+  const hookFacts = runningHooks();
   const common = () => ({ session_id: session, uuid: randomUUID() });
   const place = ({ iteration, index }: { readonly iteration: number; readonly index: number }): string =>
     `${iteration}.${index}`;
@@ -40,6 +41,11 @@ export function liveMessages(session: string, partial: boolean): Live {
       }
       case 'retry':
         return [{ type: 'system', subtype: 'api_retry', ...retryFacts(event), ...common() }];
+      case 'hook_start':
+      case 'hook_end': {
+        const facts = hooks ? hookFacts(event) : null;
+        return facts ? [{ type: 'system', ...facts, ...common() }] : [];
+      }
       default:
         return [];
     }
@@ -47,7 +53,7 @@ export function liveMessages(session: string, partial: boolean): Live {
   return {
     tell: (event, after) => {
       const iteration = 'iteration' in event ? (event.iteration ?? 0) : Infinity;
-      const ofCall = event.type === 'tool_use' || event.type === 'tool_start' || event.type === 'tool_progress';
+      const ofCall = /^tool_(?:use|start|progress)$|^hook_/.test(event.type);
       // A reply is received before what it calls has run.
       if (iteration < after || (iteration === after && !ofCall)) return [];
       const parts = partial && iteration > after ? stream(event) : [];
@@ -57,6 +63,22 @@ export function liveMessages(session: string, partial: boolean): Live {
       );
       return [...told, ...other(event)];
     },
+  };
+}
+
+type OfHook = Extract<Watched, { type: 'hook_start' | 'hook_end' }>;
+
+/** Hooks of a program are named by their events. */
+function runningHooks() {
+  const ids = new Map<string, string>();
+  return (event: OfHook) => {
+    const [hookEvent = event.hook] = /^[A-Za-z]+/.exec(event.hook) ?? [];
+    const id = (event.type === 'hook_end' ? ids.get(event.hook) : undefined) ?? randomUUID();
+    ids.set(event.hook, id);
+    const facts = { hook_id: id, hook_name: event.hook, hook_event: hookEvent };
+    if (event.type === 'hook_start') return { subtype: 'hook_started', ...facts } as const;
+    const outcome = event.result.startsWith('failed') ? 'error' : 'success';
+    return { subtype: 'hook_response', ...facts, output: event.result, stdout: '', stderr: '', outcome } as const;
   };
 }
 

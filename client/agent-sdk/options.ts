@@ -3,17 +3,17 @@
 import { resolve } from 'node:path';
 import { OF_SERVER, RESOURCES } from '../../activities/tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
-import { modelProblem } from '../../worker/models/find-model.ts';
-import type { OptionChanges, PermissionMode as OurMode } from '../../workflows/contract/session.ts';
+import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/facts.ts';
 import { ClientProblem } from '../problem.ts';
 import { hooksOf, unknownEvents } from './callbacks.ts';
+import { agentTypes } from './agent-types.ts';
 import { inwardName, inwardRules } from './names.ts';
 import { checkOptions } from './option-fates.ts';
-import type { AgentDefinition } from './shapes/agents.ts';
+import { asksSomebody, modeOf } from './permission-modes.ts';
 import type { Options } from './shapes/options.ts';
-import type { PermissionMode } from './shapes/permissions.ts';
-import { serversOf, toolsOf } from './tools.ts';
+import { renamedRule, serverNames } from './server-names.ts';
+import { policyRules, serversOf, toolsOf } from './tools.ts';
 import { SYSTEM_PROMPT_DYNAMIC_BOUNDARY } from './values.ts';
 
 export type Translated = { readonly config: PerdureConfig; readonly run: OptionChanges & { readonly cwd: string } };
@@ -25,54 +25,29 @@ export function translateOptions(options: Options, say: (line: string) => void):
     const other = options.resume === undefined ? 'sessionId' : 'resume';
     throw new ClientProblem('refused', `the options "continue" and "${other}" each name a session: give one of them`);
   }
+  if (options.thinking?.type === 'disabled')
+    say('the option thinking is passed over: a model thinks as it does by itself');
   const { hooks, mcpServers = {}, agents } = options;
   for (const event of hooks ? unknownEvents(hooks) : [])
     say(`hooks for ${event} are never called: there is no such event here`);
   const tools = toolsOf(mcpServers);
   const servers = serversOf(mcpServers, options.onElicitation);
   const toolEnv = toolEnvOf(options.env);
+  const others = Object.keys(servers).map((name) => `${OF_SERVER}${name}`);
+  const names = [...tools.map(({ name }) => name), ...others, ...(others.length > 0 ? [RESOURCES] : [])];
   const config: PerdureConfig = {
     ...(tools.length > 0 && { tools }),
     ...(Object.keys(servers).length > 0 && { mcpServers: servers }),
-    ...(hooks && { hooks: hooksOf(hooks, say) }),
-    ...(agents && { agents: agentTypes(agents) }),
+    ...(hooks && { hooks: hooksOf(hooks, say, options.permissionMode) }),
+    ...(agents && { agents: agentTypes(agents, names, say) }),
     ...(toolEnv && { toolEnv }),
   };
-  const others = Object.keys(servers).map((name) => `${OF_SERVER}${name}`);
-  const names = [...tools.map(({ name }) => name), ...others, ...(others.length > 0 ? [RESOURCES] : [])];
   const cwd = options.cwd ?? process.cwd();
   return {
     config,
     run: { cwd, ...folderOptions(options, cwd), ...modelOptions(options), ...ruleOptions(options, names) },
   };
 }
-
-/** Throws ClientProblem `refused`: a part of one that is not there would have guarded, or made another agent of it. */
-function agentTypes(agents: Readonly<Record<string, AgentDefinition>>): NonNullable<PerdureConfig['agents']> {
-  const types = Object.entries(agents).map(([name, { description, prompt, tools, model, maxTurns, ...more }]) => {
-    const { isolation, effort, ...unknown } = more;
-    const [other] = Object.keys({
-      ...(isolation !== undefined && isolation !== 'worktree' && { isolation }),
-      ...(typeof effort === 'number' && { effort }),
-      ...unknown,
-    });
-    const why = other !== undefined ? `has ${JSON.stringify(other)}, which is not known here` : modelOf(model);
-    if (why !== undefined) throw new ClientProblem('refused', `the agent ${JSON.stringify(name)} of query() ${why}`);
-    const type = {
-      description,
-      systemPrompt: prompt,
-      ...(tools && { tools: tools.map(inwardName) }),
-      ...(model !== undefined && model !== 'inherit' && { model }),
-      ...(maxTurns !== undefined && { limits: { maxTurns } }),
-      ...(isolation && { isolation }),
-      ...(typeof effort === 'string' && { effort }),
-    };
-    return [name, type] as const;
-  });
-  return Object.fromEntries(types);
-}
-
-const modelOf = (model = 'inherit') => modelProblem({ model })?.replace(/^/, 'has no model: ');
 
 /** Also none of them: the worker's own are not the program's. */
 function folderOptions({ additionalDirectories: given }: Options, cwd: string): OptionChanges {
@@ -104,46 +79,55 @@ function joinedPrompt(parts: readonly string[]): string {
 }
 
 function modelOptions(options: Options): OptionChanges {
-  const { model, fallbackModel, systemPrompt, maxTurns, maxBudgetUsd, maxThinkingTokens, effort, outputFormat } =
-    options;
+  const {
+    model,
+    fallbackModel,
+    systemPrompt,
+    maxTurns,
+    maxBudgetUsd,
+    maxThinkingTokens,
+    effort,
+    outputFormat,
+    settingSources,
+    taskBudget,
+    thinking,
+  } = options;
+  // Adaptive is how models think that take no number.
+  const tokens = thinking?.type === 'enabled' ? (thinking.budgetTokens ?? maxThinkingTokens) : maxThinkingTokens;
   return {
     ...promptOptions(systemPrompt),
     ...(model !== undefined && { model }),
     ...(fallbackModel !== undefined && { fallbackModels: fallbackModel.split(',').map((name) => name.trim()) }),
     ...(maxTurns !== undefined && { maxTurns }),
     ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
-    ...(maxThinkingTokens ? { thinkingTokens: maxThinkingTokens } : {}),
+    ...(tokens ? { thinkingTokens: tokens } : {}),
     ...(effort !== undefined && { effort }),
     ...(outputFormat !== undefined && { outputSchema: outputFormat.schema }),
+    ...(taskBudget !== undefined && { taskBudget: taskBudget.total }),
+    // Of what sources there are, the instructions of a workspace alone are read here.
+    ...(settingSources !== undefined && { instructions: settingSources.includes('project') }),
   };
 }
 
 function ruleOptions(
-  { allowedTools, disallowedTools, tools, ...asked }: Options,
+  { allowedTools, disallowedTools, tools, mcpServers = {}, ...asked }: Options,
   own: readonly string[],
 ): OptionChanges {
-  const permissions = {
-    ...(allowedTools && { allow: allowedTools.flatMap(inwardRules) }),
-    ...(disallowedTools && { deny: disallowedTools.flatMap(inwardRules) }),
-  };
+  const names = serverNames(Object.keys(mcpServers));
+  const policies = policyRules(mcpServers);
+  const rules = (given: readonly string[] | undefined, more: readonly string[] = []) =>
+    given || more.length > 0
+      ? [...(given ?? []).flatMap(inwardRules).map((rule) => renamedRule(rule, names)), ...more]
+      : null;
+  const [allow, deny, ask] = [
+    rules(allowedTools, policies.allow),
+    rules(disallowedTools, policies.deny),
+    rules(undefined, policies.ask),
+  ];
+  const permissions = { ...(allow && { allow }), ...(deny && { deny }), ...(ask && { ask }) };
   return {
-    permissionMode: modeOf(asked.permissionMode, asked.canUseTool !== undefined),
+    permissionMode: modeOf(asked.permissionMode, asksSomebody(asked)),
     ...(Object.keys(permissions).length > 0 && { permissions }),
-    ...(Array.isArray(tools) && { tools: [...tools.map(inwardName), ...own] }),
+    ...(Array.isArray(tools) && { tools: [...tools.map((tool) => renamedRule(inwardName(tool), names)), ...own] }),
   };
-}
-
-/** Where nobody answers, nothing is asked. Throws ClientProblem `refused`. */
-export function modeOf(mode: PermissionMode = 'default', asksSomebody: boolean): OurMode {
-  const modes: Readonly<Partial<Record<PermissionMode, OurMode>>> = {
-    default: asksSomebody ? 'default' : 'dontAsk',
-    acceptEdits: 'acceptEdits',
-    bypassPermissions: 'bypass',
-    plan: 'plan',
-    dontAsk: 'dontAsk',
-  };
-  const ours = Object.hasOwn(modes, mode) ? modes[mode] : undefined;
-  if (ours !== undefined) return ours;
-  const known = Object.keys(modes).join(', ');
-  throw new ClientProblem('refused', `permission mode ${JSON.stringify(mode)} is none of ${known}`);
 }

@@ -5,7 +5,8 @@ import { catalogue } from '../../worker/models/catalogue.ts';
 import { prepareWorker } from '../connect/own-worker.ts';
 import { ClientProblem } from '../problem.ts';
 import { VERSION } from '../../worker/json-file.ts';
-import { modeOf } from './options.ts';
+import { asksSomebody, modeOf } from './permission-modes.ts';
+import { ownEnv } from './own-env.ts';
 import { LEFT, runQuery } from './run-query.ts';
 import type { Steering } from './send-messages.ts';
 import type { AccountInfo, AgentInfo, ModelInfo } from './shapes/facts.ts';
@@ -20,6 +21,7 @@ export function query({ prompt, options = {} }: QueryParams): Query {
   const steering: Steering = {
     changes: {},
     interrupt: () => Promise.reject(new ClientProblem('refused', 'nothing runs yet: ask for the first message')),
+    grantMode: null,
     add: null,
     ended: new AbortController(),
   };
@@ -66,7 +68,8 @@ function steeringOf(steering: Steering, options: Options): Pick<Query, Steers> {
     },
     setModel: (model) => change({ model: model ?? null }),
     setPermissionMode: async (mode: PermissionMode) => {
-      await change({ permissionMode: modeOf(mode, options.canUseTool !== undefined) });
+      await change({ permissionMode: modeOf(mode, asksSomebody(options)) });
+      steering.grantMode?.(mode);
       return { mode };
     },
     setMaxThinkingTokens: (tokens) => change({ thinkingTokens: tokens ?? null }),
@@ -90,10 +93,11 @@ type Facts =
   | 'initializationResult'
   | 'reinitialize';
 
-function factsOf({ agents = {}, mcpServers = {}, env = process.env }: Options): Pick<Query, Facts> {
+function factsOf({ agents = {}, mcpServers = {}, ...options }: Options): Pick<Query, Facts> {
   const own = Object.entries(agents).map(([name, { description, model }]): AgentInfo => {
     return { name, description, ...(model !== undefined && { model }) };
   });
+  const env = ownEnv(options.env);
   const account: AccountInfo = {
     apiKeySource: env['ANTHROPIC_API_KEY'] === undefined ? 'none' : 'ANTHROPIC_API_KEY',
     apiProvider: env['ANTHROPIC_BASE_URL'] === undefined ? 'firstParty' : 'gateway',

@@ -7,6 +7,7 @@ import { reasonOf } from '../../activities/text.ts';
 import { checkConfig } from '../../worker/config/config.ts';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { answerApprovals } from '../answer-approvals.ts';
 import { actOnAbort } from '../async.ts';
 import { type OpenWorkplace, openWorkplace, type Workplace } from '../connect/workplace.ts';
@@ -17,12 +18,19 @@ import { approvalBy, questionBy } from './callbacks.ts';
 import { type Continued, findContinued, rememberSession } from './program/continue.ts';
 import { openTalk } from './conversation.ts';
 import { initMessage } from './messages.ts';
+import { createGrants, type Grants } from './grants.ts';
+import { withExtraArgs } from './extra-args.ts';
+import { ownEnv, requireKey } from './own-env.ts';
+import { removeSession } from './sessions/change-session.ts';
 import { translateOptions } from './options.ts';
+import { asksSomebody, modeOf } from './permission-modes.ts';
+import { contextOf, programHooks, type ProgramHooks } from './program-hooks.ts';
 import { identityOf, programQuery } from './program/program.ts';
 import { type Running, sendMessages, type Steering } from './send-messages.ts';
 import type { SDKMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
 import type { QueryPrompt } from './shapes/query.ts';
+import { withInstances } from './tools.ts';
 import { AbortError } from './values.ts';
 
 /** Milliseconds for a run to end that nobody listens to any more. Its worker is this process, which ends afterwards. */
@@ -53,19 +61,23 @@ export async function* runQuery(
   }
 }
 
-async function* open(prompt: QueryPrompt, given: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
-  const { env = process.env, cwd = process.cwd(), stderr } = given;
+async function* open(prompt: QueryPrompt, written: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
+  const { cwd = process.cwd(), stderr } = written;
+  const env = ownEnv(written.env);
   const say = stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
+  const given = await withInstances(withExtraArgs(written, say), say);
   const translated = translateOptions(given, say);
+  requireKey(env, written.env !== undefined);
   const config = checkConfig(translated.config, 'the options of query()');
   const chosen = { config, source: { kind: 'given' }, explicit: true } as const;
   const where = { root: dataFolder(env).root, cwd, config };
   const asked = {
-    identity: identityOf(prompt, given, cwd),
+    identity: identityOf(prompt, written, cwd),
     program: env['PERDURE_SESSION'] || undefined,
     session: given.resume === undefined ? given.sessionId : undefined,
     resume: given.resume,
   };
+  if (given.persistSession === false) checkUnkept(given, asked.program);
   const program = programQuery(where.root, asked, say);
   try {
     const found = given.continue === true ? await findContinued(where, program, { env, say }) : null;
@@ -78,6 +90,15 @@ async function* open(prompt: QueryPrompt, given: Options, steering: Steering): A
   } finally {
     program.end();
   }
+}
+
+/** What is deleted at its end cannot be asked for again. Throws ClientProblem `refused`. */
+function checkUnkept({ resume, continue: goesOn, sessionId }: Options, program: string | undefined): void {
+  const names = { resume, continue: goesOn || undefined, sessionId, PERDURE_SESSION: program };
+  const other = Object.entries(names).find(([, value]) => value !== undefined)?.[0];
+  if (other === undefined) return;
+  const why = 'the one deletes a session at its end, and the other keeps it to go on with: give one of them';
+  throw new ClientProblem('refused', `the options "persistSession: false" and "${other}" of query(): ${why}`);
 }
 
 async function openFor(opening: OpenWorkplace, found: Continued | null): Promise<Workplace> {
@@ -94,29 +115,54 @@ async function* tell(running: Running, prompt: QueryPrompt): AsyncGenerator<SDKM
   let hasResult = false;
   try {
     if (program.isKnown) say(`goes on with session ${session}, which was asked for before under this name`);
+    if (options.resume !== undefined) await checkThere(workplace);
     yield initMessage(session, options, runOptions.cwd);
     for await (const message of converse(running, prompt)) {
       hasResult = message.type === 'result';
       yield message;
     }
   } finally {
-    if (!hasResult) say(`session ${session} has no result: options.resume goes on with it`);
+    if (options.persistSession === false) await forget(workplace, say);
+    else if (!hasResult) say(`session ${session} has no result: options.resume goes on with it`);
     await workplace.close();
+  }
+}
+
+/** Throws ClientProblem `no_session`, in words that programs look for. */
+async function checkThere({ sessions, session }: Workplace): Promise<void> {
+  try {
+    await sessions.describe(session);
+  } catch (error) {
+    if (!(error instanceof ClientProblem) || error.kind !== 'no_session') throw error;
+    const which = `No conversation found with session ID: ${session}`;
+    throw new ClientProblem('no_session', `${which}: \`perdure list\` shows those there are`, { cause: error });
+  }
+}
+
+async function forget({ temporal, session }: Workplace, say: (line: string) => void): Promise<void> {
+  try {
+    await removeSession(temporal.client, session as SessionId);
+  } catch (error) {
+    if (error instanceof ClientProblem && error.kind === 'no_session') return;
+    say(`session ${session} could not be deleted: ${reasonOf(error)}`);
   }
 }
 
 async function* converse(running: Running, prompt: QueryPrompt): AsyncGenerator<SDKMessage, void> {
   const { workplace, program, options, steering, say } = running;
   const session = workplace.session as SessionId;
+  const hooks = hooksNow(running);
   const answers = answerApprovals(workplace.sessions, {
-    onApproval: approvalBy(options.canUseTool, say),
-    onQuestion: questionBy(options.canUseTool, say),
+    onApproval: approvalBy(options.canUseTool, { grants: grantsOf(running), hooks, say }),
+    onQuestion: questionBy(options.canUseTool, { hooks, say }),
   });
   const { signal } = steering.ended;
   const failed = AbortSignal.any([workplace.failed, answers.failed, signal]);
   // Nobody is asked by a program that cannot answer: its session's mode sees to that.
-  const onApproval: Parameters<typeof openTalk>[0]['onApproval'] = (event) => options.canUseTool && answers.hear(event);
+  const onApproval: Parameters<typeof openTalk>[0]['onApproval'] = (event) =>
+    asksSomebody(options) && answers.hear(event);
   const before = program.isKnown ? 0 : await runsBefore(running);
+  if (isResumed(running)) await startAgain(running, hooks);
   signal.throwIfAborted();
   steering.interrupt = () => workplace.sessions.interrupt(session);
   const sender = sendMessages(running, prompt);
@@ -134,17 +180,60 @@ async function* converse(running: Running, prompt: QueryPrompt): AsyncGenerator<
   } finally {
     steering.interrupt = () => Promise.resolve();
     steering.add = null;
+    steering.grantMode = null;
     const unanswered = [...sender.sent].filter((id) => !talk.answered.has(id));
     if (goesOn && unanswered.length > 0) await stopRuns(running, session, unanswered);
+    const told = hooksNow(running, new AbortController().signal).tell('SessionEnd', { reason: 'other' }, 'other');
+    await awaitInTime(told, [], STOPPING_MS);
     for (const problem of await answers.stop()) say(problem);
   }
+}
+
+function hooksNow(
+  { workplace, options, runOptions, steering, say }: Running,
+  signal: AbortSignal = steering.ended.signal,
+): ProgramHooks {
+  const { permissionMode: mode = 'default', hooks } = options;
+  return programHooks(hooks, { session: workplace.session, cwd: runOptions.cwd, mode, signal, say });
+}
+
+const isResumed = ({ options, program }: Running): boolean => options.resume !== undefined && !program.isKnown;
+
+/** What its hooks say comes with the system prompt of what the query asks. */
+async function startAgain({ steering, runOptions, options }: Running, hooks: ProgramHooks): Promise<void> {
+  const { model } = options;
+  const said = await hooks.tell('SessionStart', { source: 'resume', ...(model && { model }) }, 'resume');
+  const parts = [runOptions.appendSystemPrompt, contextOf(said)].filter((part) => part);
+  if (contextOf(said) !== undefined) steering.changes = { ...steering.changes, appendSystemPrompt: parts.join('\n\n') };
+}
+
+/** Rules hold here, at once; modes and folders from the next message on. */
+function grantsOf({ steering, runOptions, say }: Running): Grants {
+  const grants = createGrants(runOptions.cwd, ({ mode, directories, rules }) => {
+    const { additionalDirectories: before } = { ...runOptions, ...steering.changes };
+    if (directories) say(`the folders ${directories.join(', ')} are the session's from its next message on`);
+    steering.changes = {
+      ...steering.changes,
+      ...(mode && { permissionMode: modeOf(mode, true) }),
+      ...(rules && { permissions: joinedRules(runOptions.permissions ?? {}, rules) }),
+      ...(directories && { additionalDirectories: [...new Set([...(before ?? []), ...directories])] }),
+    };
+  });
+  steering.grantMode = (mode) => grants.add([{ type: 'setMode', mode, destination: 'session' }]);
+  return grants;
+}
+
+function joinedRules(before: PermissionRules, given: Required<PermissionRules>): PermissionRules {
+  const join = (list: keyof PermissionRules) => [...new Set([...(before[list] ?? []), ...given[list]])];
+  return { allow: join('allow'), deny: join('deny'), ask: join('ask') };
 }
 
 function talkOf({ workplace, program, options, say }: Running, session: SessionId) {
   const { sessions, store, temporal } = workplace;
   const headNow = () => headOf(temporal.client, session);
   const partial = options.includePartialMessages ?? false;
-  return { session, sessions, reader: transcriptReader(store), program, partial, headNow, say };
+  const hookEvents = options.includeHookEvents ?? false;
+  return { session, sessions, reader: transcriptReader(store), program, partial, hookEvents, headNow, say };
 }
 
 /** Nobody listens any more: what its messages opened ends, as with the process of such an agent. Asked again under a name, they are sent again. */

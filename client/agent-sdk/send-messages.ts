@@ -7,12 +7,15 @@ import type { OptionChanges } from '../../workflows/contract/session.ts';
 import type { ProgramQuery } from './program/program.ts';
 import type { SDKUserMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
+import type { PermissionMode } from './shapes/permissions.ts';
 import type { QueryPrompt } from './shapes/query.ts';
 
 export type Steering = {
   /** Options for the next message. */
   changes: OptionChanges;
   interrupt: () => Promise<void>;
+  /** From now on, for calls that are asked about. Null before the session is open. */
+  grantMode: ((mode: PermissionMode) => void) | null;
   /** Null before the session is open, and when all is answered. */
   add: ((stream: AsyncIterable<SDKUserMessage>) => Promise<void>) | null;
   /** Aborted when the rest is read by nobody, or when the program aborts it: its reason is thrown. */

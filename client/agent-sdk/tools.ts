@@ -4,7 +4,12 @@ import { z } from 'zod';
 import { callResult, outputOf } from '../../activities/mcp/results.ts';
 import type { McpServer, McpServers, ServerQuestion } from '../../activities/mcp/servers.ts';
 import { ClientProblem } from '../problem.ts';
-import { defineTool, type Tool, type ToolContext } from '../../activities/tools/tool.ts';
+import { TimedOut, within } from '../../activities/async.ts';
+import { OF_SERVER } from '../../activities/tools/listed.ts';
+import { defineTool, type Tool, type ToolContext, ToolFailure } from '../../activities/tools/tool.ts';
+import type { PermissionRules } from '../../workflows/contract/session.ts';
+import { ConnectedInstance, connectInstances } from './instances.ts';
+import { renamedRule, serverNames, toolNames } from './server-names.ts';
 import type {
   AnyZodRawShape,
   CallToolResult,
@@ -13,10 +18,12 @@ import type {
   McpServerConfig,
   McpServerInstance,
   McpServerStatus,
+  McpServerToolPolicy,
   SdkMcpToolDefinition,
   ToolAnnotations,
   ToolExtra,
 } from './shapes/mcp.ts';
+import type { Options } from './shapes/options.ts';
 import type { OnElicitation } from './shapes/permissions.ts';
 import { isZod3, zod3Input } from './zod3-fields.ts';
 
@@ -74,20 +81,57 @@ export function createSdkMcpServer(server: {
   alwaysLoad?: boolean;
   timeout?: number;
 }): McpSdkServerConfigWithInstance {
-  return { type: 'sdk', name: server.name, instance: new ProgramServer(server.tools ?? []) };
+  const { name, tools = [], timeout } = server;
+  return { type: 'sdk', name, instance: new ProgramServer(tools), ...(timeout !== undefined && { timeout }) };
 }
 
-/** Throws ClientProblem `refused`. */
-function definitionsOf(name: string, { instance }: McpSdkServerConfigWithInstance): readonly SdkMcpToolDefinition[] {
-  if (instance instanceof ProgramServer) return instance.tools;
-  const what = `the server ${JSON.stringify(name)} of query() was not made with createSdkMcpServer()`;
-  throw new ClientProblem('refused', `${what}: give its tools to that, or the server as a process or at an address`);
+/** With servers of the program's own making connected, and their tools listed. Throws ClientProblem `refused`. */
+export async function withInstances<Given extends Pick<Options, 'mcpServers'>>(
+  options: Given,
+  say: (line: string) => void,
+): Promise<Given> {
+  const { mcpServers } = options;
+  if (mcpServers === undefined) return options;
+  const isOwn = (instance: McpServerInstance): boolean => instance instanceof ProgramServer;
+  return { ...options, mcpServers: await connectInstances(mcpServers, isOwn, say) };
 }
 
 export function toolsOf(servers: Readonly<Record<string, McpServerConfig>>): readonly Tool[] {
-  return Object.entries(servers).flatMap(([name, server]) =>
-    isOfProgram(server) ? definitionsOf(name, server).map((each) => workerTool(name, each)) : [],
+  const names = serverNames(Object.keys(servers));
+  return Object.entries(servers).flatMap(([given, server]) =>
+    isOfProgram(server) ? toolsOfServer(names.get(given) ?? given, server) : [],
   );
+}
+
+function toolsOfServer(server: string, { instance, timeout }: McpSdkServerConfigWithInstance): readonly Tool[] {
+  const tools = instance instanceof ProgramServer ? instance.tools.map(ownTool) : listedTools(instance);
+  const names = toolNames(
+    server,
+    tools.map(({ name }) => name),
+  );
+  return tools.map((each, at) => workerTool({ ...each, name: names[at] ?? each.name }, timeout));
+}
+
+/** Rules for tools of the program and of servers at an address, as its policies say. */
+export function policyRules(servers: Readonly<Record<string, McpServerConfig>>): PermissionRules {
+  const names = serverNames(Object.keys(servers));
+  const rules = { allow: [] as string[], deny: [] as string[], ask: [] as string[] };
+  for (const [given, server] of Object.entries(servers)) {
+    for (const policy of ('tools' in server && server.tools) || []) {
+      const rule = renamedRule(`${OF_SERVER}${given}__${policy.name}`, new Map([[given, names.get(given) ?? given]]));
+      for (const list of listsOf(policy)) rules[list].push(rule);
+    }
+  }
+  return rules;
+}
+
+function listsOf({ permission_policy, org_max_permission }: McpServerToolPolicy): readonly (keyof PermissionRules)[] {
+  const lists = { always_allow: 'allow', always_ask: 'ask', always_deny: 'deny' } as const;
+  const most = { allow: [], ask: ['ask'], blocked: ['deny'] } as const;
+  return [
+    ...(permission_policy ? [lists[permission_policy]] : []),
+    ...(org_max_permission ? most[org_max_permission] : []),
+  ];
 }
 
 /** Those that are not of the program, as a configuration has them. */
@@ -99,28 +143,60 @@ export function serversOf(
     answers: (asked: ServerQuestion, { signal }: { readonly signal: AbortSignal }) =>
       onElicitation(asked, { signal, requestId: randomUUID() }),
   };
-  const others = Object.entries(servers).flatMap(([name, server]): [string, McpServer][] => {
+  const names = serverNames(Object.keys(servers));
+  const others = Object.entries(servers).flatMap(([given, server]): [string, McpServer][] => {
     if (isOfProgram(server)) return [];
-    return [[name, { ...('command' in server ? { cwd: process.cwd(), ...server } : server), ...asks }]];
+    // Its tools are offered from the beginning, and its policies are rules.
+    const { timeout, alwaysLoad: _, ...own } = server;
+    if ('tools' in own) delete own.tools;
+    const place = 'command' in own ? { cwd: process.cwd(), ...own } : own;
+    return [[names.get(given) ?? given, { ...place, ...(timeout !== undefined && { timeoutMs: timeout }), ...asks }]];
   });
   return Object.fromEntries(others);
 }
 
-function workerTool(
-  server: string,
-  { name, description, inputSchema, handler, annotations = {} }: SdkMcpToolDefinition,
-): Tool {
-  const { readOnlyHint = false, idempotentHint = readOnlyHint } = annotations;
+type Described = Pick<Tool, 'name' | 'description' | 'inputSchema'> &
+  Pick<Partial<Tool>, 'inputJsonSchema'> & {
+    readonly readOnly: boolean;
+    readonly idempotent: boolean;
+    readonly run: (input: unknown, extra: ToolExtra) => Promise<unknown>;
+  };
+
+function ownTool({ name, description, inputSchema, handler, annotations = {} }: SdkMcpToolDefinition): Described {
+  const { readOnlyHint: readOnly = false, idempotentHint: idempotent = readOnly } = annotations;
+  const schemas = isZod3(inputSchema)
+    ? zod3Input(inputSchema)
+    : { inputSchema: z.object(inputSchema as unknown as z.ZodRawShape) };
+  return { name, description, ...schemas, readOnly, idempotent, run: (input, extra) => handler(input as never, extra) };
+}
+
+/** Throws ClientProblem `refused`. */
+function listedTools(instance: McpServerInstance): readonly Described[] {
+  if (!(instance instanceof ConnectedInstance))
+    throw new ClientProblem('refused', 'a server of query() is not connected');
+  return instance.tools.map((listed) => ({
+    ...listed,
+    idempotent: listed.idempotent || listed.readOnly,
+    run: (input, extra) => instance.call(listed.name, input, extra),
+  }));
+}
+
+function workerTool({ readOnly, idempotent, run, ...described }: Described, timeout: number | undefined): Tool {
   return defineTool({
-    name: `mcp__${server}__${name}`,
-    description,
-    ...(isZod3(inputSchema)
-      ? zod3Input(inputSchema)
-      : { inputSchema: z.object(inputSchema as unknown as z.ZodRawShape) }),
-    risk: readOnlyHint ? 'read' : 'external',
-    recovery: idempotentHint ? 'rerun' : 'report',
+    ...described,
+    risk: readOnly ? 'read' : 'external',
+    recovery: idempotent ? 'rerun' : 'report',
     call: async (input, { signal, idempotencyKey }: ToolContext) => {
-      return outputOf(callResult.parse(await handler(input as never, { signal, idempotencyKey })));
+      const asked = (until: AbortSignal) => run(input, { signal: until, idempotencyKey });
+      const answer = timeout === undefined ? asked(signal) : within(timeout, signal, asked).catch(inWords);
+      return outputOf(callResult.parse(await answer));
     },
+  });
+}
+
+function inWords(error: unknown): never {
+  if (!(error instanceof TimedOut)) throw error;
+  throw new ToolFailure(`It ${error.message}, and may have taken effect wholly, partly or not at all.`, {
+    cause: error,
   });
 }

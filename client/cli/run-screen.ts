@@ -8,7 +8,7 @@ import { eventRenderer } from '../render/events.ts';
 import type { TerminalPen } from '../render/terminal/pens.ts';
 import { FRAME_MS, nextStatus, type RunStatus, statusText } from '../render/run-status.ts';
 import { isApprovalEvent } from '../sessions/decide.ts';
-import { createAlways } from './approving/always-allow.ts';
+import { createAlways } from '../sessions/always-allow.ts';
 import { askApprovals } from './approving/ask-approvals.ts';
 import { typedAsides } from './chat/aside.ts';
 import type { Cli } from './cli.ts';

@@ -35,7 +35,7 @@ type Fits = { readonly kind: 'fits' } & Judged;
 
 export async function checkCall(
   bench: Workbench,
-  run: Pick<EarlyRun, 'signal' | 'iteration' | 'say'>,
+  run: Pick<EarlyRun, 'signal' | 'iteration' | 'say' | 'toolUseId'>,
   checking: Checking,
 ): Promise<Checked> {
   const { context, decided } = checking;
@@ -129,7 +129,7 @@ function movedAway({ cwd }: Workbench, { dir }: ToolContext): Verdict {
 // Pre- and post-tool hooks around one call (L33, L41): what they are told, and what they change. A hook that fails is shown to
 // watchers, and changes nothing.
 
-type HookedRun = Pick<EarlyRun, 'signal' | 'iteration' | 'say'>;
+type HookedRun = Pick<EarlyRun, 'signal' | 'iteration' | 'say' | 'toolUseId'>;
 
 /** Null when there is no such hook. */
 async function askPreTool(
@@ -142,8 +142,11 @@ async function askPreTool(
   return await bench.hooks.preTool(hookContext(bench, run, { write: run.say }), {
     name: tool.name,
     input: copyForObservers(tool, input),
+    ...ofCall(bench, run),
   });
 }
+
+const ofCall = ({ mode }: Workbench, { toolUseId }: HookedRun) => ({ mode, ...(toolUseId && { toolUseId }) });
 
 /** Asks the post-tool hooks about a call that has run and ended by itself. */
 export async function withPostTool(
@@ -155,7 +158,7 @@ export async function withPostTool(
   const hasRun = verdict.outcome === 'ok' || verdict.outcome === 'error';
   if (!hasRun || !bench.hooks.has('postTool', tool.name)) return verdict;
   const { content, isError } = verdict;
-  const call = { name: tool.name, input: copyForObservers(tool, input), content, isError };
+  const call = { name: tool.name, input: copyForObservers(tool, input), content, isError, ...ofCall(bench, run) };
   const said = await bench.hooks.postTool(hookContext(bench, run, { write: run.say }), call);
   const added = said.context.map(({ hook, text }) => `From the hook ${hook}:\n${text}`);
   const stop = verdict.facts.stop ?? said.stop;

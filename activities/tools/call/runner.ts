@@ -111,7 +111,12 @@ export function callRunner(
     async early(config, call, id, port, context) {
       const seen = seer(config, call, port);
       const done = await watched(call, { ...port, seen }, true, (watching) =>
-        executeEarly(bench(config, context), request(call), { ...watching, id, signal: port.signal }),
+        executeEarly(bench(config, context), request(call), {
+          ...watching,
+          id,
+          signal: port.signal,
+          toolUseId: call.id,
+        }),
       );
       return done.kind === 'done' ? remembered(config, done) : null;
     },
@@ -125,6 +130,7 @@ export function callRunner(
         safe,
         fresh,
         plain,
+        toolUseId: call.id,
         fence: attempt.fence,
         mayHaveBegun,
         signal,

@@ -50,6 +50,8 @@ export type EarlyRun = {
   /** Aborted with an AbortCause. */
   readonly signal: AbortSignal;
   readonly iteration: number;
+  /** The model's own id of the call, for hooks. */
+  readonly toolUseId?: string;
   /** The call is about to run: itself, or the check of whether it did (L40). */
   begins(): void;
   progress(text: string): void;

@@ -10,7 +10,7 @@ import { approvalHint } from '../../render/approval-text.ts';
 import type { Cli } from '../cli.ts';
 import type { Input } from '../typing/input.ts';
 import { UsageError } from '../errors.ts';
-import { type Always, createAlways, ruleFor } from './always-allow.ts';
+import { type Always, createAlways, ruleFor } from '../../sessions/always-allow.ts';
 import { answered } from './answer-question.ts';
 
 type AskApprovals = {

@@ -4,6 +4,10 @@ import { approvalBy, hooksOf, questionBy, unknownEvents } from '../../../client/
 import type { HookJSONOutput } from '../../../client/agent-sdk/shapes/hook-answers.ts';
 import type { HookCallbackMatcher, HookEvent } from '../../../client/agent-sdk/shapes/hooks.ts';
 import type { CanUseTool } from '../../../client/agent-sdk/shapes/permissions.ts';
+import { createGrants, type Granted } from '../../../client/agent-sdk/grants.ts';
+import { contextOf, programHooks } from '../../../client/agent-sdk/program-hooks.ts';
+import type { PermissionUpdate } from '../../../client/agent-sdk/shapes/permissions.ts';
+import { toolResponse } from '../../../client/agent-sdk/tool-responses.ts';
 import type { WaitingApproval } from '../../../client/sessions/decide.ts';
 
 const signal = new AbortController().signal;
@@ -15,11 +19,12 @@ async function asked(
   input: object,
   matcher: Partial<HookCallbackMatcher> = {},
 ) {
-  const told: unknown[] = [];
+  const [told, ids]: [unknown[], unknown[]] = [[], []];
   const lines: string[] = [];
   const hooks = [
-    (given: unknown) => {
+    (given: unknown, toolUseId: string | undefined) => {
       told.push(given);
+      ids.push(toolUseId);
       return Promise.resolve(said);
     },
   ];
@@ -28,10 +33,10 @@ async function asked(
     run: (given: unknown, how: object) => Promise<unknown>;
   }[][];
   const answer = await hook?.run({ session: 's-1', cwd: '/w', ...input }, { signal });
-  return { told, answer: answer as Record<string, unknown> | null, lines, names: Object.keys(config), hook };
+  return { told, ids, answer: answer as Record<string, unknown> | null, lines, names: Object.keys(config), hook };
 }
 
-const call = { tool: 'write', input: { path: 'a', content: 'x' } };
+const call = { tool: 'write', input: { path: 'a', content: 'x' }, toolUseId: 'toolu_1', mode: 'dontAsk' };
 
 test('a hook is told calls in the program’s words, and what it changes comes back in ours (Q7 Q8)', async () => {
   const hookSpecificOutput = {
@@ -40,16 +45,20 @@ test('a hook is told calls in the program’s words, and what it changes comes b
     permissionDecisionReason: 'fine',
     updatedInput: { file_path: 'b', content: 'x' },
   } as const;
-  const { told, answer, names } = await asked('PreToolUse', { hookSpecificOutput }, call, { matcher: 'Write|Edit' });
-  expect(names).toEqual(['preTool']);
+  const { told, ids, answer, names } = await asked('PreToolUse', { hookSpecificOutput }, call, {
+    matcher: 'Write|Edit',
+  });
+  expect([names, ids]).toEqual([['preTool'], ['toolu_1']]);
   expect(told).toEqual([
     {
       hook_event_name: 'PreToolUse',
       session_id: 's-1',
       transcript_path: '',
       cwd: '/w',
+      permission_mode: 'default',
       tool_name: 'Write',
       tool_input: { file_path: 'a', content: 'x' },
+      tool_use_id: 'toolu_1',
     },
   ]);
   expect(answer).toEqual({ decision: 'allow', reason: 'fine', input: { path: 'b', content: 'x' }, stop: undefined });
@@ -69,7 +78,9 @@ test.each([
 test('a call that went well and one that failed are events of their own (Q7)', async () => {
   const told = async (event: HookEvent, isError: boolean) =>
     (await asked(event, {}, { ...call, isError, content: 'said' })).told;
-  expect(await told('PostToolUse', false)).toMatchObject([{ tool_response: 'said' }]);
+  expect(await told('PostToolUse', false)).toMatchObject([
+    { tool_response: { filePath: 'a', content: 'x', text: 'said' } },
+  ]);
   expect(await told('PostToolUse', true)).toEqual([]);
   expect(await told('PostToolUseFailure', true)).toMatchObject([{ error: 'said' }]);
   expect(await told('PostToolUseFailure', false)).toEqual([]);
@@ -104,7 +115,7 @@ test('a hook’s message goes to a person, its timeout is in seconds, and an eve
   );
   expect([lines, hook]).toEqual([['hello'], expect.objectContaining({ timeoutMs: 1_500, name: 'UserPromptSubmit' })]);
   expect(told).toMatchObject([{ prompt: 'p\n\nq' }]);
-  expect(unknownEvents({ Stop: [], Notification: [] })).toEqual(['Notification']);
+  expect(unknownEvents({ Stop: [], Notification: [], Setup: [] })).toEqual(['Setup']);
 });
 
 const waiting = {
@@ -136,19 +147,19 @@ test.each<[string, Awaited<ReturnType<CanUseTool>>, object]>([
     input['file_path'] = 'changed';
     return Promise.resolve(said);
   };
-  expect(await approvalBy(canUseTool, () => undefined)(waiting, { signal })).toEqual(expected);
+  expect(await approvalBy(canUseTool, { say: () => undefined })(waiting, { signal })).toEqual(expected);
   expect(asks).toEqual([['Edit', { file_path: 'a', old: 'x' }, 't-1', 'r']]);
 });
 
 test('canUseTool that throws, or is not there, denies, and the model reads why (Q8)', async () => {
   const lines: string[] = [];
   const fails = () => Promise.reject(new Error('out of order'));
-  expect(await approvalBy(fails, (line) => lines.push(line))(waiting, { signal })).toEqual({
+  expect(await approvalBy(fails, { say: (line) => void lines.push(line) })(waiting, { signal })).toEqual({
     kind: 'deny',
     reason: 'the program could not decide: out of order',
   });
   expect(lines).toEqual(['canUseTool failed about Edit: out of order']);
-  expect(await approvalBy(undefined, () => undefined)(waiting, { signal })).toEqual({
+  expect(await approvalBy(undefined, { say: () => undefined })(waiting, { signal })).toEqual({
     kind: 'deny',
     reason: 'the program does not answer',
   });
@@ -166,7 +177,7 @@ test('a question is a call of AskUserQuestion, answered in its input, and anythi
       asks.push(given.slice(0, 2));
       return Promise.resolve(said);
     };
-    return questionBy(canUseTool, () => undefined)(question, { signal });
+    return questionBy(canUseTool, { say: () => undefined })(question, { signal });
   };
   const answers = (of: object) => answering({ behavior: 'allow', updatedInput: { answers: of } });
   expect(await answers({ 'Which?': 'b' })).toEqual({ kind: 'answer', text: 'b' });
@@ -178,4 +189,109 @@ test('a question is a call of AskUserQuestion, answered in its input, and anythi
     'AskUserQuestion',
     { questions: [{ question: 'Which?', header: '', options: labels, multiSelect: false }] },
   ]);
+});
+
+test.each([
+  ['Bash', {}, { stdout: 'a\nb', stderr: '', interrupted: false, isImage: false }],
+  [
+    'Read',
+    { file_path: 'f', offset: 3 },
+    { type: 'text', file: { filePath: 'f', content: 'a\nb', numLines: 2, startLine: 3 } },
+  ],
+  ['Glob', {}, { filenames: ['a', 'b'], numFiles: 2 }],
+  ['mcp__shop__order', {}, [{ type: 'text', text: 'a\nb' }]],
+  ['todo', {}, { content: 'a\nb' }],
+] as const)('what %s came to is an object for hooks (Q7)', (name, input, expected) => {
+  expect(toolResponse(name, input, 'a\nb')).toEqual(expected);
+});
+
+test('hooks are told the summary of a compaction, and of an agent that ended, with the mode of the query (Q7)', async () => {
+  const compacted = { trigger: 'auto', before: 9, after: 1, summary: 'short' };
+  expect((await asked('PostCompact', {}, compacted)).told).toMatchObject([
+    { trigger: 'auto', compact_summary: 'short' },
+  ]);
+  const ended = { agent: { id: 'a-1', type: 'explore' }, text: 'found it' };
+  const { told, names } = await asked('SubagentStop', {}, ended, { matcher: 'explore' });
+  expect(names).toEqual(['agentEnded']);
+  expect(told).toMatchObject([{ agent_id: 'a-1', agent_type: 'explore', last_assistant_message: 'found it' }]);
+  expect((await asked('SubagentStop', {}, ended, { matcher: 'general' })).told).toEqual([]);
+  const modes = [{ mode: 'bypass' }, { mode: 'plan' }, { mode: 'dontAsk' }].map(async (mode) => {
+    const [first] = (await asked('PreToolUse', {}, { ...call, ...mode })).told as { permission_mode: string }[];
+    return first?.permission_mode;
+  });
+  expect(await Promise.all(modes)).toEqual(['bypassPermissions', 'plan', 'default']);
+});
+
+test('hooks about the query itself are told in its process: one that fails is a line, and their texts are for the model (Q7)', async () => {
+  const lines: string[] = [];
+  const told: unknown[] = [];
+  const hook = (given: unknown) => {
+    told.push(given);
+    return Promise.resolve({
+      hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext: 'Be brief.' },
+    } as const);
+  };
+  const hooks = {
+    SessionStart: [{ hooks: [hook, () => Promise.reject(new Error('ill'))] }, { matcher: 'startup', hooks: [hook] }],
+  };
+  const about = { session: 's-1', cwd: '/w', mode: 'plan', signal, say: (line: string) => void lines.push(line) };
+  const said = await programHooks(hooks, about).tell('SessionStart', { source: 'resume' }, 'resume');
+  expect(contextOf(said)).toBe('Be brief.');
+  const common = { hook_event_name: 'SessionStart', session_id: 's-1', transcript_path: '', cwd: '/w' };
+  expect(told).toEqual([{ ...common, permission_mode: 'plan', source: 'resume' }]);
+  expect(lines).toEqual(['a SessionStart hook of the program failed: ill']);
+});
+
+test('a PermissionRequest hook decides before canUseTool, and a Notification tells that somebody is asked (Q8)', async () => {
+  const told: string[] = [];
+  const deny = { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: { behavior: 'deny' } } } as const;
+  const notified = (given: { hook_event_name: string }) => (told.push(given.hook_event_name), Promise.resolve({}));
+  const hooks = programHooks(
+    {
+      PermissionRequest: [{ matcher: 'Edit', hooks: [() => Promise.resolve(deny)] }],
+      Notification: [{ hooks: [notified] }],
+    },
+    { session: 's-1', cwd: '/w', mode: 'default', signal, say: () => undefined },
+  );
+  const canUseTool: CanUseTool = (name) => (told.push(name), Promise.resolve({ behavior: 'allow' }));
+  const decide = approvalBy(canUseTool, { hooks, say: () => undefined });
+  const denied = { kind: 'deny', reason: 'a hook of the program denied it', interrupt: false };
+  expect(await decide(waiting, { signal })).toEqual(denied);
+  expect(await decide({ ...waiting, tool: 'bash', input: { command: 'ls' } }, { signal })).toEqual({ kind: 'allow' });
+  expect(told).toEqual(['Notification', 'Notification', 'Bash']);
+});
+
+test('what is always allowed is not asked about again, and holds for no more than it says (Q8)', async () => {
+  const asks: string[] = [];
+  const canUseTool: CanUseTool = (name, input, { suggestions = [] }) => {
+    asks.push(`${name} ${String(input['command'])}`);
+    return Promise.resolve({ behavior: 'allow', updatedPermissions: suggestions });
+  };
+  const granted: Granted[] = [];
+  const grants = createGrants('/w', (what) => void granted.push(what));
+  const decide = approvalBy(canUseTool, { grants, say: () => undefined });
+  const run = (command: string) => decide({ ...waiting, tool: 'bash', input: { command } }, { signal });
+  for (const command of ['git log', 'git log', 'git push', 'git log && rm x']) await run(command);
+  expect(asks).toEqual(['Bash git log', 'Bash git push', 'Bash git log && rm x']);
+  expect(granted.at(-1)).toEqual({ rules: { allow: ['bash(git log)', 'bash(git push)'], deny: [], ask: [] } });
+});
+
+test('modes, denials and folders that are granted in an answer hold at once, or from the next message on (Q8)', () => {
+  const granted: Granted[] = [];
+  const grants = createGrants('/w', (what) => void granted.push(what));
+  const add = (update: object) => grants.add([{ destination: 'session', ...update } as PermissionUpdate]);
+  const answers = (tool: string, input: object) => grants.answerTo({ ...waiting, tool, input })?.kind ?? 'asked';
+  const edit = () => answers('edit', { path: 'a' });
+  const rm = () => answers('bash', { command: 'rm x' });
+  add({ type: 'setMode', mode: 'acceptEdits' });
+  expect([edit(), rm()]).toEqual(['allow', 'asked']);
+  add({ type: 'setMode', mode: 'bypassPermissions' });
+  expect([edit(), rm()]).toEqual(['allow', 'allow']);
+  add({ type: 'addRules', behavior: 'deny', rules: [{ toolName: 'Bash', ruleContent: 'rm:*' }] });
+  expect([rm(), answers('bash', { command: 'ls && rm x' })]).toEqual(['deny', 'asked']);
+  add({ type: 'removeRules', behavior: 'deny', rules: [{ toolName: 'Bash', ruleContent: 'rm:*' }] });
+  expect(rm()).toBe('allow');
+  add({ type: 'addDirectories', directories: ['../lib'] });
+  expect(granted.at(-1)).toEqual({ directories: ['/lib'] });
+  expect(() => add({ type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash', ruleContent: '(' }] })).toThrow();
 });

@@ -79,3 +79,21 @@ test('a call tells how long it runs, in seconds from its start, and a retry what
   ]);
   expect(retry('the connection was lost')).toMatchObject([{ error_status: null }]);
 });
+
+test('hooks are among the messages as they start and end, where the program wants them (Q7)', () => {
+  const live = liveMessages('s-1', false, true);
+  const hook = { iteration: 1, hook: 'PreToolUse-2', step: 1, attempt: 1 } as const;
+  const [[start], [end]] = [
+    live.tell({ type: 'hook_start', ...hook }, 1),
+    live.tell({ type: 'hook_end', ...hook, result: 'ok' }, 1),
+  ];
+  const facts = { type: 'system', hook_name: 'PreToolUse-2', hook_event: 'PreToolUse' };
+  expect(start).toMatchObject({ ...facts, subtype: 'hook_started' });
+  expect(end).toMatchObject({
+    ...facts,
+    subtype: 'hook_response',
+    outcome: 'success',
+    hook_id: Reflect.get(start ?? {}, 'hook_id'),
+  });
+  expect(liveMessages('s-1', false).tell({ type: 'hook_start', ...hook }, 0)).toEqual([]);
+});

@@ -18,7 +18,7 @@ test('an option that guards, or is not known, is refused by name, and one that n
   expect(() => given({ continue: true, resume: 's-1' })).toThrow(/^the options "continue" and "resume" each name a/);
   expect(() => given({ continue: true, sessionId: 's-1' })).toThrow(/^the options "continue" and "sessionId" each/);
   expect(() => given({ agents: { helper: { description: 'd', prompt: 'p', skills: ['x'] } } })).toThrow(
-    /^the agent "helper" of query\(\) has "skills", which is not known here$/,
+    /^the agent "helper" of query\(\) has "skills", which is not known here: put what they say into its prompt$/,
   );
   expect(() => given({ agents: { helper: { description: 'd', prompt: 'p', model: 'opuss' } } })).toThrow(
     /^the agent "helper" of query\(\) has no model: "opuss" is no model: did you mean opus\?$/,
@@ -26,8 +26,8 @@ test('an option that guards, or is not known, is refused by name, and one that n
   expect(() => given({ alowedTools: ['Bash'] })).toThrow(/"alowedTools" .* it is none that is known here/);
   expect(() => given({ permissionMode: 'ask' })).toThrow(/^permission mode "ask" is none of default/);
   expect(said).toEqual([]);
-  given({ settingSources: ['project'], forkSession: false, agents: undefined, betas: [] });
-  expect(said).toEqual([expect.stringMatching(/^the option settingSources is passed over: files of a workspace/)]);
+  given({ projectConfigRoot: '/x', forkSession: false, agents: undefined, betas: [] });
+  expect(said).toEqual([expect.stringMatching(/^the option projectConfigRoot is passed over: files of a workspace/)]);
 });
 
 test('options become ours: names of built-in tools, rules, modes, limits (Q7)', () => {
@@ -116,7 +116,7 @@ test('types of agents become the configuration’s, and their tool goes by both 
   expect(run).toMatchObject({ tools: ['agent'], permissions: { deny: ['agent(writer)'] } });
   const remote = { description: 'd', prompt: 'p', isolation: 'remote' };
   expect(() => translateOptions({ agents: { remote } } as object, () => undefined)).toThrow(
-    /^the agent "remote" of query\(\) has "isolation", which is not known here$/,
+    /^the agent "remote" of query\(\) has "isolation", which is not known here: leave it out$/,
   );
   expect(() => checkConfig(config, 'f')).not.toThrow();
   const shown = outwardInput('agent', { prompt: 'p', type: 'writer', background: true });
@@ -229,4 +229,70 @@ test('onElicitation answers for servers that are not of the program, and no othe
   expect(await config.mcpServers?.['shop']?.answers?.(asked, { signal })).toMatchObject({ action: 'accept' });
   expect(told).toEqual([[asked, 'string']]);
   expect(translateOptions({ mcpServers }, () => undefined).config.mcpServers?.['shop']).not.toHaveProperty('answers');
+});
+
+test.each([
+  [undefined, {}],
+  [[], { instructions: false }],
+  [['user'], { instructions: false }],
+  [['user', 'project'], { instructions: true }],
+] as const)('settingSources %j are those of which instructions come: %j (Q7)', (sources, expected) => {
+  const { run } = translateOptions({ ...(sources && { settingSources: [...sources] }) }, () => undefined);
+  expect(run).toEqual({ cwd: process.cwd(), permissionMode: 'dontAsk', ...expected });
+});
+
+test('a task budget is told to the model (Q7)', () => {
+  expect(translateOptions({ taskBudget: { total: 5_000 } }, () => undefined).run).toMatchObject({ taskBudget: 5_000 });
+});
+
+test('an agent’s tools that are not there are a line, what it disallows is left out, and its mode narrows it (Q7)', () => {
+  const said: string[] = [];
+  const shop = createSdkMcpServer({
+    name: 'shop',
+    tools: [tool('pay', 'T.', {}, () => Promise.resolve({ content: [] }))],
+  });
+  const agent = { description: 'd', prompt: 'p' };
+  const agents = {
+    search: { ...agent, tools: ['WebSearch', 'Write', 'mcp__shop__pay', 'Task'], disallowedTools: ['Task'] },
+    read: {
+      ...agent,
+      disallowedTools: ['Bash', 'Write', 'Edit', 'mcp__shop'],
+      permissionMode: 'plan',
+      background: true,
+    },
+  } as const;
+  const given = (more: object) =>
+    translateOptions({ agents: more as never, mcpServers: { shop } }, (line) => said.push(line));
+  const { config } = given(agents);
+  expect(() => checkConfig(config, 'f')).not.toThrow();
+  expect(config.agents).toEqual({
+    search: { description: 'd', systemPrompt: 'p', tools: ['write', 'mcp__shop__pay'] },
+    read: {
+      description: 'd',
+      systemPrompt: 'p',
+      tools: ['agent', 'glob', 'grep', 'read', 'todo', 'web_fetch'],
+      permissionMode: 'plan',
+    },
+  });
+  expect(said).toEqual([
+    'the agent "search" of query() has no WebSearch: there is no such tool here',
+    'the agent "read" of query() runs in the background only where the call of the model asks for it',
+  ]);
+  expect(() => given({ a: { ...agent, disallowedTools: ['Bash(rm:*)'] } })).toThrow(
+    /^the agent "a" of query\(\) disallows "Bash\(rm:\*\)"/,
+  );
+});
+
+test.each([
+  [{ thinking: { type: 'enabled', budgetTokens: 4_000 } }, 4_000, []],
+  [{ thinking: { type: 'adaptive' }, maxThinkingTokens: 2_000 }, 2_000, []],
+  [
+    { thinking: { type: 'disabled' } },
+    undefined,
+    ['the option thinking is passed over: a model thinks as it does by itself'],
+  ],
+] as const)('%j is %s tokens of thinking (Q7)', (options, tokens, expected) => {
+  const said: string[] = [];
+  expect(translateOptions(options, (line) => said.push(line)).run.thinkingTokens).toBe(tokens);
+  expect(said).toEqual(expected);
 });

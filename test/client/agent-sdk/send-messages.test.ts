@@ -24,6 +24,7 @@ function running(options: object = {}) {
   const steering: Running['steering'] = {
     changes: {},
     interrupt: () => Promise.resolve(),
+    grantMode: null,
     add: null,
     ended: new AbortController(),
   };

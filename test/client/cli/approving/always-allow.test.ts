@@ -1,6 +1,6 @@
 // The rule that is proposed for a call, and the calls that rules cover.
 import { expect, test } from 'vitest';
-import { createAlways, ruleFor } from '../../../../client/cli/approving/always-allow.ts';
+import { createAlways, ruleFor } from '../../../../client/sessions/always-allow.ts';
 
 const bash = (command: string) => ({ tool: 'bash', input: { command } });
 

@@ -4,7 +4,7 @@ import { webFetchTool } from '../../../../../activities/tools/builtin/web-fetch.
 import { hostOf } from '../../../../../activities/tools/builtin/web/addresses.ts';
 import { prepareCall } from '../../../../../activities/tools/call/prepare.ts';
 import { createRegistry } from '../../../../../activities/tools/registry.ts';
-import { ruleFor } from '../../../../../client/cli/approving/always-allow.ts';
+import { ruleFor } from '../../../../../client/sessions/always-allow.ts';
 import { permissionsProblem } from '../../../../../workflows/contract/permission-rules.ts';
 
 test('rules name hosts; what leads elsewhere needs one of its own, whatever a hook or a person allowed (L55 L86)', () => {

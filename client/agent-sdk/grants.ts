@@ -1,0 +1,92 @@
+// "Always allow": rules that are proposed with a question, and what the program grants in its answer, which holds at once, for as long as the
+// query does. A run keeps the rules that it was opened with, so that calls are still asked about, and answered here.
+import { resolve } from 'node:path';
+import { createAlways, ruleFor } from '../sessions/always-allow.ts';
+import { meansTool } from '../../activities/tools/listed.ts';
+import { parseRule, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
+import type { PermissionRules } from '../../workflows/contract/session.ts';
+import { ClientProblem } from '../problem.ts';
+import type { WaitingApproval } from '../sessions/decide.ts';
+import { inwardRules, outwardName } from './names.ts';
+import type { PermissionMode, PermissionRuleValue, PermissionUpdate } from './shapes/permissions.ts';
+
+type Call = Pick<WaitingApproval, 'tool' | 'input' | 'question'>;
+
+export type Grants = {
+  /** Rules that the program may grant for the call. */
+  suggestions(call: Call): PermissionUpdate[];
+  /** What an earlier answer says of the call; null: nothing, so that somebody is asked. */
+  answerTo(call: Call): { readonly kind: 'allow' } | { readonly kind: 'deny'; readonly reason: string } | null;
+  add(updates: readonly PermissionUpdate[]): void;
+};
+
+/** What the session is to have from its next message on. */
+export type Granted = {
+  readonly mode?: PermissionMode;
+  readonly directories?: readonly string[];
+  readonly rules?: Required<PermissionRules>;
+};
+
+/** `granted` is told what cannot hold here, and holds from the next message on. */
+export function createGrants(cwd: string, granted: (what: Granted) => void): Grants {
+  const rules: Record<'allow' | 'deny' | 'ask', string[]> = { allow: [], deny: [], ask: [] };
+  let mode: PermissionMode | undefined;
+  const covers = (behavior: keyof typeof rules, call: Call): boolean => {
+    const always = createAlways();
+    always.in(cwd);
+    for (const rule of rules[behavior]) always.add(rule);
+    return always.ruleThatCovers(call) !== null;
+  };
+  const one = (update: PermissionUpdate): void => {
+    switch (update.type) {
+      case 'setMode':
+        mode = update.mode;
+        return granted({ mode });
+      case 'addDirectories':
+        return granted({ directories: update.directories.map((path) => resolve(cwd, path)) });
+      case 'removeDirectories':
+        return;
+      default: {
+        const given = update.rules.flatMap((rule) => inwardRules(textOf(rule)));
+        const problem = permissionsProblem({ allow: given });
+        if (problem !== undefined) throw new ClientProblem('refused', `updatedPermissions: ${problem}`);
+        const kept = rules[update.behavior].filter((rule) => !given.includes(rule));
+        const before = update.type === 'replaceRules' ? [] : kept;
+        rules[update.behavior] = update.type === 'removeRules' ? kept : [...before, ...given];
+        granted({ rules: structuredClone(rules) });
+      }
+    }
+  };
+  return {
+    suggestions: (call) => suggestionsFor(call),
+    answerTo: (call) => {
+      if (call.question) return null;
+      if (covers('deny', call))
+        return { kind: 'deny', reason: 'a rule that the program gave in this session denies it' };
+      // One that may be about a part of it is for the program to judge.
+      if ([...rules.deny, ...rules.ask].some((rule) => isAboutTool(rule, call.tool))) return null;
+      const byMode = mode === 'bypassPermissions' || (mode === 'acceptEdits' && ['edit', 'write'].includes(call.tool));
+      return byMode || covers('allow', call) ? { kind: 'allow' } : null;
+    },
+    add: (updates) => updates.forEach(one),
+  };
+}
+
+function isAboutTool(rule: string, tool: string): boolean {
+  const named = parseRule(rule)?.tool ?? rule;
+  return named.includes('*') || meansTool(named, tool);
+}
+
+function suggestionsFor(call: Call): PermissionUpdate[] {
+  if (call.question) return [];
+  const rule = ruleFor(call);
+  if (rule === null) return [];
+  const at = rule.indexOf('(');
+  const toolName = outwardName(at < 0 ? rule : rule.slice(0, at));
+  const value = { toolName, ...(at >= 0 && { ruleContent: rule.slice(at + 1, -1) }) };
+  return [{ type: 'addRules', rules: [value], behavior: 'allow', destination: 'session' }];
+}
+
+function textOf({ toolName, ruleContent }: PermissionRuleValue): string {
+  return ruleContent === undefined ? toolName : `${toolName}(${ruleContent})`;
+}

@@ -1,0 +1,107 @@
+// Servers in the process of the program, with a server of its own (`McpServer`): connected in memory, and called over that connection.
+import type { z } from 'zod';
+import { McpError } from '../../activities/mcp/failures.ts';
+import { FOR_EVER, type Link, linkTo } from '../../activities/mcp/link.ts';
+import { type ListedTool, listTools } from '../../activities/mcp/list-tools.ts';
+import { callResult } from '../../activities/mcp/results.ts';
+import { IDEMPOTENCY_KEY } from '../../activities/mcp/server-tools.ts';
+import { mcpBounds } from '../../activities/mcp/servers.ts';
+import { reasonOf } from '../../activities/text.ts';
+import { ToolFailure } from '../../activities/tools/tool.ts';
+import { ClientProblem } from '../problem.ts';
+import type { McpServerConfig, McpServerInstance, ToolExtra } from './shapes/mcp.ts';
+
+/** A server that was connected, with what it listed. It stands for the program's own among the options of a query. */
+export class ConnectedInstance implements McpServerInstance {
+  readonly tools: readonly ListedTool[];
+  readonly #name: string;
+  readonly #own: McpServerInstance;
+
+  constructor(name: string, own: McpServerInstance, tools: readonly ListedTool[]) {
+    this.#name = name;
+    this.#own = own;
+    this.tools = tools;
+  }
+
+  /** Throws ToolFailure: the model reads it. */
+  async call(
+    tool: string,
+    input: unknown,
+    { signal, idempotencyKey }: ToolExtra,
+  ): Promise<z.output<typeof callResult>> {
+    const params = { name: tool, arguments: input, _meta: { [IDEMPOTENCY_KEY]: idempotencyKey } };
+    try {
+      const link = await linkOf(this.#name, this.#own);
+      return await link.request('tools/call', params, callResult, { signal, timeout: FOR_EVER });
+    } catch (error) {
+      if (!(error instanceof McpError || error instanceof ClientProblem)) throw error;
+      throw new ToolFailure(`The server ${this.#name} did not do it: ${error.message}`, { cause: error });
+    }
+  }
+
+  connect(): Promise<void> {
+    return Promise.reject(new ClientProblem('refused', `the server ${JSON.stringify(this.#name)} is connected`));
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** A server has one connection, whichever queries of the process use it. */
+const links = new WeakMap<McpServerInstance, Promise<Link>>();
+
+async function linkOf(name: string, instance: McpServerInstance): Promise<Link> {
+  const known = links.get(instance);
+  if (known) return await known;
+  const forget = (): void => void links.delete(instance);
+  const opening = openLink(name, instance);
+  links.set(instance, opening);
+  // What the program closes is connected again when it is called.
+  opening.then(({ closed }) => closed.then(forget), forget);
+  return await opening;
+}
+
+/** Throws ClientProblem `refused`. */
+async function openLink(name: string, instance: McpServerInstance): Promise<Link> {
+  try {
+    return await linkTo((transport) => instance.connect(transport), AbortSignal.timeout(mcpBounds.slowListMs));
+  } catch (error) {
+    const what = `the server ${JSON.stringify(name)} of query() cannot be connected`;
+    throw new ClientProblem('refused', `${what}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** `isOwn`: was made with createSdkMcpServer(). Throws ClientProblem `refused` for a server that cannot be used. */
+export async function connectInstances(
+  servers: Readonly<Record<string, McpServerConfig>>,
+  isOwn: (instance: McpServerInstance) => boolean,
+  say: (line: string) => void,
+): Promise<Record<string, McpServerConfig>> {
+  const connected = Object.entries(servers).map(async ([name, server]): Promise<[string, McpServerConfig]> => {
+    if (server.type !== 'sdk' || isOwn(server.instance)) return [name, server];
+    const { instance } = server;
+    if (typeof (instance as Partial<McpServerInstance> | undefined)?.connect !== 'function') {
+      const what = `the server ${JSON.stringify(name)} of query() has no instance`;
+      throw new ClientProblem(
+        'refused',
+        `${what}: give an McpServer, or what createSdkMcpServer() makes of your tools`,
+      );
+    }
+    const link = await linkOf(name, instance);
+    const { tools, leftOut } = link.offers.tools ? await listOf(name, link) : { tools: [], leftOut: [] };
+    for (const why of leftOut) say(`a tool of the server ${name} is left out: ${why}`);
+    return [name, { ...server, instance: new ConnectedInstance(name, instance, tools) }];
+  });
+  return Object.fromEntries(await Promise.all(connected));
+}
+
+async function listOf(name: string, link: Link) {
+  try {
+    return await listTools(link, mcpBounds.slowListMs);
+  } catch (error) {
+    if (!(error instanceof McpError)) throw error;
+    const what = `the tools of the server ${JSON.stringify(name)} of query() cannot be listed`;
+    throw new ClientProblem('refused', `${what}: ${error.message}`, { cause: error });
+  }
+}

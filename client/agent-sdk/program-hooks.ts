@@ -1,0 +1,84 @@
+// Hooks for what happens to the query rather than in its session: it begins to go on with one, it ends, somebody is asked. They run beside it,
+// in the process of the program.
+import { within } from '../../activities/async.ts';
+import { reasonOf } from '../../activities/text.ts';
+import type { PermissionRequestHookSpecificOutput, SyncHookJSONOutput } from './shapes/hook-answers.ts';
+import type { HookEvent, HookInput, Hooks } from './shapes/hooks.ts';
+import type { PermissionResult } from './shapes/permissions.ts';
+
+export type ProgramEvent = 'SessionStart' | 'SessionEnd' | 'Notification' | 'PermissionRequest';
+
+export const PROGRAM_EVENTS: readonly HookEvent[] = [
+  'SessionStart',
+  'SessionEnd',
+  'Notification',
+  'PermissionRequest',
+] satisfies ProgramEvent[];
+
+export type ProgramHooks = {
+  /** What those hooks answer that neither threw nor took too long. `subject`: what their matchers are about; absent: all are meant. */
+  tell(event: ProgramEvent, facts: object, subject?: string): Promise<readonly SyncHookJSONOutput[]>;
+};
+
+type About = {
+  readonly session: string;
+  readonly cwd: string;
+  readonly mode: string;
+  readonly signal: AbortSignal;
+  readonly say: (line: string) => void;
+};
+
+const TIMEOUT_MS = 60_000;
+
+export function programHooks(hooks: Hooks | undefined, { session, cwd, mode, signal, say }: About): ProgramHooks {
+  return {
+    tell: async (event, facts, subject) => {
+      const common = { session_id: session, transcript_path: '', cwd, permission_mode: mode };
+      const input = { hook_event_name: event, ...common, ...facts } as HookInput;
+      const meant = (hooks?.[event] ?? []).filter(({ matcher }) => matcherOf(matcher)(subject ?? null));
+      const asked = meant.flatMap(({ hooks: callbacks, timeout }) =>
+        callbacks.map(async (callback) => {
+          const ms = timeout === undefined ? TIMEOUT_MS : Math.ceil(timeout * 1_000);
+          try {
+            const said = await within(ms, signal, (either) => callback(input, undefined, { signal: either }));
+            if ('async' in said) return [];
+            if (said.systemMessage !== undefined) say(said.systemMessage);
+            return [said];
+          } catch (error) {
+            say(`a ${event} hook of the program failed: ${reasonOf(error)}`);
+            return [];
+          }
+        }),
+      );
+      return (await Promise.all(asked)).flat();
+    },
+  };
+}
+
+/** A name, or a regular expression for whole names; absent, empty and `*`: all. */
+export function matcherOf(matcher: string | undefined): (tool: string | null) => boolean {
+  if (matcher === undefined || matcher === '' || matcher === '*') return () => true;
+  const pattern = new RegExp(`^(?:${matcher})$`);
+  return (tool) => tool === null || pattern.test(tool);
+}
+
+/** Of several the one that denies; null when they leave it to who is asked. */
+export function permissionOf(said: readonly SyncHookJSONOutput[]): PermissionResult | null {
+  const decisions = said.flatMap(({ hookSpecificOutput: specific }) =>
+    specific?.hookEventName === 'PermissionRequest' ? [specific.decision] : [],
+  );
+  const first = decisions.find(({ behavior }) => behavior === 'deny') ?? decisions[0];
+  return first === undefined ? null : resultOf(first);
+}
+
+function resultOf(decision: PermissionRequestHookSpecificOutput['decision']): PermissionResult {
+  return decision.behavior === 'allow' ? decision : { message: 'a hook of the program denied it', ...decision };
+}
+
+/** What they add for the model. */
+export function contextOf(said: readonly SyncHookJSONOutput[]): string | undefined {
+  const texts = said.flatMap(({ hookSpecificOutput: specific }) =>
+    specific?.hookEventName === 'SessionStart' && specific.additionalContext ? [specific.additionalContext] : [],
+  );
+  return texts.length === 0 ? undefined : texts.join('\n\n');
+}
