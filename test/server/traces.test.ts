@@ -97,7 +97,10 @@ describe('a run', () => {
     await approve(session);
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
     const root = await until(() => collector.spans.find(({ name }) => name === 'invoke_agent perdure'));
-    await until(() => collector.spans.filter(({ name }) => name.startsWith('iteration ')).length === 3);
+    const named = (name: string) => collector.spans.filter((each) => each.name.startsWith(name));
+    // They come in several requests, which may overtake each other.
+    await until(() => named('iteration ').length === 3 && named('chat ').length === 4);
+    await until(() => named('execute_tool ').length === 2 && named('approval wait').length === 1);
 
     expect(new Set(collector.spans.map(({ traceId }) => traceId))).toEqual(new Set([root.traceId]));
     const known = new Set(collector.spans.map(({ spanId }) => spanId));
@@ -107,7 +110,6 @@ describe('a run', () => {
     );
     expect(orphans).toEqual([]);
     expect(collector.spans.filter(({ parentSpanId }) => parentSpanId === undefined)).toEqual([root]);
-    const named = (name: string) => collector.spans.filter((each) => each.name.startsWith(name));
     expect(named('chat ').map((each) => attribute(each, 'error.type') ?? 'ok')).toEqual(['529', 'ok', 'ok', 'ok']);
     expect(named('execute_tool ').map(({ name }) => name)).toEqual(['execute_tool bash', 'execute_tool glob']);
     expect(named('approval wait').map((each) => attribute(each, 'perdure.decision'))).toEqual(['allow']);
