@@ -127,8 +127,8 @@ function soldModels(): ModelInfo[] {
   return Object.entries(catalogue.models).flatMap(([base, model]) => {
     const { retires } = model;
     if (retires !== undefined && retires < catalogue.date) return [];
-    const [, line = '', version = ''] = /^claude-([a-z]+)-?(.*)$/.exec(base) ?? [];
-    const name = `${line.charAt(0).toUpperCase()}${line.slice(1)} ${version.replace('-', '.')}`.trim();
+    const [, line = '', ...version] = base.split('-');
+    const name = `${line.charAt(0).toUpperCase()}${line.slice(1)} ${version.join('.')}`.trim();
     const window = `${model.window.toLocaleString('en')} tokens`;
     return [{ value: model.id ?? base, displayName: name, description: `Claude ${name}, a window of ${window}` }];
   });

@@ -127,7 +127,7 @@ async function boundedSession(): Promise<{ h: Harness; session: OpenSession; hea
     if (asksForSummary(request)) return reply('Files were read.');
     if (read > 90) return reply('Done.');
     read += 1;
-    return reply([toolUse('read', { path: 'large.txt', offset: 1, limit: 200 })]);
+    return reply([toolUse('read', { path: 'large.txt', offset: 1, limit: 60 })]);
   };
   const models = { 'claude-sonnet-': { window: 16_000, maxOutput: 8_000, price: null } };
   const h = await harness({ script, worker: { config: { models } } });
