@@ -1,8 +1,7 @@
 // Small state files: read as a whole and checked, replaced as a whole, so that no reader ever sees half of one.
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { z } from 'zod';
 import { codeOf, reasonOf } from '../activities/text.ts';
 
@@ -65,14 +64,4 @@ function parse(text: string): JsonFile<unknown> {
   } catch (error) {
     return { kind: 'damaged', why: reasonOf(error) };
   }
-}
-
-// The version in package.json: beside the sources, and one folder above the built files.
-
-export const VERSION = versionIn(['../package.json', '../../package.json']);
-
-function versionIn(places: readonly string[]): string {
-  const path = places.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((file) => existsSync(file));
-  const { version } = JSON.parse(readFileSync(path ?? '', 'utf8')) as { readonly version: string };
-  return version;
 }

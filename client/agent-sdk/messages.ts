@@ -5,7 +5,7 @@ import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log
 import { addSpend, noSpend, type Spend, type TerminalReason, type Usage } from '../../workflows/contract/loop.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
-import { VERSION } from '../../worker/json-file.ts';
+import { VERSION } from '../../worker/version.ts';
 import { baseName, catalogue } from '../../worker/models/catalogue.ts';
 import { outwardInput, outwardName } from './names.ts';
 import { statusesOf, toolsOf } from './tools.ts';

@@ -4,7 +4,7 @@ import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { catalogue } from '../../worker/models/catalogue.ts';
 import { prepareWorker } from '../connect/own-worker.ts';
 import { ClientProblem } from '../problem.ts';
-import { VERSION } from '../../worker/json-file.ts';
+import { VERSION } from '../../worker/version.ts';
 import { asksSomebody, modeOf } from './permission-modes.ts';
 import { ownEnv } from './own-env.ts';
 import { LEFT, runQuery } from './run-query.ts';

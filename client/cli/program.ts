@@ -1,6 +1,6 @@
 // The commands of `perdure`.
 import { Command } from 'commander';
-import { VERSION } from '../../worker/json-file.ts';
+import { VERSION } from '../../worker/version.ts';
 import type { Cli } from './cli.ts';
 import { answerCommand } from './commands/answer.ts';
 import { approvalsCommand } from './commands/approvals.ts';

@@ -40,7 +40,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['compaction', 'activities/compaction/'],
   ['runs', 'activities/run/'],
   ['activities', 'activities/'],
-  ['worker basics', 'worker/{setup-problem,json-file,bundle}.ts'],
+  ['worker basics', 'worker/{setup-problem,json-file,bundle,version}.ts'],
   ['network', 'worker/network/'],
   ['payloads', 'worker/payloads/'],
   ['embedded server', 'worker/embedded/'],
