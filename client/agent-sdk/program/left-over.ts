@@ -1,10 +1,11 @@
 // Sessions of programs without a name that are under way, by process, so that the next start of the program can say which were cut off. A program is
 // its folder, its script and its arguments here. It is only told of them: who asked for them, nobody knows any more.
-import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf } from '../../../activities/text.ts';
 import { formatIdentity, isAlive, parseIdentity, processIdentity } from '../../../activities/process/identity.ts';
+import { readIfThere, shortHash } from './program-files.ts';
 
 export type OpenSessions = { add(session: string): void; remove(session: string): void };
 
@@ -52,8 +53,7 @@ export function openedHere(folder: string): OpenSessions {
 }
 
 function thisProgram(): string {
-  const parts = [process.cwd(), ...process.argv.slice(1)];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
+  return shortHash(process.cwd(), ...process.argv.slice(1));
 }
 
 function isTaken(file: string): boolean {
@@ -62,15 +62,6 @@ function isTaken(file: string): boolean {
     return true;
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return false;
-    throw error;
-  }
-}
-
-function readIfThere(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return '';
     throw error;
   }
 }

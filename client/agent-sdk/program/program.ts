@@ -2,14 +2,13 @@
 // has for itself, or the session that a query is to open. Under it a query is all that shapes it; its session's id and its messages' ids
 // follow from that, and what it has received is noted in the data folder, so that it gets what it missed, once. Without a name each is a new one,
 // whatever was asked before: the same words may be another person's.
-import { createHash } from 'node:crypto';
-import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { codeOf } from '../../../activities/text.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import { newSessionId } from '../../sessions/info.ts';
 import { newMessageId } from '../../sessions/prompt.ts';
 import { leftByOthers, type OpenSessions, openedHere } from './left-over.ts';
+import { readIfThere, shortHash } from './program-files.ts';
 import type { Options } from '../shapes/options.ts';
 import type { QueryPrompt } from '../shapes/query.ts';
 
@@ -155,19 +154,6 @@ function readLog(log: string): Log {
     else received.set(query, Number(what));
   }
   return { received, continued, left };
-}
-
-function readIfThere(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return '';
-    throw error;
-  }
-}
-
-function shortHash(...parts: readonly string[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
 }
 
 /**

@@ -12,10 +12,11 @@ const LOOK_MS = 100;
 
 /** Takes it from the server, with the workflows that were it: what the store has of it goes with the next `perdure gc`. Resolves when the server knows it no more. Throws ClientProblem `no_session`, `unanswered`. */
 export async function removeSession(client: Client, session: SessionId): Promise<void> {
-  if ((await runOf(client, session)) === null)
+  let run = await runOf(client, session);
+  if (run === null)
     throw new ClientProblem('no_session', `no session ${session}: \`perdure list\` shows those there are`);
   const signal = AbortSignal.timeout(PATIENCE_MS);
-  for (let run = await runOf(client, session); run !== null; run = await runOf(client, session)) {
+  for (; run !== null; run = await runOf(client, session)) {
     await removeRun(client, session, run);
     if (!(await pause(LOOK_MS, signal)))
       throw new ClientProblem('unanswered', `the server has not deleted session ${session} yet: look again later`);
