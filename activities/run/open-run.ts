@@ -15,6 +15,7 @@ import { aboutRun } from '../log.ts';
 import { type RunConfig, systemPrompt } from '../configuration.ts';
 import { systemText } from '../transcript/preamble.ts';
 import { inherit } from './inherit.ts';
+import { RecentMap } from '../recent-map.ts';
 import { runModels } from './run-models.ts';
 import { runNews } from './run-news.ts';
 import { findExtraFolders, findWorkspace } from './folders.ts';
@@ -34,8 +35,12 @@ function alertsOf({ hooks }: Deps): readonly AlertKind[] {
   return (['waiting', 'failed', 'agentEnded'] as const).filter((kind) => hooks.has(kind));
 }
 
+/** Warnings that a worker remembers to have given. */
+const MOST_WARNED = 1_000;
+
 function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
   const newsOf = runNews(deps);
+  const warned = new RecentMap<string, true>(MOST_WARNED);
   return async (attempt, given) => {
     const inherited = given.agent ? await inherit(deps, attempt, given.agent, given.options) : null;
     if (typeof inherited === 'string') return { kind: 'refused', detail: inherited };
@@ -50,7 +55,7 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
       optionsProblem(ownRules(deps)) ??
       missingTool(deps, options) ??
       schemaProblem(options.outputSchema);
-    const rules = wrong === undefined ? rulesWithoutTool(deps, asked) : {};
+    const rules = wrong === undefined ? rulesWithoutTool(deps, asked, warned) : {};
     if (rules.mistaken !== undefined || wrong !== undefined)
       return { kind: 'refused', detail: wrong ?? rules.mistaken ?? '' };
     const chosen = await runModels(deps, options);
@@ -170,9 +175,13 @@ async function announceRun(
 
 /**
  * A rule that is about no tool guards nothing. Where a tool has nearly its name, it is a mistake; else the tool may come later, or be
- * one of other workers.
+ * one of other workers, and is warned of once.
  */
-function rulesWithoutTool({ defaults, tools, log }: Deps, options: RunOptions): { readonly mistaken?: string } {
+function rulesWithoutTool(
+  { defaults, tools, log }: Deps,
+  options: RunOptions,
+  warned: RecentMap<string, true>,
+): { readonly mistaken?: string } {
   const names = tools.definitions.map(({ name }) => name);
   const { deny = [], ask = [], allow = [] } = joined(defaults.permissions, options.permissions);
   const idle = [...deny, ...ask, ...allow].filter((rule) => !namesSome(rule, names));
@@ -183,7 +192,8 @@ function rulesWithoutTool({ defaults, tools, log }: Deps, options: RunOptions): 
     return { mistaken: `permission rule ${quoted(rule)} names no tool: did you mean ${near}? (${there})` };
   }
   const warning = idle.length === 0 ? undefined : `${describeIdle(idle)}: ${there}`;
-  if (warning !== undefined && isNews(tools, warning)) log('warn', warning);
+  if (warning !== undefined && !warned.get(warning)) log('warn', warning);
+  if (warning !== undefined) warned.set(warning, true);
   return {};
 }
 
@@ -198,18 +208,6 @@ function describeIdle([first = '', ...others]: readonly string[]): string {
 
 const MOST_SHOWN = 20;
 const quoted = (rule: string): string => JSON.stringify(rule.slice(0, 80));
-
-/** What each worker has said already, by its tools: one that opens a run for each message says it once. */
-const warnings = new WeakMap<Deps['tools'], Set<string>>();
-const MOST_WARNINGS = 1_000;
-
-function isNews(tools: Deps['tools'], warning: string): boolean {
-  const said = warnings.get(tools) ?? new Set();
-  warnings.set(tools, said);
-  if (said.has(warning) || said.size >= MOST_WARNINGS) return false;
-  said.add(warning);
-  return true;
-}
 
 /** A run without a tool that its caller counts on would find out late. */
 function missingTool({ tools, servers }: Deps, { tools: wanted = [] }: RunOptions): string | undefined {

@@ -106,10 +106,11 @@ describe('an option that is not known is refused by name, with the one that was 
 describe('a permission rule that names no tool (L55)', () => {
   async function opened(...each: readonly PermissionRules[]) {
     const bench = await benchDeps({ script: [], tools: ['bash', 'edit', 'read'].map((name) => simpleTool({ name })) });
+    const open = openRun(bench.deps);
     let result;
     for (const permissions of each) {
       const options = { cwd: tempDir(), permissionMode: 'default', permissions } as const;
-      result = await openRun(bench.deps)(fakeAttempt(), { chain: 'c', run: 2, step: 9, options });
+      result = await open(fakeAttempt(), { chain: 'c', run: 2, step: 9, options });
     }
     return { result, warnings: bench.warnings };
   }
