@@ -24,7 +24,7 @@ import { ConfigProblem, type PerdureConfig } from '../worker/config/config.ts';
 import { loadConfig } from '../worker/config/load-config.ts';
 import { type Check, missing, modelChecks, note, ok } from './model-checks.ts';
 import { aroundServers, mcpCheck, networkChecks } from './network-checks.ts';
-import { forAnyWorker } from '../worker/config/queue.ts';
+import { forAnyWorker } from '../workflows/contract/task-queue.ts';
 
 export type { Check };
 

@@ -33,7 +33,7 @@ export type {
   RunSummary,
   TopUp,
 } from '../workflows/contract/session.ts';
-export type { ForWorkers } from '../worker/config/queue.ts';
+export type { ForWorkers } from '../workflows/contract/task-queue.ts';
 export { ConfigProblem } from '../worker/config/config.ts';
 export type { PerdureConfig } from '../worker/config/config.ts';
 export type { Prompt, PromptBlock } from './sessions/prompt.ts';

@@ -2,6 +2,7 @@
 import { toUSVString } from 'node:util';
 import { AnthropicError, APIConnectionError, APIError } from '@anthropic-ai/sdk';
 import type { Redact } from '../text.ts';
+import { VIA_HEADER } from '../network/network.ts';
 import { GarbledStream, UnusableReply } from './stream/accumulate.ts';
 import type { Backoff } from '../configuration.ts';
 import { accountProblem } from './refused/account.ts';
@@ -67,9 +68,6 @@ const MOST_DETAIL = 2_000;
 export class StalledStream extends Error {
   override readonly name = 'StalledStream';
 }
-
-/** Of an answer that came through a proxy and may be its own: the proxy's host and port. */
-export const VIA_HEADER = 'x-perdure-proxy';
 
 /** Null: not a failure of the model call, so a bug. `words`: of the configuration, for a request that is too long. */
 export function classify(error: unknown, now: number, redact: Redact, words: readonly string[] = []): Verdict | null {

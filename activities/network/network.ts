@@ -11,6 +11,9 @@ export type Network = {
   readonly certificates?: readonly string[] | undefined;
 };
 
+/** A header of answers that came through a proxy and may be the proxy's own: its host and port. */
+export const VIA_HEADER = 'x-perdure-proxy';
+
 /** `fetch failed` says nothing: its cause does. */
 export function whyFetchFailed(error: unknown): string {
   return reasonOf(error instanceof TypeError && error.cause instanceof Error ? error.cause : error);

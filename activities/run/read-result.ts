@@ -1,11 +1,9 @@
 // Reads what a run came to, for a session that returns it (Q4), and for everyone who reads a result: the value of a final answer (L53).
 import type { ReadResult, RunResultFacts } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
-import type { ConfigReader } from '../configuration.ts';
 import type { Deps } from '../deps.ts';
-import type { Entry } from '../transcript/log/entries.ts';
-import { isDamage } from '../transcript/store/store.ts';
-import { resultOf, structuredOutput, type RunResult } from '../transcript/view/result.ts';
+import { outputOf } from '../transcript/view/output.ts';
+import { resultOf } from '../transcript/view/result.ts';
 import { loadRun } from '../transcript/view/view.ts';
 
 /** Characters of a text, and of an output's JSON. */
@@ -40,27 +38,4 @@ function withinBytes(text: string, most: number): string {
     end += character.length;
   }
   return text.slice(0, end);
-}
-
-export type RunOutput = { readonly output?: unknown };
-
-/**
- * Returns the final answer's value; nothing when the run had no schema or did not complete, and when its configuration is damaged: the
- * result stands without it.
- */
-export async function outputOf(
-  config: ConfigReader,
-  entries: readonly Entry[],
-  { run, reason, text }: RunResult,
-): Promise<RunOutput> {
-  const started = entries.findLast((entry) => entry.kind === 'run_started' && entry.run === run);
-  if (started?.kind !== 'run_started' || reason !== 'completed') return {};
-  try {
-    const { outputSchema } = await config(started.config);
-    const found = outputSchema ? structuredOutput(text) : null;
-    return found?.kind === 'value' ? { output: found.value } : {};
-  } catch (error) {
-    if (isDamage(error)) return {};
-    throw error;
-  }
 }

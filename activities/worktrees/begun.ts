@@ -3,7 +3,20 @@ import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
 import { agentName, type SessionId } from '../../workflows/contract/ids.ts';
 import { realOf } from '../process/places.ts';
 import { keySegment } from '../transcript/store/store.ts';
-import type { Begun } from './commit-worktree.ts';
+
+/** `holder`: the folder, out of its agent's reach, that holds a work tree and what is needed for it. */
+export type WorktreePlace = { readonly holder: string; readonly tree: string; readonly common: string };
+
+/** The record of a work tree, written before anything of it is made. */
+export type Begun = WorktreePlace & {
+  readonly v: 1;
+  readonly host: string | null;
+  /** The commit it began at. */
+  readonly base: string;
+  readonly branch: string;
+  /** The workspace in the work tree. */
+  readonly prefix: string;
+};
 
 /** Where the work trees of a data folder lie. */
 export function worktreesBeside(dataDir: string): string {

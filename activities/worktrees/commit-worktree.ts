@@ -6,18 +6,8 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { describeGivenUp, type Attempt } from '../attempt.ts';
 import { realOf } from '../process/places.ts';
 import { clip, codeOf, onOneLine, reasonOf } from '../text.ts';
-import { GitProblem, type HeldGit, type WorktreePlace } from './held-git.ts';
-
-/** As it is recorded before anything of it is made. */
-export type Begun = WorktreePlace & {
-  readonly v: 1;
-  readonly host: string | null;
-  /** The commit it began at. */
-  readonly base: string;
-  readonly branch: string;
-  /** The workspace in the work tree. */
-  readonly prefix: string;
-};
+import { GitProblem, type HeldGit } from './held-git.ts';
+import type { Begun } from './begun.ts';
 
 export const refOf = ({ branch }: Begun): string => `refs/heads/${branch}`;
 

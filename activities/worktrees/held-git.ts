@@ -7,9 +7,7 @@ import { clip, onOneLine, reasonOf } from '../text.ts';
 import { runProgram } from '../process/spawn-piped.ts';
 import { pipePlace, type PipePlace } from '../process/spawn-tree.ts';
 import type { Sandbox } from '../tools/sandbox.ts';
-
-/** `holder`: the folder, out of its agent's reach, that holds a work tree and what is needed for it. */
-export type WorktreePlace = { readonly holder: string; readonly tree: string; readonly common: string };
+import type { WorktreePlace } from './begun.ts';
 
 export type HeldGit = {
   /** Makes and resolves refs and work trees: the repository's configuration is read for its format. */

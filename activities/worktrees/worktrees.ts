@@ -11,8 +11,8 @@ import type { Worktrees } from '../deps.ts';
 import { isInside, realOf } from '../process/places.ts';
 import type { Sandbox } from '../tools/sandbox.ts';
 import { keySegment, parseStored, type Store } from '../transcript/store/store.ts';
-import { begunProblem, worktreesBeside } from './begun.ts';
-import { commitWorktree, fence, keptAt, readyIn, refOf, saidBy, type Begun } from './commit-worktree.ts';
+import { begunProblem, worktreesBeside, type Begun } from './begun.ts';
+import { commitWorktree, fence, keptAt, readyIn, refOf, saidBy } from './commit-worktree.ts';
 import { GitProblem, heldGit, type HeldGit, worktreeCommands } from './held-git.ts';
 import { findRepository, type Repository } from './repository.ts';
 

@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import type { LogLevel } from '../../activities/log.ts';
 import type { LogFormat } from '../../worker/log.ts';
 import { METRICS_OPTION, type MonitorFlags } from '../connect/monitor.ts';
-import type { ForWorkers } from '../../worker/config/queue.ts';
+import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import { dataFolder, type Env } from '../../worker/embedded/data-folder.ts';
 import type { Opened } from '../connect/open-server.ts';
 import type { ChosenConfig, Staffing } from '../connect/session-workers.ts';

@@ -3,14 +3,8 @@
 import { isAlive, parseIdentity } from '../../activities/process/identity.ts';
 import { openStore } from '../../activities/transcript/store/open-store.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
-import {
-  type ConfigSource,
-  forAnyWorker,
-  forItsProgram,
-  forWorkersOf,
-  isForItsProgram,
-  type ForWorkers,
-} from '../../worker/config/queue.ts';
+import { forAnyWorker, forItsProgram, isForItsProgram, type ForWorkers } from '../../workflows/contract/task-queue.ts';
+import { type ConfigSource, forWorkersOf } from '../../worker/config/queue.ts';
 import { type DataFolder, type Env, dataFolder } from '../../worker/embedded/data-folder.ts';
 import { loadConfig } from '../../worker/config/load-config.ts';
 import { ClientProblem } from '../problem.ts';

@@ -12,7 +12,7 @@ import {
 import { type Env, dataFolder } from '../../worker/embedded/data-folder.ts';
 import { modelSettings } from '../../worker/model-access.ts';
 import { supervision, superviseServer } from '../../worker/embedded/supervise-server.ts';
-import { isForItsProgram, type ForWorkers } from '../../worker/config/queue.ts';
+import { isForItsProgram, type ForWorkers } from '../../workflows/contract/task-queue.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { ClientProblem } from '../problem.ts';
 import { newSessionId } from '../sessions/info.ts';

@@ -12,7 +12,7 @@ import {
   type RunOptions,
   TASK_QUEUE,
 } from '../../workflows/contract/session.ts';
-import type { ForWorkers } from '../../worker/config/queue.ts';
+import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import { modelProblem } from '../../worker/models/find-model.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';

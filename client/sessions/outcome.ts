@@ -2,7 +2,7 @@
 import type { AgentSpent } from '../../workflows/contract/delegation.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../workflows/contract/loop.ts';
-import { outputOf, type RunOutput } from '../../activities/run/read-result.ts';
+import { outputOf, type RunOutput } from '../../activities/transcript/view/output.ts';
 import type { RunResult } from '../../activities/transcript/view/result.ts';
 import { formatTokens } from '../units.ts';
 import { configReader } from '../../activities/configuration.ts';

@@ -4,7 +4,7 @@ import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/
 import { type QuerySource, querySourceProblem } from '../../workflows/contract/facts.ts';
 import { isName, LONGEST_NAME, type MessageBody } from '../../workflows/contract/people.ts';
 import { traceparentProblem, type SessionId } from '../../workflows/contract/ids.ts';
-import type { ForWorkers } from '../../worker/config/queue.ts';
+import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import {
   CONFIGURATION_KEY,
   MEMO_KEY,

@@ -19,7 +19,7 @@ import { checkedId, newSessionId, type SessionDescription } from './info.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
 import type { Told } from '../../activities/live/events.ts';
 import type { Profile } from '../../workflows/contract/failures.ts';
-import type { ForWorkers } from '../../worker/config/queue.ts';
+import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
 
 /** A client of Temporal is enough: store, live channel and visibility are those of the data folder unless they are given. */

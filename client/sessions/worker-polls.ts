@@ -4,7 +4,7 @@ import { isAlive, parseIdentity } from '../../activities/process/identity.ts';
 import { hostQueue, TASK_QUEUE, type Configuration } from '../../workflows/contract/session.ts';
 import { oneLine, shellWord } from '../paint.ts';
 import { pause } from '../../activities/async.ts';
-import { type ForWorkers, forAnyWorker } from '../../worker/config/queue.ts';
+import { type ForWorkers, forAnyWorker } from '../../workflows/contract/task-queue.ts';
 import { ClientProblem } from '../problem.ts';
 import type { SessionInfo } from './info.ts';
 

@@ -3,8 +3,7 @@
 import { existsSync } from 'node:fs';
 import type { StoreCare } from '../../activities/transcript/store/store-care.ts';
 import { parseStored } from '../../activities/transcript/store/store.ts';
-import { isTreePlace } from '../../activities/worktrees/begun.ts';
-import type { Begun } from '../../activities/worktrees/commit-worktree.ts';
+import { isTreePlace, type Begun } from '../../activities/worktrees/begun.ts';
 
 export const WORKTREES = 'worktrees';
 

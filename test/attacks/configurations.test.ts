@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { query, type Query } from '../../client/query.ts';
 import { workAlone } from '../../client/connect/session-workers.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
-import { forItsProgram } from '../../worker/config/queue.ts';
+import { forItsProgram } from '../../workflows/contract/task-queue.ts';
 import type { Connected } from '../../worker/embedded/connect-client.ts';
 import type { Embedded } from '../../worker/embedded/join-server.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';

@@ -4,19 +4,12 @@
 // queue is the session's own.
 import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
-import { TASK_QUEUE, type Configuration } from '../../workflows/contract/session.ts';
+import { TASK_QUEUE } from '../../workflows/contract/session.ts';
+import { forAnyWorker, type ForWorkers } from '../../workflows/contract/task-queue.ts';
 import type { PerdureConfig } from './config.ts';
 
 /** Null: the user's own file, or none. `file`: was named. `given`: by a program, as a value. */
 export type ConfigSource = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'given' } | null;
-
-export type ForWorkers = {
-  readonly taskQueue: string;
-  /** For people, beside the session; null for the queue that every worker that stays polls. */
-  readonly configuration: Configuration | null;
-};
-
-export const forAnyWorker: ForWorkers = { taskQueue: TASK_QUEUE, configuration: null };
 
 /** They are about the process that works, not about what it does. */
 const OF_THE_PROCESS: readonly (keyof PerdureConfig)[] = ['drainMs', 'maxConcurrentActivities', 'profile'];
@@ -34,15 +27,6 @@ export function forWorkersOf(config: PerdureConfig, source: ConfigSource, place:
   if (file === undefined) return null;
   const hash = createHash('sha256').update(`${place}\0${file}`).digest('hex').slice(0, 24);
   return { taskQueue: `${TASK_QUEUE}.${hash}.file`, configuration: { file } };
-}
-
-/** The session's own queue. */
-export function forItsProgram(session: string): ForWorkers {
-  return { taskQueue: `${TASK_QUEUE}.${session}.session`, configuration: {} };
-}
-
-export function isForItsProgram({ taskQueue }: Pick<ForWorkers, 'taskQueue'>, session: string): boolean {
-  return taskQueue === forItsProgram(session).taskQueue;
 }
 
 function isAboutTheProcess(config: PerdureConfig): boolean {

@@ -1,11 +1,7 @@
 // Work trees of one repository that are made and removed at once, as agents of one reply have them.
 import { expect, test } from 'vitest';
-import {
-  GitProblem,
-  type HeldGit,
-  worktreeCommands,
-  type WorktreePlace,
-} from '../../../activities/worktrees/held-git.ts';
+import { GitProblem, type HeldGit, worktreeCommands } from '../../../activities/worktrees/held-git.ts';
+import type { WorktreePlace } from '../../../activities/worktrees/begun.ts';
 import { until } from '../../support/until.ts';
 
 const idle = new AbortController().signal;

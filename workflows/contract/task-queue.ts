@@ -1,0 +1,20 @@
+// Which workers a session is for. A configuration guards its sessions (hooks, rules) and extends them (tools), so a session that starts
+// with one gets a task queue that only workers of this configuration poll.
+import { TASK_QUEUE, type Configuration } from './session.ts';
+
+export type ForWorkers = {
+  readonly taskQueue: string;
+  /** Shown to people beside the session. Null for the queue that every staying worker polls. */
+  readonly configuration: Configuration | null;
+};
+
+export const forAnyWorker: ForWorkers = { taskQueue: TASK_QUEUE, configuration: null };
+
+/** The session's own queue. */
+export function forItsProgram(session: string): ForWorkers {
+  return { taskQueue: `${TASK_QUEUE}.${session}.session`, configuration: {} };
+}
+
+export function isForItsProgram({ taskQueue }: Pick<ForWorkers, 'taskQueue'>, session: string): boolean {
+  return taskQueue === forItsProgram(session).taskQueue;
+}
