@@ -12,19 +12,36 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['machine', 'workflows/machine/'],
   ['delegated', 'workflows/delegated/'],
   ['workflow', 'workflows/'],
-  ['basics', 'activities/{async,json,log,recent-map,text}.ts'],
+  [
+    'basics',
+    'activities/async.ts',
+    'activities/json.ts',
+    'activities/log.ts',
+    'activities/recent-map.ts',
+    'activities/text.ts',
+  ],
   ['schemas', 'activities/schema/'],
   ['reach', 'activities/network/'],
   ['process', 'activities/process/'],
   ['store', 'activities/transcript/store/', 'activities/configuration.ts'],
-  ['log', 'activities/transcript/log/', 'activities/transcript/{media,preview}.ts'],
+  ['log', 'activities/transcript/log/', 'activities/transcript/media.ts', 'activities/transcript/preview.ts'],
   ['view', 'activities/transcript/'],
   ['live', 'activities/live/'],
   ['people', 'activities/people/'],
-  ['attempt', 'activities/{attempt,step-record}.ts'],
+  ['attempt', 'activities/attempt.ts', 'activities/step-record.ts'],
   [
     'tool',
-    'activities/tools/{agent-types,close-tools,delegated-work,failures,listed,observed-input,plain-end,shell-command,tool,registry,sandbox}.ts',
+    'activities/tools/agent-types.ts',
+    'activities/tools/close-tools.ts',
+    'activities/tools/delegated-work.ts',
+    'activities/tools/failures.ts',
+    'activities/tools/listed.ts',
+    'activities/tools/observed-input.ts',
+    'activities/tools/plain-end.ts',
+    'activities/tools/shell-command.ts',
+    'activities/tools/tool.ts',
+    'activities/tools/registry.ts',
+    'activities/tools/sandbox.ts',
   ],
   ['mcp servers', 'activities/mcp/'],
   ['files', 'activities/tools/builtin/files/'],
@@ -35,12 +52,12 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['hooks', 'activities/hooks/'],
   ['calls', 'activities/tools/call/'],
   ['attachments', 'activities/attachments/'],
-  ['deps', 'activities/{deps,guards}.ts'],
+  ['deps', 'activities/deps.ts', 'activities/guards.ts'],
   ['model', 'activities/model/'],
   ['compaction', 'activities/compaction/'],
   ['runs', 'activities/run/'],
   ['activities', 'activities/'],
-  ['worker basics', 'worker/{setup-problem,json-file,bundle,version}.ts'],
+  ['worker basics', 'worker/setup-problem.ts', 'worker/json-file.ts', 'worker/bundle.ts', 'worker/version.ts'],
   ['network', 'worker/network/'],
   ['payloads', 'worker/payloads/'],
   ['embedded server', 'worker/embedded/'],
@@ -48,22 +65,40 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['worker configuration', 'worker/config/'],
   ['scripted model', 'worker/scripted-model/'],
   ['worker', 'worker/'],
-  ['client basics', 'client/{async,event-parts,event-schema,paint,problem,units}.ts'],
+  [
+    'client basics',
+    'client/async.ts',
+    'client/event-parts.ts',
+    'client/event-schema.ts',
+    'client/paint.ts',
+    'client/problem.ts',
+    'client/units.ts',
+  ],
   ['sessions', 'client/sessions/'],
   ['schedules', 'client/schedules/'],
   ['store care', 'client/store-care/'],
   ['follow', 'client/follow/'],
-  ['client', 'client/{client,options,perdure-client}.ts'],
+  ['client', 'client/client.ts', 'client/options.ts', 'client/perdure-client.ts'],
   ['render', 'client/render/'],
   ['connect', 'client/connect/'],
-  ['query', 'client/{answer-approvals,doctor,index,model-checks,network-checks,query}.ts'],
+  [
+    'query',
+    'client/answer-approvals.ts',
+    'client/doctor.ts',
+    'client/index.ts',
+    'client/model-checks.ts',
+    'client/network-checks.ts',
+    'client/query.ts',
+  ],
   ['agent sdk', 'client/agent-sdk/'],
   ['testing', 'client/testing/'],
   ['page', 'client/page/'],
   ['command line', 'client/cli/'],
 ];
 
-const files = ['activities', 'client', 'worker', 'workflows'].flatMap((top) =>
+const TOPS = ['activities', 'client', 'worker', 'workflows'];
+
+const files = TOPS.flatMap((top) =>
   readdirSync(join(root, top), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.tsx?$/.test(name))
     .map((name) => join(top, name)),
@@ -77,17 +112,10 @@ function importsOf(file: string): ReadonlySet<string> {
   return new Set([...found].map(([, path = '']) => relative(root, resolve(root, dirname(file), path))));
 }
 
-const isPartOf = (file: string, part: string): boolean => {
-  const named = /^(.*)\{(.*)\}(.*)$/.exec(part);
-  if (named === null) return file.startsWith(part);
-  const [, before = '', names = '', after = ''] = named;
-  return names.split(',').some((name) => file === before + name + after);
-};
-
 /** The first room that names its file, or its folder, as closely as any. */
 function levelOf(file: string): number {
   const fits = rooms.map(([, ...parts]) =>
-    Math.max(0, ...parts.map((part) => (isPartOf(file, part) ? (part.includes('.ts') ? 1_000 : part.length) : 0))),
+    Math.max(0, ...parts.map((part) => (file.startsWith(part) ? (part.includes('.ts') ? 1_000 : part.length) : 0))),
   );
   return fits.indexOf(Math.max(...fits));
 }
