@@ -7,6 +7,7 @@ import { cliOf } from '../../client/cli/cli.ts';
 import { STATUS } from '../../client/cli/errors.ts';
 import { program } from '../../client/cli/program.ts';
 import { addRunOptions } from '../../client/cli/run-options.ts';
+import { TOPS } from './house-report.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'docs/cli.md'), 'utf8');
@@ -70,10 +71,13 @@ function reference(): string {
   return `\n${[...commands().map((command) => section(command, shared)), ofRun].join('\n')}\n`;
 }
 
+/** Folders whose code reads no settings from the environment: it is given them. What they name are variables of programs they start. */
+const GIVEN_THEIR_SETTINGS = ['activities', 'store', 'system', 'tools', 'workflows'];
+
 /** Variables that the program itself reads, wherever a source names one. */
 function variables(): readonly string[] {
   const found = new Set<string>();
-  for (const folder of ['client', 'worker']) {
+  for (const folder of TOPS.filter((top) => !GIVEN_THEIR_SETTINGS.includes(top))) {
     const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
     for (const file of files.filter((name) => /\.tsx?$/.test(name))) {
       const source = readFileSync(join(root, folder, file), 'utf8');

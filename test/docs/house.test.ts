@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { houseReport } from './house-report.mjs';
+import { houseReport, TOPS } from './house-report.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -95,8 +95,6 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['page', 'client/page/'],
   ['command line', 'client/cli/'],
 ];
-
-const TOPS = ['activities', 'client', 'worker', 'workflows'];
 
 const files = TOPS.flatMap((top) =>
   readdirSync(join(root, top), { recursive: true, encoding: 'utf8' })
