@@ -2,10 +2,10 @@
 // needs to know of it. Safe to attempt twice: a step record returns what an earlier attempt stored (L16).
 import type { CallModel, ModelAnswer, ModelResult, FindReply } from '../workflows/contract/activities.ts';
 import { type Attempt, describeGivenUp } from './attempt.ts';
-import { shared } from './async.ts';
+import { shared } from '../system/async.ts';
 import type { Deps } from './deps.ts';
 import { recordEnds } from './tools/call/record-ends.ts';
-import { RecentMap } from './recent-map.ts';
+import { RecentMap } from '../system/recent-map.ts';
 import { promptHooks } from './run/around-runs.ts';
 import { announce, finish, tellBoundary, tellIfDies, retell } from './live/tell.ts';
 import type { LiveWriter } from './live/events.ts';

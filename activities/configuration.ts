@@ -1,8 +1,8 @@
 // The snapshot a run works with from its first iteration to its last (L57, L58): stored once, referred to by hash.
-import type { JsonSchema } from './schema/json-schema.ts';
-import { RecentMap } from './recent-map.ts';
-import { wellFormedText } from './text.ts';
-import type { Reach } from './process/places.ts';
+import type { JsonSchema } from '../system/schema/json-schema.ts';
+import { RecentMap } from '../system/recent-map.ts';
+import { wellFormedText } from '../system/text.ts';
+import type { Reach } from '../system/process/places.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { Effort, Rules, Price } from '../workflows/contract/loop.ts';
 import type { SystemPart } from '../workflows/contract/activities.ts';

@@ -13,9 +13,9 @@ import { bodyReader } from './transcript/log/bodies.ts';
 import { renderEntries } from './transcript/view/render-entries.ts';
 import { suggestPrompt } from './memory/suggest-prompt.ts';
 import { finalText } from './transcript/view/result.ts';
-import { aboutRun } from './log.ts';
-import { TimedOut, within } from './async.ts';
-import { reasonOf } from './text.ts';
+import { aboutRun } from '../system/log.ts';
+import { TimedOut, within } from '../system/async.ts';
+import { reasonOf } from '../system/text.ts';
 
 /** An attempt that was stopped answers `passed`: whoever stopped it decides what follows (L47). */
 export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks) => Promise<StopHooksRan> {

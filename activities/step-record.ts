@@ -5,7 +5,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { Attempt } from './attempt.ts';
-import { RecentMap } from './recent-map.ts';
+import { RecentMap } from '../system/recent-map.ts';
 import { keySegment, type Created, type Store } from './transcript/store/store.ts';
 
 export type StepRecord<Result> = {

@@ -8,7 +8,7 @@ import { Client, Connection } from '@temporalio/client';
 import { dataFolder } from '../worker/embedded/data-folder.ts';
 import { findBinary } from '../worker/embedded/find-binary.ts';
 import { joinServer } from '../worker/embedded/join-server.ts';
-import { logText } from '../activities/log.ts';
+import { logText } from '../system/log.ts';
 import { installRuntime } from '../worker/install-runtime.ts';
 import type { MessageId } from '../workflows/contract/ids.ts';
 import {

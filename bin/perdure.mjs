@@ -61,7 +61,7 @@ if (isStale()) {
 }
 
 try {
-  await import('../dist/activities/process/supported.js');
+  await import('../dist/system/process/supported.js');
 } catch (error) {
   process.stderr.write(`${error.message}\n`);
   process.exit(1);

@@ -1,6 +1,6 @@
 // Gives a message on its way time to arrive when its sender leaves: the server may be gone, or the worker that would answer.
-import { awaitInTime } from '../activities/async.ts';
-import { reasonOf } from '../activities/text.ts';
+import { awaitInTime } from '../system/async.ts';
+import { reasonOf } from '../system/text.ts';
 
 /** Milliseconds: the server, or a worker, was asked once and could have answered. */
 export const LEAVING_MS = 10_000;

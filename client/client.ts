@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import { SIGNALS, UPDATES } from '../workflows/contract/session.ts';
 import type { SignalOnce } from '../workflows/contract/steered.ts';
-import { createLimit } from '../activities/async.ts';
+import { createLimit } from '../system/async.ts';
 import { type Abortable, untilAborted } from './async.ts';
 import { type ActOptions, answer, approve, type DecidePorts, deny, type WaitingApproval } from './sessions/decide.ts';
 import { follow } from './follow/follow.ts';

@@ -1,5 +1,5 @@
 // The exports of `perdure`: `query()` runs a prompt, the typed client works with durable sessions.
-import '../activities/process/supported.ts';
+import '../system/process/supported.ts';
 export { createClient } from './client.ts';
 export type { PerdureClient, TranscriptEntry, TranscriptOptions } from './perdure-client.ts';
 export type { Abortable } from './async.ts';
@@ -37,7 +37,7 @@ export type { ForWorkers } from '../workflows/contract/task-queue.ts';
 export { ConfigProblem } from '../worker/config/config.ts';
 export type { PerdureConfig } from '../worker/config/config.ts';
 export type { Prompt, PromptBlock } from './sessions/prompt.ts';
-export { SetupProblem } from '../worker/setup-problem.ts';
+export { SetupProblem } from '../system/setup-problem.ts';
 export type { Damage } from './sessions/repair.ts';
 export type { Snipped } from './sessions/snip.ts';
 export type { RunOutcome } from './sessions/outcome.ts';

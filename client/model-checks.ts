@@ -1,7 +1,7 @@
 // What `perdure doctor` finds of the model: how it is reached, and what is known of the models that runs ask, by its server and by the
 // catalogue (X1).
 import type Anthropic from '@anthropic-ai/sdk';
-import { reasonOf } from '../activities/text.ts';
+import { reasonOf } from '../system/text.ts';
 import type { PerdureConfig } from '../worker/config/config.ts';
 import { runDefaults } from '../worker/config/defaults.ts';
 import type { Env } from '../worker/embedded/data-folder.ts';
@@ -10,7 +10,7 @@ import { askModels, modelSettings, openClient } from '../worker/model-access.ts'
 import { catalogue } from '../worker/models/catalogue.ts';
 import { createModels } from '../worker/models/models.ts';
 import { factsIn, type ServerModel } from '../worker/models/server-facts.ts';
-import { SetupProblem } from '../worker/setup-problem.ts';
+import { SetupProblem } from '../system/setup-problem.ts';
 import { oneLine } from './paint.ts';
 import type { ModelFacts } from '../activities/configuration.ts';
 

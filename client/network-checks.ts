@@ -3,8 +3,8 @@
 import { isAbsolute } from 'node:path';
 import { tryServer } from '../activities/mcp/open-servers.ts';
 import type { McpServer } from '../activities/mcp/servers.ts';
-import { findPlaces } from '../activities/process/places.ts';
-import { reasonOf } from '../activities/text.ts';
+import { findPlaces } from '../system/process/places.ts';
+import { reasonOf } from '../system/text.ts';
 import { probeSandbox } from '../activities/tools/sandbox.ts';
 import { ConfigProblem, type PerdureConfig } from '../worker/config/config.ts';
 import type { DataFolder, Env } from '../worker/embedded/data-folder.ts';
@@ -13,7 +13,7 @@ import { isKeyless } from '../worker/keyless.ts';
 import { collectorOf } from '../worker/monitor/otlp.ts';
 import { describeNetwork, type Destination } from '../worker/network/describe.ts';
 import { openNetwork } from '../worker/network/network.ts';
-import { SetupProblem } from '../worker/setup-problem.ts';
+import { SetupProblem } from '../system/setup-problem.ts';
 import { type Check, missing, note, ok } from './model-checks.ts';
 import { oneLine } from './paint.ts';
 

@@ -1,5 +1,5 @@
 // Colours, where there is a terminal that shows them and nobody asked for none; and lines that fit.
-import { showUnseen } from '../activities/text.ts';
+import { showUnseen } from '../system/text.ts';
 
 export type Paint = {
   readonly on: boolean;

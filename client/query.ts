@@ -1,9 +1,9 @@
 // Runs a prompt for a program (L52), as a durable session: brings up what it needs and leaves the machine as it was.
-import { type Log, logText } from '../activities/log.ts';
+import { type Log, logText } from '../system/log.ts';
 import type { Watched } from '../activities/live/events.ts';
 import { checkConfig, type PerdureConfig } from '../worker/config/config.ts';
 import { type ChosenConfig, chooseConfig } from './connect/session-workers.ts';
-import { reasonOf } from '../activities/text.ts';
+import { reasonOf } from '../system/text.ts';
 import { RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { OptionChanges } from '../workflows/contract/session.ts';

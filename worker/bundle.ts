@@ -2,7 +2,7 @@
 // Run as a program it writes the bundle beside the built sources.
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { builtFile } from '../activities/process/places.ts';
+import { builtFile } from '../system/process/places.ts';
 
 /** Where the build puts it: dist/workflow-bundle.js. */
 export function bundlePath(): string {

@@ -1,6 +1,6 @@
 // Temporal's runtime, once per process.
 import { DefaultLogger, Runtime, type TelemetryOptions } from '@temporalio/worker';
-import type { Log, LogFields } from '../activities/log.ts';
+import type { Log, LogFields } from '../system/log.ts';
 import { HISTOGRAMS } from './monitor/metrics.ts';
 
 /** The SDK warns of every worker that takes one kind of task only. Ours do so on purpose. */

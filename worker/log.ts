@@ -2,11 +2,11 @@
 // of the whole line.
 import { openSync, writeSync } from 'node:fs';
 import { pino } from 'pino';
-import { type Log, type LogFields, type LogLevel, logText } from '../activities/log.ts';
-import { escapeUnseen, showUnseen } from '../activities/text.ts';
-import { formatIdentity, processIdentity } from '../activities/process/identity.ts';
-import { reasonOf } from '../activities/text.ts';
-import { SetupProblem } from './setup-problem.ts';
+import { type Log, type LogFields, type LogLevel, logText } from '../system/log.ts';
+import { escapeUnseen, showUnseen } from '../system/text.ts';
+import { formatIdentity, processIdentity } from '../system/process/identity.ts';
+import { reasonOf } from '../system/text.ts';
+import { SetupProblem } from '../system/setup-problem.ts';
 import { redactor } from './redact.ts';
 
 type Stream = { readonly isTTY?: boolean | undefined; write(text: string): unknown };

@@ -4,10 +4,10 @@ import { anthropicModel } from '../activities/model/stream/stream.ts';
 import type { ModelPort } from '../activities/deps.ts';
 import { isKeyless } from './keyless.ts';
 import type { AskServer } from './models/server-facts.ts';
-import type { Network } from '../activities/network/network.ts';
+import type { Network } from '../system/network.ts';
 import { openNetwork } from './network/network.ts';
 import { demoScript, startScriptedModel } from './scripted-model/index.ts';
-import { SetupProblem } from './setup-problem.ts';
+import { SetupProblem } from '../system/setup-problem.ts';
 import { UnusableReply } from '../activities/model/stream/accumulate.ts';
 
 export { isKeyless, SCRIPTED_NOTICE } from './keyless.ts';

@@ -1,6 +1,6 @@
 // A worker for programs: finds or brings up the server as every command does, and works until it is stopped.
 import { IllegalStateError } from '@temporalio/common';
-import type { Log } from '../activities/log.ts';
+import type { Log } from '../system/log.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
 import { didYouMean } from '../workflows/contract/options-problem.ts';
 import { checkConfig, ConfigProblem, type PerdureConfig } from './config/config.ts';

@@ -1,20 +1,20 @@
 // Gives the work of provably dead workers on this host back at once, instead of waiting for their heartbeats to time out, and ends
 // what their hook commands left running.
 // First the sticky queue, then the activity: the other order stalled for ten seconds.
-import type { Log } from '../activities/log.ts';
+import type { Log } from '../system/log.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { z } from 'zod';
-import { endOrphans } from '../activities/process/orphans.ts';
-import { isAlive, parseIdentity, processIdentity } from '../activities/process/identity.ts';
+import { endOrphans } from '../system/process/orphans.ts';
+import { isAlive, parseIdentity, processIdentity } from '../system/process/identity.ts';
 import { isElicited } from '../workflows/contract/people.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../workflows/contract/session.ts';
 import { LockHeld, withLock, identitySchema } from './embedded/file-lock.ts';
 import { GRPC, grpcFailure } from './embedded/connect-client.ts';
-import { readJsonFile, writeJsonFile } from './json-file.ts';
+import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
 
 /** PENDING_ACTIVITY_STATE_STARTED and _CANCEL_REQUESTED: an attempt was begun. */
 const BEGUN: readonly unknown[] = [2, 3];

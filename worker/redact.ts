@@ -1,5 +1,5 @@
 // The secrets of a process, to be taken out of texts that others wrote.
-import { hideTexts, type Redact } from '../activities/text.ts';
+import { hideTexts, type Redact } from '../system/text.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 

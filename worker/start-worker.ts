@@ -1,5 +1,5 @@
 // Starts one worker in this process and says when it polls. `perdure worker`, `dev`, `run` and tests all start theirs here.
-import type { Log } from '../activities/log.ts';
+import type { Log } from '../system/log.ts';
 import { join } from 'node:path';
 import { IllegalStateError, NativeConnection } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
@@ -11,8 +11,8 @@ import { type PerdureConfig } from './config/config.ts';
 import { createTogether, createWorker, type PairedWorker } from './create-worker.ts';
 import { connectClient, connectionOptions, type Target } from './embedded/connect-client.ts';
 import { healthOf } from './monitor/health.ts';
-import { SetupProblem } from './setup-problem.ts';
-import { reasonOf } from '../activities/text.ts';
+import { SetupProblem } from '../system/setup-problem.ts';
+import { reasonOf } from '../system/text.ts';
 import { modelAccess } from './model-access.ts';
 import { openNetwork } from './network/network.ts';
 import { noteNamespace } from './config/store-users.ts';

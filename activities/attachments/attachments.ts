@@ -1,10 +1,10 @@
 // Attaches texts before a model call, after the outcomes and the messages of users: notifications and memories that have settled,
 // then instructions of the workspace (L78), then files that someone else has changed (L43).
-import type { Log } from '../log.ts';
+import type { Log } from '../../system/log.ts';
 import { relative } from 'node:path';
 import type { Notice, SeenFile } from '../../workflows/contract/activities.ts';
 import { CONTEXT_LIMIT } from '../hooks/run-hook.ts';
-import { clip, quoteLines } from '../text.ts';
+import { clip, quoteLines } from '../../system/text.ts';
 import type { RunConfig } from '../configuration.ts';
 import type { Entry } from '../transcript/log/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';
@@ -13,8 +13,8 @@ import { instructionsFor } from './instructions.ts';
 import { skillsFor, skillsTold } from './skills.ts';
 import type { SkillSettings } from '../tools/builtin/files/skills.ts';
 import { prefetch, type Attachment, type AttachmentProvider } from './prefetch.ts';
-import type { BackgroundCommands } from '../process/background-files.ts';
-import { isInReach, isInside, type Reach } from '../process/places.ts';
+import type { BackgroundCommands } from '../../system/process/background-files.ts';
+import { isInReach, isInside, type Reach } from '../../system/process/places.ts';
 import { factsOf } from '../tools/builtin/files/open-inside.ts';
 import { type SeenFiles, seenFiles } from '../transcript/view/seen-files.ts';
 

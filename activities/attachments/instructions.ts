@@ -3,8 +3,8 @@
 import { access, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { RunConfig } from '../configuration.ts';
-import { foldersUp, isInside } from '../process/places.ts';
-import { clip, quoteLines } from '../text.ts';
+import { foldersUp, isInside } from '../../system/process/places.ts';
+import { clip, quoteLines } from '../../system/text.ts';
 import { confine } from '../tools/builtin/files/confine.ts';
 import { openFile } from '../tools/builtin/files/open-inside.ts';
 import { mayReadByRules } from '../tools/rules/match-rules.ts';

@@ -1,9 +1,9 @@
 // Collects the texts of configured providers ahead, while tools run (L43). The loop takes only texts that have settled, so it never
 // waits for one. The worker keeps them in memory: texts lost with it are asked for again.
-import { within } from '../async.ts';
-import { reasonOf } from '../text.ts';
-import { RecentMap } from '../recent-map.ts';
-import { aboutRun, type Log } from '../log.ts';
+import { within } from '../../system/async.ts';
+import { reasonOf } from '../../system/text.ts';
+import { RecentMap } from '../../system/recent-map.ts';
+import { aboutRun, type Log } from '../../system/log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
 /** Notifications, memory: a text for the model, or null when there is nothing new. */

@@ -5,7 +5,7 @@ import type { Attempt } from '../attempt.ts';
 import { refuseScripted } from '../guards.ts';
 import { hookContext } from '../hooks/hook-context.ts';
 import { aboutStep } from '../live/observe.ts';
-import { aboutRun } from '../log.ts';
+import { aboutRun } from '../../system/log.ts';
 import { chosenModel, withFacts } from '../model/request.ts';
 import { isForgotten, stepRecord } from '../step-record.ts';
 import { encodeBoundary } from '../transcript/prepared-boundary.ts';

@@ -14,7 +14,7 @@ import type { Bodies } from '../transcript/log/bodies.ts';
 import { projectView } from '../transcript/view/project.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import type { ModelRequest } from '../deps.ts';
-import { wellFormedText } from '../text.ts';
+import { wellFormedText } from '../../system/text.ts';
 import type { SmallModel, SummaryDeps } from './small-model.ts';
 
 export type Signed =

@@ -2,7 +2,7 @@
 import type { Compact } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import type { RunConfig } from '../configuration.ts';
-import { aboutRun } from '../log.ts';
+import { aboutRun } from '../../system/log.ts';
 import type { AskFailure } from '../model/ask-model.ts';
 import { type ChosenModel, REFUSABLE } from '../model/request.ts';
 import type { Bodies } from '../transcript/log/bodies.ts';

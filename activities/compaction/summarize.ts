@@ -16,7 +16,7 @@ import { readMarks } from '../transcript/marks.ts';
 import { inView } from '../transcript/view/in-view.ts';
 import { taskListOf } from '../transcript/view/task-list.ts';
 import { entriesOf } from '../transcript/transcripts.ts';
-import { wellFormedText } from '../text.ts';
+import { wellFormedText } from '../../system/text.ts';
 
 export type Summarizing = {
   readonly entries: readonly Entry[];

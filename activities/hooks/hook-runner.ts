@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StopHooksRan } from '../../workflows/contract/activities.ts';
-import { atExit } from '../process/at-exit.ts';
-import { findPlaces } from '../process/places.ts';
-import { findPrograms } from '../process/programs.ts';
-import { pipePlace, type PipePlace } from '../process/spawn-tree.ts';
+import { atExit } from '../../system/process/at-exit.ts';
+import { findPlaces } from '../../system/process/places.ts';
+import { findPrograms } from '../../system/process/programs.ts';
+import { pipePlace, type PipePlace } from '../../system/process/spawn-tree.ts';
 import type { Hook, HookConfig, HookPayload, HookContext, HookName, HookRunner } from './hooks.ts';
 import {
   collectContexts,
@@ -19,7 +19,7 @@ import {
   stopVerdict,
 } from './verdicts.ts';
 import type { Hold } from './run-command.ts';
-import { reasonOf } from '../text.ts';
+import { reasonOf } from '../../system/text.ts';
 import { hookName, runHook, type HookEnd } from './run-hook.ts';
 
 type HookRunnerOptions = {

@@ -1,18 +1,18 @@
 // One hook command: JSON on its standard input, its output collected, and none of its processes left when this returns, or when
 // this process exits before that.
-import { reasonOf } from '../text.ts';
+import { reasonOf } from '../../system/text.ts';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { childEnvironment, withGitSettings } from '../process/environment.ts';
-import { ownProcessId } from '../process/orphans.ts';
-import { killNow, killTree } from '../process/kill-tree.ts';
-import type { Reach } from '../process/places.ts';
-import { pathOutside, temporaryFolders } from '../process/programs.ts';
-import { spawnPiped, type PipedProcess } from '../process/spawn-piped.ts';
-import type { PipePlace } from '../process/spawn-tree.ts';
-import type { AtExit } from '../process/at-exit.ts';
+import { childEnvironment, withGitSettings } from '../../system/process/environment.ts';
+import { ownProcessId } from '../../system/process/orphans.ts';
+import { killNow, killTree } from '../../system/process/kill-tree.ts';
+import type { Reach } from '../../system/process/places.ts';
+import { pathOutside, temporaryFolders } from '../../system/process/programs.ts';
+import { spawnPiped, type PipedProcess } from '../../system/process/spawn-piped.ts';
+import type { PipePlace } from '../../system/process/spawn-tree.ts';
+import type { AtExit } from '../../system/process/at-exit.ts';
 
 type CommandRun = {
   readonly command: string | readonly string[];

@@ -1,13 +1,13 @@
 // Runs one hook to its end: a function or a command, within its time, its answer checked. Never throws for what a hook does.
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
-import { TimedOut, within } from '../async.ts';
+import { TimedOut, within } from '../../system/async.ts';
 import type { CommandHook, FunctionHook, Hook, HookInput, HookName, HookAnswers } from './hooks.ts';
-import { clip } from '../text.ts';
-import type { AtExit } from '../process/at-exit.ts';
-import type { PipePlace } from '../process/spawn-tree.ts';
+import { clip } from '../../system/text.ts';
+import type { AtExit } from '../../system/process/at-exit.ts';
+import type { PipePlace } from '../../system/process/spawn-tree.ts';
 import { runCommand, type CommandEnd, type Hold } from './run-command.ts';
-import { deeperThan, MAX_DEPTH } from '../json.ts';
+import { deeperThan, MAX_DEPTH } from '../../system/json.ts';
 
 /** `refused`: a command ended with status 2, and this is what it said. */
 export type HookEnd<Name extends HookName> = ReadAnswer<Name> | { readonly kind: 'refused'; readonly text: string };

@@ -2,7 +2,7 @@
 // allow (L33, L55).
 import type { Hook, HookContext, PreToolVerdict, HookPayload, HookFailure, HookName, HookText } from './hooks.ts';
 import type { StopHooksRan } from '../../workflows/contract/activities.ts';
-import { clip } from '../text.ts';
+import { clip } from '../../system/text.ts';
 import { WORKFLOW_LIMIT, CONTEXT_LIMIT, type HookEnd } from './run-hook.ts';
 
 type Decision = PreToolVerdict['decision'];

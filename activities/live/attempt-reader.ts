@@ -1,6 +1,6 @@
 // Reads the files of a session's attempts. A file that was read stays open until it is let go: what its writer says last can be
 // read even if the file is forgotten meanwhile.
-import type { Log } from '../log.ts';
+import type { Log } from '../../system/log.ts';
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import type { LiveHeader } from './events.ts';
 import { type AttemptName, attemptFile, isMissing, listAttempts, type FoundLines, isHeader, linesIn } from './files.ts';

@@ -2,8 +2,8 @@
 // disk: lines go to the page cache, a few at a time, with calls that take microseconds.
 import { closeSync, mkdirSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { TextBatch } from '../async.ts';
-import type { Log } from '../log.ts';
+import { TextBatch } from '../../system/async.ts';
+import type { Log } from '../../system/log.ts';
 import { attemptReader } from './attempt-reader.ts';
 import { BATCH, type LiveFate, type LiveLine, type LiveWriter } from './events.ts';
 import { attemptFile, isMissing, listAttempts, sessionFolder } from './files.ts';

@@ -1,6 +1,6 @@
 // Reads the live channel for watchers of a session, whatever it lies in. Watchers never see an attempt that became void before any of it was
 // given out. If some of it was given out, a tombstone takes it back (L16).
-import type { Log } from '../log.ts';
+import type { Log } from '../../system/log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { AttemptReader } from './attempt-reader.ts';
 import {

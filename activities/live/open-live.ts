@@ -1,5 +1,5 @@
 // Opens the live channel of a place: a folder of this machine, or a Redis that many machines share.
-import type { Log } from '../log.ts';
+import type { Log } from '../../system/log.ts';
 import { fileLive } from './file-live.ts';
 import type { Live } from './follow.ts';
 import { redisLive } from './redis-live.ts';

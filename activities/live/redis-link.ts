@@ -1,7 +1,7 @@
 // One connection to a Redis that may not be there: it never throws at whoever uses it, comes back by itself, and says in one sentence what is
 // wrong. The client is loaded with the first use: who keeps the live channel in a folder neither needs nor loads it.
 import type { ChainableCommander, Redis } from 'ioredis';
-import { codeOf, reasonOf } from '../text.ts';
+import { codeOf, reasonOf } from '../../system/text.ts';
 
 export type RedisLink = {
   /** Null while it cannot be used. */

@@ -1,7 +1,7 @@
 // The live channel on a Redis, for workers and watchers of many machines (W5). Losing it loses nothing that is stored, so nobody waits for it:
 // a run goes on without, and watchers are told that they see what is stored, until it is back.
-import { awaitInTime } from '../async.ts';
-import type { Log } from '../log.ts';
+import { awaitInTime } from '../../system/async.ts';
+import type { Log } from '../../system/log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { followAttempts, type Live, type Watching } from './follow.ts';
 import { keysOf, listedIn, type SessionKeys } from './redis-keys.ts';

@@ -1,6 +1,6 @@
 // The attempts of one session as this process has read them from a Redis, for all of its followers. Its parts are read side by side, and shown
 // together: a step that waits for another is never seen before the last words of the other (events.ts).
-import type { Log } from '../log.ts';
+import type { Log } from '../../system/log.ts';
 import type { AttemptReader } from './attempt-reader.ts';
 import type { LiveHeader } from './events.ts';
 import { type AttemptName, type FoundLine, isFate, linesIn } from './files.ts';

@@ -2,8 +2,8 @@
 // bound of them. What is not acknowledged when the connection is lost is sent again, each piece with its place, so that nobody reads it twice.
 import { randomUUID } from 'node:crypto';
 import type { ChainableCommander } from 'ioredis';
-import { awaitInTime, TextBatch } from '../async.ts';
-import type { Log } from '../log.ts';
+import { awaitInTime, TextBatch } from '../../system/async.ts';
+import type { Log } from '../../system/log.ts';
 import { BATCH, type LiveFate, type LiveHeader, type LiveLine, type LiveWriter } from './events.ts';
 import {
   type Chunk,

@@ -1,7 +1,7 @@
 // Shows watchers what a step appends to the transcript before it does anything else.
 import type { Entry, CallLog, Outcome, ReplyEntry } from '../transcript/log/entries.ts';
 import { mediaNote } from '../transcript/log/bodies.ts';
-import { reasonOf } from '../text.ts';
+import { reasonOf } from '../../system/text.ts';
 import type { LiveWriter, LiveEvent } from './events.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 

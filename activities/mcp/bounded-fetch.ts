@@ -1,6 +1,6 @@
 // What an MCP server at an address is asked with: the configuration's headers, and no answer, nor one event of a stream, beyond a bound.
 import type { FetchLike } from '@modelcontextprotocol/client';
-import { reasonOf } from '../text.ts';
+import { reasonOf } from '../../system/text.ts';
 import { NoHeaders } from './failures.ts';
 import { answeredId, endsOf, type LongText, TOO_LARGE } from './long-lines.ts';
 import type { HttpServer, McpHeaders } from './servers.ts';

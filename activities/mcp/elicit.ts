@@ -1,9 +1,9 @@
 // A server that asks people in the middle of a call (elicitation, L77): its form as one question, and the answer as the form wants it; or an
 // address that they are to open.
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
-import { reasonOf, clip, onOneLine } from '../text.ts';
+import { reasonOf, clip, onOneLine } from '../../system/text.ts';
 import type { AskPeople, PeopleQuestion } from '../people/ask-people.ts';
-import { compileSchema, type JsonSchema } from '../schema/json-schema.ts';
+import { compileSchema, type JsonSchema } from '../../system/schema/json-schema.ts';
 import { McpError } from './failures.ts';
 
 /** Characters of the server's words, of one of a field, and of an address. */

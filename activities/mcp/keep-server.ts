@@ -1,8 +1,8 @@
 // One server of the configuration, for as long as the worker lives: connected when it starts, and again after its end, with back-off, when
 // somebody needs it. Its list of tools is the last that came; nothing waits for the next one longer than a bound (L75).
-import type { Log } from '../log.ts';
-import { awaitInTime, TimedOut, within } from '../async.ts';
-import { reasonOf } from '../text.ts';
+import type { Log } from '../../system/log.ts';
+import { awaitInTime, TimedOut, within } from '../../system/async.ts';
+import { reasonOf } from '../../system/text.ts';
 import { Away, endsRun, McpError, withLastWords } from './failures.ts';
 import type { Link, OpenLink } from './link.ts';
 import { type ListedTool, listTools } from './list-tools.ts';

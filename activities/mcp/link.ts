@@ -1,9 +1,9 @@
 // One connection to an MCP server, from the handshake to its end, by the official client library (L74). Nothing here outlives it.
 import type { Client, Progress, Transport } from '@modelcontextprotocol/client';
 import type { z } from 'zod';
-import { awaitInTime } from '../async.ts';
-import type { Network } from '../network/network.ts';
-import { clip, hideTexts, reasonOf, type Redact } from '../text.ts';
+import { awaitInTime } from '../../system/async.ts';
+import type { Network } from '../../system/network.ts';
+import { clip, hideTexts, reasonOf, type Redact } from '../../system/text.ts';
 import { type Asker, Askers } from './askers.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import { McpError } from './failures.ts';

@@ -2,12 +2,19 @@
 import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { z } from 'zod';
-import { deeperThan } from '../json.ts';
-import { foldBranches } from '../schema/fold-branches.ts';
-import type { StandardSchema } from '../schema/input-schema.ts';
-import { compileSchema, DEEPEST, errorParts, type JsonSchema, sayErrors } from '../schema/json-schema.ts';
-import { costsMore, isNode, schemaCost, schemaLoop, type SchemaNode, subschemas } from '../schema/subschemas.ts';
-import { clip, reasonOf } from '../text.ts';
+import { deeperThan } from '../../system/json.ts';
+import { foldBranches } from '../../system/schema/fold-branches.ts';
+import type { StandardSchema } from '../../system/schema/input-schema.ts';
+import { compileSchema, DEEPEST, errorParts, type JsonSchema, sayErrors } from '../../system/schema/json-schema.ts';
+import {
+  costsMore,
+  isNode,
+  schemaCost,
+  schemaLoop,
+  type SchemaNode,
+  subschemas,
+} from '../../system/schema/subschemas.ts';
+import { clip, reasonOf } from '../../system/text.ts';
 import type { Link } from './link.ts';
 import { MOST } from './servers.ts';
 

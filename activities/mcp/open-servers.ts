@@ -1,11 +1,11 @@
 // The MCP servers of a worker, beside its other tools: one registry for all of them, which follows what servers offer (L44, L75).
-import { quoteLines } from '../text.ts';
-import { within } from '../async.ts';
-import type { Log } from '../log.ts';
-import type { Network } from '../network/network.ts';
-import { atExit } from '../process/at-exit.ts';
-import type { Environment } from '../process/environment.ts';
-import { pipePlace } from '../process/spawn-tree.ts';
+import { quoteLines } from '../../system/text.ts';
+import { within } from '../../system/async.ts';
+import type { Log } from '../../system/log.ts';
+import type { Network } from '../../system/network.ts';
+import { atExit } from '../../system/process/at-exit.ts';
+import type { Environment } from '../../system/process/environment.ts';
+import { pipePlace } from '../../system/process/spawn-tree.ts';
 import { isListed, RESOURCES, serverOf } from '../tools/listed.ts';
 import { definitionOf, type ToolRegistry } from '../tools/registry.ts';
 import type { Sandbox } from '../tools/sandbox.ts';

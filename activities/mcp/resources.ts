@@ -1,6 +1,6 @@
 // Resources of MCP servers, listed and read by one tool, which runs are offered while a server has some (L77).
 import { z } from 'zod';
-import { clip, onOneLine } from '../text.ts';
+import { clip, onOneLine } from '../../system/text.ts';
 import { RESOURCES } from '../tools/listed.ts';
 import { defineTool, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../tools/tool.ts';
 import type { KeptServer } from './keep-server.ts';

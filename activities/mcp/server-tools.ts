@@ -10,8 +10,8 @@ import {
   ToolFailure,
   type ToolOutput,
 } from '../tools/tool.ts';
-import { throttled, within } from '../async.ts';
-import { clip } from '../text.ts';
+import { throttled, within } from '../../system/async.ts';
+import { clip } from '../../system/text.ts';
 import type { OnAsked } from './askers.ts';
 import { Away, endsRun, McpError } from './failures.ts';
 import type { KeptServer } from './keep-server.ts';

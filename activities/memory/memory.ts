@@ -1,15 +1,15 @@
 // What runs in a workspace remember of earlier ones (L80). While tools run, the small model picks the notes that matter to the prompt; after
 // a natural end it writes what is new into a note of that run, and merges notes that have become many. Nothing waits for the first, and no failure is
 // one of the run.
-import { timed } from '../async.ts';
+import { timed } from '../../system/async.ts';
 import { boundAttempt, describeGivenUp, isGivenUp, type Attempt } from '../attempt.ts';
 import type { Deps, EndedRun, Memory, MemoryStep } from '../deps.ts';
 import { writeQuestion } from '../compaction/summarize.ts';
 import { smallModel, type SmallModel } from '../compaction/small-model.ts';
 import type { RunConfig } from '../configuration.ts';
-import { aboutRun } from '../log.ts';
-import { RecentMap } from '../recent-map.ts';
-import { clip, isBlank, onOneLine, reasonOf } from '../text.ts';
+import { aboutRun } from '../../system/log.ts';
+import { RecentMap } from '../../system/recent-map.ts';
+import { clip, isBlank, onOneLine, reasonOf } from '../../system/text.ts';
 import { CHARACTERS_PER_TOKEN, type SessionId } from '../../workflows/contract/ids.ts';
 import { addSpend, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { leftAfter, runText } from './ended-run.ts';

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from '../text.ts';
+import { codeOf } from '../../system/text.ts';
 import { flushed, type Note, readNote, writeNote } from './notes.ts';
 import { fingerprint, MERGE, type Merge, NEW, OLD, readMerge, RECORD } from './pending-merge.ts';
 

@@ -3,7 +3,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { codeOf, wellFormedText } from '../text.ts';
+import { codeOf, wellFormedText } from '../../system/text.ts';
 import { fingerprint, MERGE, type Merge, NEW, OLD, readMerge } from './pending-merge.ts';
 
 /** `title`: its first line, without the marks of a heading. */

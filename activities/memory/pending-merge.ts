@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { codeOf } from '../text.ts';
+import { codeOf } from '../../system/text.ts';
 
 export const MERGE = '.merge';
 /** In it: the new notes. Beside it lie those that were set aside. */

@@ -1,14 +1,14 @@
 // After a natural end the small model says what the person may write next (L56). It is shown to them, and is nobody's word until they send it: no
 // transcript has it, and no failure is one of the run.
-import { timed } from '../async.ts';
+import { timed } from '../../system/async.ts';
 import { type Attempt, boundAttempt, isGivenUp } from '../attempt.ts';
 import { smallModel } from '../compaction/small-model.ts';
 import { writeQuestion } from '../compaction/summarize.ts';
 import type { RunConfig } from '../configuration.ts';
 import type { Deps, EndedRun } from '../deps.ts';
-import { aboutRun } from '../log.ts';
+import { aboutRun } from '../../system/log.ts';
 import { leftAfter, runText } from './ended-run.ts';
-import { reasonOf } from '../text.ts';
+import { reasonOf } from '../../system/text.ts';
 import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/ids.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import { readSuggestion } from '../run/suggestion.ts';

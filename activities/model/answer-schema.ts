@@ -1,8 +1,8 @@
 // Whether a final answer satisfies the run's JSON schema (L53).
 import { toUSVString } from 'node:util';
 import type { ValidateFunction } from 'ajv';
-import { deeperThan } from '../json.ts';
-import { compileSchema, DEEPEST, type JsonSchema, MOST_PROBLEM, sayErrors } from '../schema/json-schema.ts';
+import { deeperThan } from '../../system/json.ts';
+import { compileSchema, DEEPEST, type JsonSchema, MOST_PROBLEM, sayErrors } from '../../system/schema/json-schema.ts';
 import { structuredOutput } from '../transcript/view/result.ts';
 
 /** Returns a sentence for the model that says why the answer fails; undefined for one that passes. */

@@ -3,7 +3,7 @@
 import { messageText } from '../transcript/view/result.ts';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Spend } from '../../workflows/contract/loop.ts';
-import { type Redact, wellFormedText } from '../text.ts';
+import { type Redact, wellFormedText } from '../../system/text.ts';
 import { patience, type RunConfig } from '../configuration.ts';
 import { createAccumulator, type BlockState } from './stream/accumulate.ts';
 import { shortenDetail, classify, type Verdict } from './classify.ts';

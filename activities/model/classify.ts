@@ -1,8 +1,8 @@
 // Classifies a failed attempt of a model call: a value the loop acts on, or another attempt after a wait (L14, L20).
 import { toUSVString } from 'node:util';
 import { AnthropicError, APIConnectionError, APIError } from '@anthropic-ai/sdk';
-import type { Redact } from '../text.ts';
-import { VIA_HEADER } from '../network/network.ts';
+import type { Redact } from '../../system/text.ts';
+import { VIA_HEADER } from '../../system/network.ts';
 import { GarbledStream, UnusableReply } from './stream/accumulate.ts';
 import type { Backoff } from '../configuration.ts';
 import { accountProblem } from './refused/account.ts';

@@ -1,7 +1,7 @@
 // Asks the model for a reply, and asks at once again for each part that the API refuses and the request may do without, until nothing is left
 // to leave out: thinking that no longer fits what stands before it (L59), a summary that the API has signed elsewhere, a tool with a definition
 // that it does not take, or what the server does not know.
-import { aboutRun } from '../log.ts';
+import { aboutRun } from '../../system/log.ts';
 import type { ModelRequest } from '../deps.ts';
 import { droppedThinking } from '../transcript/preamble.ts';
 import { callIdsIn } from '../transcript/call-ids.ts';

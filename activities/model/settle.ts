@@ -20,7 +20,7 @@ import { runOpenCalls } from './run-open-calls.ts';
 import { pricesOf, spendOf } from './bill.ts';
 import { MOST_NAME, storeReply, UnwritableReply } from './store-reply.ts';
 import type { ModelStep } from './step.ts';
-import { aboutRun } from '../log.ts';
+import { aboutRun } from '../../system/log.ts';
 
 /** The model is told at most this many calls of an abandoned attempt. */
 const MOST_CALLS = 20;

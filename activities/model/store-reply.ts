@@ -11,7 +11,7 @@ import type { CallRunner, EarlyOutcome, CallBlock } from '../tools/call/call-por
 import type { LiveWriter } from '../live/events.ts';
 import { replyEvent } from '../live/tell.ts';
 import type { RunConfig } from '../configuration.ts';
-import { aboutRun } from '../log.ts';
+import { aboutRun } from '../../system/log.ts';
 import { isForgotten } from '../step-record.ts';
 import type { Entry, ReplyEntry } from '../transcript/log/entries.ts';
 import { idsFor } from '../transcript/call-ids.ts';
@@ -20,7 +20,7 @@ import { fitOutcomes } from '../transcript/view/append.ts';
 import type { NextSegment } from '../transcript/view/next-segment.ts';
 import { StoreError } from '../transcript/store/store.ts';
 import type { View } from '../transcript/view/view.ts';
-import { clip } from '../text.ts';
+import { clip } from '../../system/text.ts';
 import { inDoubt } from './run-open-calls.ts';
 import { hookContext } from '../hooks/hook-context.ts';
 import { contextOf, pricesOf, spendOf } from './bill.ts';

@@ -5,8 +5,8 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { ELICIT_SIGNAL, type Elicitation, type ElicitationEnd } from '../../workflows/contract/people.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import { QUERIES } from '../../workflows/contract/session.ts';
-import { pause } from '../async.ts';
-import { clip, onOneLine } from '../text.ts';
+import { pause } from '../../system/async.ts';
+import { clip, onOneLine } from '../../system/text.ts';
 import type { Store } from '../transcript/store/store.ts';
 
 /** The workflow of an attempt, as it is asked and looked at. */

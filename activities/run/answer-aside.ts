@@ -13,7 +13,7 @@ import { refuseScripted } from '../guards.ts';
 import { askUnwatched } from '../model/ask-model.ts';
 import { asServed, buildRequest, chosenModel, type ChosenModel, REFUSABLE, withFacts } from '../model/request.ts';
 import { stepRecord } from '../step-record.ts';
-import { wellFormedText } from '../text.ts';
+import { wellFormedText } from '../../system/text.ts';
 import type { Entry } from '../transcript/log/entries.ts';
 import { currentEpoch, toolsIn } from '../transcript/preamble.ts';
 import { entriesOf } from '../transcript/transcripts.ts';

@@ -1,12 +1,12 @@
 // Hooks that are told of prompts before the model sees them (L41): what they add to the conversation, and whether the run ends.
-import type { Reach } from '../process/places.ts';
-import { RecentMap } from '../recent-map.ts';
+import type { Reach } from '../../system/process/places.ts';
+import { RecentMap } from '../../system/recent-map.ts';
 import type { CallModel, OpenRun } from '../../workflows/contract/activities.ts';
 import { type Attempt, describeGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { LiveWriter } from '../live/events.ts';
 import type { RunConfig } from '../configuration.ts';
-import { aboutRun } from '../log.ts';
+import { aboutRun } from '../../system/log.ts';
 import { mediaNote } from '../transcript/log/bodies.ts';
 import type { Entry } from '../transcript/log/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';

@@ -3,9 +3,9 @@ import { realpath, stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import type { Place } from '../../workflows/contract/activities.ts';
 import type { Deps } from '../deps.ts';
-import { bootId } from '../process/identity.ts';
-import { guardOf, isInside, type Places } from '../process/places.ts';
-import { codeOf, reasonOf } from '../text.ts';
+import { bootId } from '../../system/process/identity.ts';
+import { guardOf, isInside, type Places } from '../../system/process/places.ts';
+import { codeOf, reasonOf } from '../../system/text.ts';
 
 type Workspace = {
   readonly path: string;

@@ -2,7 +2,7 @@
 import type { Notice } from '../../workflows/contract/activities.ts';
 import type { RunConfig, RunModel } from '../configuration.ts';
 import type { Deps } from '../deps.ts';
-import { RecentMap } from '../recent-map.ts';
+import { RecentMap } from '../../system/recent-map.ts';
 import { findSkills } from '../tools/builtin/files/skills.ts';
 import { isListed } from '../tools/listed.ts';
 import { mayReadByRules } from '../tools/rules/match-rules.ts';

@@ -1,5 +1,5 @@
 // What a person may write next, as a model has put it: one line that a terminal and a page can show as it is, and that is a message when it is sent.
-import { isBlank, showUnseen } from '../text.ts';
+import { isBlank, showUnseen } from '../../system/text.ts';
 
 /** Characters. */
 export const LONGEST_SUGGESTION = 200;

@@ -9,8 +9,8 @@ import type { Deps } from '../deps.ts';
 import type { HookContext, HookFailure, HookPayload } from '../hooks/hooks.ts';
 import { CONTEXT_LIMIT } from '../hooks/run-hook.ts';
 import type { ObservedAbout } from '../live/observe.ts';
-import { aboutRun } from '../log.ts';
-import { clip } from '../text.ts';
+import { aboutRun } from '../../system/log.ts';
+import { clip } from '../../system/text.ts';
 import type { Store } from '../transcript/store/store.ts';
 import { lastWords } from '../transcript/view/agent-end.ts';
 

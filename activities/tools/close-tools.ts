@@ -1,7 +1,7 @@
 // Tells tools that a run has ended, so that they let go of what they hold for it (L48). What they do then changes nothing of the run.
 import type { RunConfig } from '../configuration.ts';
-import { within } from '../async.ts';
-import { clip, reasonOf } from '../text.ts';
+import { within } from '../../system/async.ts';
+import { clip, reasonOf } from '../../system/text.ts';
 import { isListed } from './listed.ts';
 import type { ToolRegistry } from './registry.ts';
 import type { ClosedRun } from './tool.ts';

@@ -3,8 +3,8 @@
 import { compileRetryPolicy } from '@temporalio/common';
 import { msToNumber } from '@temporalio/common/lib/time.js';
 import type { ActivityChoices, WorkflowChoices } from '../../workflows/contract/delegation.ts';
-import type { InputOf, InputSchema } from '../schema/input-schema.ts';
-import { reasonOf } from '../text.ts';
+import type { InputOf, InputSchema } from '../../system/schema/input-schema.ts';
+import { reasonOf } from '../../system/text.ts';
 
 /** `taskQueue`: absent, the session's own. `args`: absent, the input alone. */
 export type DelegatedTo<Schema extends InputSchema, Choices> = {

@@ -1,8 +1,8 @@
 // The tools of a run by name, and their definitions as the API wants them.
-import type { Log } from '../log.ts';
-import { awaitInTime } from '../async.ts';
-import { reasonOf, replaceLoneSurrogates } from '../text.ts';
-import { inputJsonSchema } from '../schema/input-schema.ts';
+import type { Log } from '../../system/log.ts';
+import { awaitInTime } from '../../system/async.ts';
+import { reasonOf, replaceLoneSurrogates } from '../../system/text.ts';
+import { inputJsonSchema } from '../../system/schema/input-schema.ts';
 import type { Tool } from './tool.ts';
 
 type ToolDefinition = {

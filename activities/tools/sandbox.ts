@@ -1,12 +1,12 @@
 // How a shell command is held: found out once, by trying, best first. bubblewrap confines files and processes, unshare only
 // processes, a process group neither; which one it is belongs in the start-up line.
-import { bwrapArguments, holdArguments, type Confinement } from '../process/bwrap.ts';
-import { FILTERED, keyringFilter } from '../process/keyring-filter.mjs';
-import { findPlaces, type Places } from '../process/places.ts';
-import { findPrograms, type Programs } from '../process/programs.ts';
-import { runProgram } from '../process/spawn-piped.ts';
-import { pipePlace } from '../process/spawn-tree.ts';
-import { reasonOf } from '../text.ts';
+import { bwrapArguments, holdArguments, type Confinement } from '../../system/process/bwrap.ts';
+import { FILTERED, keyringFilter } from '../../system/process/keyring-filter.mjs';
+import { findPlaces, type Places } from '../../system/process/places.ts';
+import { findPrograms, type Programs } from '../../system/process/programs.ts';
+import { runProgram } from '../../system/process/spawn-piped.ts';
+import { pipePlace } from '../../system/process/spawn-tree.ts';
+import { reasonOf } from '../../system/text.ts';
 
 export type SandboxKind = 'bwrap' | 'unshare' | 'group';
 

@@ -1,5 +1,5 @@
 // The type of a tool. `defineTool` types a tool by its input schema; the registry and the executor see the untyped `Tool`.
-import '../process/supported.ts';
+import '../../system/process/supported.ts';
 import type { SeenFile } from '../../workflows/contract/activities.ts';
 import type { TerminalReason } from '../../workflows/contract/loop.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
@@ -10,15 +10,15 @@ import type {
   WorkflowChoices,
 } from '../../workflows/contract/delegation.ts';
 import type { AskPeople } from '../people/ask-people.ts';
-import type { ChildRecord } from '../process/identity.ts';
-import type { InputOf, InputSchema } from '../schema/input-schema.ts';
-import type { JsonSchema } from '../schema/json-schema.ts';
+import type { ChildRecord } from '../../system/process/identity.ts';
+import type { InputOf, InputSchema } from '../../system/schema/input-schema.ts';
+import type { JsonSchema } from '../../system/schema/json-schema.ts';
 import { ToolFailure } from './failures.ts';
 import { checkWorkOptions, type DelegatedTo, workOf } from './delegated-work.ts';
 import type { RuleSubject } from './shell-command.ts';
 
-export type { InputOf, InputSchema, StandardSchema } from '../schema/input-schema.ts';
-export type { JsonSchema } from '../schema/json-schema.ts';
+export type { InputOf, InputSchema, StandardSchema } from '../../system/schema/input-schema.ts';
+export type { JsonSchema } from '../../system/schema/json-schema.ts';
 export { FatalToolFailure, Superseded, ToolFailure } from './failures.ts';
 export type { RuleSubject } from './shell-command.ts';
 

@@ -1,7 +1,7 @@
 // What a record of a work tree may say: it leads the worker to folders that it makes and removes, and may have been written elsewhere.
 import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
 import { agentName, type SessionId } from '../../workflows/contract/ids.ts';
-import { realOf } from '../process/places.ts';
+import { realOf } from '../../system/process/places.ts';
 import { keySegment } from '../transcript/store/store.ts';
 
 /** `holder`: the folder, out of its agent's reach, that holds a work tree and what is needed for it. */

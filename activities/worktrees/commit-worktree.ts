@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { EndWorktree, WorktreeEnd } from '../../workflows/contract/delegation.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { describeGivenUp, type Attempt } from '../attempt.ts';
-import { realOf } from '../process/places.ts';
-import { clip, codeOf, onOneLine, reasonOf } from '../text.ts';
+import { realOf } from '../../system/process/places.ts';
+import { clip, codeOf, onOneLine, reasonOf } from '../../system/text.ts';
 import { GitProblem, type HeldGit } from './held-git.ts';
 import type { Begun } from './begun.ts';
 

@@ -2,10 +2,10 @@
 // repository's hooks, and with its configuration only where refs and work trees are made.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { createLimit, pause } from '../async.ts';
-import { clip, onOneLine, reasonOf } from '../text.ts';
-import { runProgram } from '../process/spawn-piped.ts';
-import { pipePlace, type PipePlace } from '../process/spawn-tree.ts';
+import { createLimit, pause } from '../../system/async.ts';
+import { clip, onOneLine, reasonOf } from '../../system/text.ts';
+import { runProgram } from '../../system/process/spawn-piped.ts';
+import { pipePlace, type PipePlace } from '../../system/process/spawn-tree.ts';
 import type { Sandbox } from '../tools/sandbox.ts';
 import type { WorktreePlace } from './begun.ts';
 

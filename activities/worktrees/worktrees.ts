@@ -8,7 +8,7 @@ import { agentName, type SessionId } from '../../workflows/contract/ids.ts';
 import type { SessionHost } from '../../workflows/contract/session.ts';
 import type { Attempt } from '../attempt.ts';
 import type { Worktrees } from '../deps.ts';
-import { isInside, realOf } from '../process/places.ts';
+import { isInside, realOf } from '../../system/process/places.ts';
 import type { Sandbox } from '../tools/sandbox.ts';
 import { keySegment, parseStored, type Store } from '../transcript/store/store.ts';
 import { begunProblem, worktreesBeside, type Begun } from './begun.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { createLimit } from '../../activities/async.ts';
+import { createLimit } from '../../system/async.ts';
 import { fileLive } from '../../activities/live/file-live.ts';
 import { openServer, type Opened } from '../../client/connect/open-server.ts';
 import { installRuntime } from '../../worker/install-runtime.ts';

@@ -15,4 +15,4 @@ if (!process.features.require_module)
     `perdure ${version} is an ES module, which require() of Node ${running} does not load: use Node 22.12 or newer, or import('perdure')`,
   );
 // It looks whether the Temporal packages will do, before what an older one lacks is missed.
-require('../../dist/activities/process/supported.js');
+require('../../dist/system/process/supported.js');

@@ -10,7 +10,7 @@ import type {
 } from '../../activities/hooks/hooks.ts';
 import { z } from 'zod';
 import type { ApprovalAnswer, OnApproval, OnQuestion } from '../answer-approvals.ts';
-import { reasonOf } from '../../activities/text.ts';
+import { reasonOf } from '../../system/text.ts';
 import { inwardInput, outwardInput, outwardName } from './names.ts';
 import type { SyncHookJSONOutput } from './shapes/hook-answers.ts';
 import type { HookCallbackMatcher, HookEvent, HookInput, Hooks } from './shapes/hooks.ts';

@@ -2,7 +2,7 @@
 // for, and one that is neither that nor harmless is refused.
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { reasonOf } from '../../activities/text.ts';
+import { reasonOf } from '../../system/text.ts';
 import { ClientProblem } from '../problem.ts';
 import type { Options } from './shapes/options.ts';
 

@@ -1,5 +1,5 @@
 // The exports of `perdure/agent-sdk`: a program for an in-process agent becomes durable by changing its import to it.
-import '../../activities/process/supported.ts';
+import '../../system/process/supported.ts';
 export { query, startup } from './query.ts';
 export {
   deleteSession,

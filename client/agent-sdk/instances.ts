@@ -6,7 +6,7 @@ import { type ListedTool, listTools } from '../../activities/mcp/list-tools.ts';
 import { callResult } from '../../activities/mcp/results.ts';
 import { IDEMPOTENCY_KEY } from '../../activities/mcp/server-tools.ts';
 import { mcpBounds } from '../../activities/mcp/servers.ts';
-import { reasonOf } from '../../activities/text.ts';
+import { reasonOf } from '../../system/text.ts';
 import { ToolFailure } from '../../activities/tools/tool.ts';
 import { ClientProblem } from '../problem.ts';
 import type { McpServerConfig, McpServerInstance, ToolExtra } from './shapes/mcp.ts';

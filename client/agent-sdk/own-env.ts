@@ -1,5 +1,5 @@
 // The environment of a query: that of the program, or the one that it gives, which stands for the whole of it but for where the data is.
-import { SetupProblem } from '../../worker/setup-problem.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import { isKeyless } from '../../worker/keyless.ts';
 

@@ -1,7 +1,7 @@
 // Hooks for what happens to the query rather than in its session: it begins to go on with one, it ends, somebody is asked. They run beside it,
 // in the process of the program.
-import { within } from '../../activities/async.ts';
-import { reasonOf } from '../../activities/text.ts';
+import { within } from '../../system/async.ts';
+import { reasonOf } from '../../system/text.ts';
 import type { PermissionRequestHookSpecificOutput, SyncHookJSONOutput } from './shapes/hook-answers.ts';
 import type { HookEvent, HookInput, Hooks } from './shapes/hooks.ts';
 import type { PermissionResult } from './shapes/permissions.ts';

@@ -1,9 +1,9 @@
 // Runs a query to its end: opens its session, sends what the program gives, and tells what comes of it. Whoever stops listening, or aborts, ends
 // what runs with that.
-import type { Log } from '../../activities/log.ts';
-import { awaitInTime } from '../../activities/async.ts';
-import { logText } from '../../activities/log.ts';
-import { reasonOf } from '../../activities/text.ts';
+import type { Log } from '../../system/log.ts';
+import { awaitInTime } from '../../system/async.ts';
+import { logText } from '../../system/log.ts';
+import { reasonOf } from '../../system/text.ts';
 import { checkConfig } from '../../worker/config/config.ts';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { callResult, outputOf } from '../../activities/mcp/results.ts';
 import type { McpServer, McpServers, ServerQuestion } from '../../activities/mcp/servers.ts';
 import { ClientProblem } from '../problem.ts';
-import { TimedOut, within } from '../../activities/async.ts';
+import { TimedOut, within } from '../../system/async.ts';
 import { OF_SERVER } from '../../activities/tools/listed.ts';
 import { defineTool, type Tool, type ToolContext, ToolFailure } from '../../activities/tools/tool.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';

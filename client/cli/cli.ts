@@ -1,8 +1,8 @@
 // A command's view of its process. Standard output carries the answer, standard error everything else.
 import type { Env } from '../../worker/embedded/data-folder.ts';
-import { reasonOf, showUnseen } from '../../activities/text.ts';
+import { reasonOf, showUnseen } from '../../system/text.ts';
 import { redactor } from '../../worker/redact.ts';
-import { utf8Text } from '../../worker/config/read-named-file.ts';
+import { utf8Text } from '../../system/read-named-file.ts';
 import { type Paint, paint } from '../paint.ts';
 import { type BottomArea, bottomArea } from '../render/terminal/bottom-area.ts';
 import { markedRows } from '../render/terminal/width.ts';

@@ -1,5 +1,5 @@
 // Follows a session for `run`, `watch` and `npm start`, once it has its message: shows what happens, heeds Ctrl-C, ends with the run.
-import { reasonOf } from '../../activities/text.ts';
+import { reasonOf } from '../../system/text.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Workplace } from '../connect/workplace.ts';
 import type { Followed } from '../follow/cursor.ts';
@@ -8,7 +8,7 @@ import { agentsAtWork, isAtRest } from '../follow/goal.ts';
 import { ClientProblem } from '../problem.ts';
 import { type RunOutcome, wasInterrupted } from '../sessions/outcome.ts';
 import { actOnAbort, LEAVING_MS } from '../async.ts';
-import { awaitInTime } from '../../activities/async.ts';
+import { awaitInTime } from '../../system/async.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { jsonScreen, openRunScreen, type RunScreen } from './run-screen.ts';

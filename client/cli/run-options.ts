@@ -12,8 +12,8 @@ import {
 import type { Effort, OptionChanges, PermissionMode, RunOptions } from '../../workflows/contract/session.ts';
 import { sessionIdProblem } from '../sessions/info.ts';
 import { UsageError } from './errors.ts';
-import { type JsonSchema, schemaProblem } from '../../activities/schema/json-schema.ts';
-import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts';
+import { type JsonSchema, schemaProblem } from '../../system/schema/json-schema.ts';
+import { readNamedFile, whyUnread } from '../../system/read-named-file.ts';
 import { modelProblem } from '../../worker/models/find-model.ts';
 import { oneLine } from '../paint.ts';
 import { parseDuration } from '../units.ts';

@@ -1,5 +1,5 @@
 // All that a person sees and types while a session is followed: what happens, the line that tells what goes on, questions about calls, messages.
-import { jsonLine } from '../../activities/text.ts';
+import { jsonLine } from '../../system/text.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { SCRIPTED_NOTICE } from '../../worker/keyless.ts';
 import type { Followed } from '../follow/cursor.ts';

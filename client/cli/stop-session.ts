@@ -8,7 +8,7 @@ import type { Env } from '../../worker/embedded/data-folder.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { keepWorker } from '../connect/own-worker.ts';
 import type { Opened } from '../connect/open-server.ts';
-import { pause } from '../../activities/async.ts';
+import { pause } from '../../system/async.ts';
 import { ClientProblem } from '../problem.ts';
 import type { SessionDescription } from '../sessions/info.ts';
 import type { Cli } from './cli.ts';

@@ -1,5 +1,5 @@
 // For commands that need a server and nobody who works: opens it, does the work, leaves.
-import { type Log, logText } from '../../activities/log.ts';
+import { type Log, logText } from '../../system/log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Opened } from '../connect/open-server.ts';
 import { personAt, sessionArgument, sessionMeant } from './arguments.ts';
@@ -7,7 +7,7 @@ import type { Cli } from './cli.ts';
 import { listenForSignals, type Signals } from './signals.ts';
 import type { ChosenConfig } from '../connect/session-workers.ts';
 import type { OpenWorkplace, Workplace } from '../connect/workplace.ts';
-import { pause } from '../../activities/async.ts';
+import { pause } from '../../system/async.ts';
 
 /** On a server that is not ours: a worker that just came up is not seen at once. */
 const PATIENCE_MS = 3_000;

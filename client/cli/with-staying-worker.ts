@@ -1,6 +1,6 @@
 // For `worker` and `dev`: a server and a worker, until a signal or until the worker dies of something.
 import { resolve } from 'node:path';
-import type { Log } from '../../activities/log.ts';
+import type { Log } from '../../system/log.ts';
 import { logFile, workerLog } from '../../worker/log.ts';
 import { supervision, superviseServer } from '../../worker/embedded/supervise-server.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';

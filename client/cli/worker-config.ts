@@ -1,7 +1,7 @@
 // The configuration of a worker that a command brings up: --config, PERDURE_CONFIG, or the user's own file.
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import type { LogLevel } from '../../activities/log.ts';
+import type { LogLevel } from '../../system/log.ts';
 import type { LogFormat } from '../../worker/log.ts';
 import { METRICS_OPTION, type MonitorFlags } from '../connect/monitor.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';

@@ -2,9 +2,9 @@
 // addresses that bundlers do not follow; where a bundler has taken this file along, they lead nowhere.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { importApart } from '../../activities/process/import-apart.mjs';
-import { reasonOf } from '../../activities/text.ts';
-import { SetupProblem } from '../../worker/setup-problem.ts';
+import { importApart } from '../../system/process/import-apart.mjs';
+import { reasonOf } from '../../system/text.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 
 type Apart = {
   readonly 'embedded/find-binary': typeof import('../../worker/embedded/find-binary.ts');

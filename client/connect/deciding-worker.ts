@@ -1,8 +1,8 @@
 // A worker that takes decisions and does no work: it runs workflows and no activity. A command that ends at once can have one,
 // for nothing it began would be cut off; what comes of a decision is done by a worker that stays.
 import { NativeConnection, Worker } from '@temporalio/worker';
-import type { Log } from '../../activities/log.ts';
-import { formatIdentity, processIdentity } from '../../activities/process/identity.ts';
+import type { Log } from '../../system/log.ts';
+import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
 import { bundlePath } from '../../worker/bundle.ts';
 import { connectionOptions } from '../../worker/embedded/connect-client.ts';
 import { seenSinks } from '../../worker/monitor/watchers.ts';

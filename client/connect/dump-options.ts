@@ -1,7 +1,7 @@
 // --dump-requests of the commands that bring up a worker: where it writes the requests that it sends to the model.
 import { resolve } from 'node:path';
 import { dataFolder, type Env } from '../../worker/embedded/data-folder.ts';
-import { SetupProblem } from '../../worker/setup-problem.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 
 export type DumpFlags = { readonly dumpRequests?: string; readonly dumpReadable?: boolean };
 

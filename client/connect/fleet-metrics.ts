@@ -1,8 +1,8 @@
 // The sessions of a server as gauges for Prometheus (O14): computed when they are asked for, from visibility, and the same whichever
 // process answers. Take the largest over all processes, not their sum.
-import { awaitInTime } from '../../activities/async.ts';
+import { awaitInTime } from '../../system/async.ts';
 import type { PerdureClient } from '../perdure-client.ts';
-import { reasonOf } from '../../activities/text.ts';
+import { reasonOf } from '../../system/text.ts';
 
 /** A scrape is told what was found within these milliseconds; a server that answers later is waited for by the next. */
 const HOLDS_MS = 10_000;

@@ -6,7 +6,7 @@ import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts'
 import type { Role } from '../../worker/embedded/members.ts';
 import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
-import { SetupProblem } from '../../worker/setup-problem.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 import { createClient } from '../client.ts';
 import { loadApart } from './bundled.ts';
 import type { QuerySource } from '../../workflows/contract/facts.ts';

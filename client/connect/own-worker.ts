@@ -1,12 +1,12 @@
 // A worker in this process. What it needs is loaded only now: a command that finds a worker running starts faster without.
-import type { Log } from '../../activities/log.ts';
+import type { Log } from '../../system/log.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { Stops } from '../../activities/guards.ts';
 import { loadApart } from './bundled.ts';
 import type { Opened } from './open-server.ts';
-import { pause } from '../../activities/async.ts';
+import { pause } from '../../system/async.ts';
 import { ClientProblem } from '../problem.ts';
 
 export type OwnWorker = {

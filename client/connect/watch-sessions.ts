@@ -1,6 +1,6 @@
 // Looks at sessions again and again, for whoever tells what happened to them: those under way and the newest, as visibility has them.
-import { pause } from '../../activities/async.ts';
-import { reasonOf } from '../../activities/text.ts';
+import { pause } from '../../system/async.ts';
+import { reasonOf } from '../../system/text.ts';
 import { untilAborted } from '../async.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { ClientProblem } from '../problem.ts';

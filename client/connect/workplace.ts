@@ -1,6 +1,6 @@
 // A server, and somebody who works there for as long as it is needed: what `run`, `watch` and query() wait in.
 import type { QuerySource } from '../../workflows/contract/facts.ts';
-import type { Log } from '../../activities/log.ts';
+import type { Log } from '../../system/log.ts';
 import {
   stayingWorkers,
   type ChosenConfig,

@@ -7,7 +7,7 @@ import { createConverging, outcomeSeen } from './converge.ts';
 import { cursorAfter, type Followed, type SeenIteration } from './cursor.ts';
 import { type Goal, goalAfter, goalOf, isNone, reachesGoal, runGate } from './goal.ts';
 import { createMailbox, type Mailbox } from '../async.ts';
-import { pause } from '../../activities/async.ts';
+import { pause } from '../../system/async.ts';
 import { ClientProblem } from '../problem.ts';
 import type { SessionDescription } from '../sessions/info.ts';
 import { checkedMessageId } from '../sessions/prompt.ts';

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from '../../worker/json-file.ts';
+import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 import { newCode } from './hosting/passes.ts';
 
 export type PageAddress = {

@@ -2,7 +2,7 @@
 // processes may serve it.
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { showUnseen, reasonOf } from '../../activities/text.ts';
+import { showUnseen, reasonOf } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { ClientProblem } from '../problem.ts';
 import { sessionIdProblem } from '../sessions/info.ts';

@@ -7,10 +7,10 @@ import type { Env } from '../../worker/embedded/data-folder.ts';
 import { Client } from '@temporalio/client';
 import { clientConverter } from '../../worker/payloads/data-converter.ts';
 import { createClient } from '../client.ts';
-import { SetupProblem } from '../../worker/setup-problem.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import type { Opened } from '../connect/open-server.ts';
-import { backgroundRoot } from '../../activities/process/background-files.ts';
+import { backgroundRoot } from '../../system/process/background-files.ts';
 import { waitingApproval, type WaitingApproval } from '../sessions/decide.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';
 import type { SessionDescription } from '../sessions/info.ts';
@@ -20,7 +20,7 @@ import { backgroundReader, type BackgroundReader } from '../sessions/history/bac
 import { readRecent, type Recent } from '../sessions/history/recent.ts';
 import { stepReader, type StepReader } from '../sessions/history/steps.ts';
 import { describeNoWorker, workerPolls } from '../sessions/worker-polls.ts';
-import { RecentMap } from '../../activities/recent-map.ts';
+import { RecentMap } from '../../system/recent-map.ts';
 import { loadView } from '../../activities/transcript/view/view.ts';
 
 /** A person's words to sessions. */

@@ -3,8 +3,8 @@
 import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
 import { createServer as createHttps } from 'node:https';
-import { codeOf, reasonOf } from '../../activities/text.ts';
-import { SetupProblem } from '../../worker/setup-problem.ts';
+import { codeOf, reasonOf } from '../../system/text.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 import { ownAccess } from './hosting/access.ts';
 import { type Forwarder, nameAt } from './hosting/forwarders.ts';
 import type { PageHost } from './hosting/page-host.ts';

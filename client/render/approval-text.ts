@@ -2,7 +2,7 @@
 // model, with the answers that are offered (L81).
 import type { WaitingApproval } from '../sessions/decide.ts';
 import { COLUMNS, type Paint, cutMeasured, oneLine } from '../paint.ts';
-import { showUnseen } from '../../activities/text.ts';
+import { showUnseen } from '../../system/text.ts';
 import { changeOf, diffRows, type FileChange } from './diff-rows.ts';
 import { compactInput, inputFields } from './tool-lines.ts';
 import { markedRows, piecesOf } from './terminal/width.ts';

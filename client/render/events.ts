@@ -1,6 +1,6 @@
 // Renders a followed session as it goes: text streams, everything else takes a line. What became void is said to be void and
 // never said again (L16).
-import { RecentMap } from '../../activities/recent-map.ts';
+import { RecentMap } from '../../system/recent-map.ts';
 import type { Watched } from '../../activities/live/events.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Followed } from '../follow/cursor.ts';
@@ -10,7 +10,7 @@ import { fullCommand, errorOf, unlessSaid, outcomeText } from './words.ts';
 import { eventLine, type LineEvent, type ShownCalls, shownCalls } from './event-line.ts';
 import { linePen, type Pen, type TerminalPen, terminalPen } from './terminal/pens.ts';
 import { type Paint, oneLine } from '../paint.ts';
-import { showUnseen } from '../../activities/text.ts';
+import { showUnseen } from '../../system/text.ts';
 
 type Screen = {
   readonly write: (text: string) => void;

@@ -1,6 +1,6 @@
 // Tool calls and their results, each on a line or three: enough to see what happens, never all of it.
 import { cutMeasured, oneLine, type Paint } from '../paint.ts';
-import { showUnseen } from '../../activities/text.ts';
+import { showUnseen } from '../../system/text.ts';
 import { count, shortTime } from '../units.ts';
 import { changeOf, type FileChange, diffRows } from './diff-rows.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';

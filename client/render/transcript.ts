@@ -21,7 +21,7 @@ import { outcomeWords, type PairedOutcomes, pairedOutcomes, REPEATED, callLines,
 import { type Paint, oneLine } from '../paint.ts';
 import { markedRows } from './terminal/width.ts';
 import { taskListOf } from '../../activities/transcript/view/task-list.ts';
-import { showUnseen } from '../../activities/text.ts';
+import { showUnseen } from '../../system/text.ts';
 import type { BackgroundCommand } from '../sessions/history/background.ts';
 import { count, formatMoment } from '../units.ts';
 

@@ -1,7 +1,7 @@
 // Days on which a zone's clock is changed (L87): the times of a schedule that it leaves out or has twice, and what the server is told so that it
 // fires once for each. The server passes over times that are not there and, in some of its versions, fires twice for one that is there twice, or an
 // hour beside it.
-import { RecentMap } from '../../activities/recent-map.ts';
+import { RecentMap } from '../../system/recent-map.ts';
 import { type CronTimes, readCron } from './cron.ts';
 
 export type ClockChange = {

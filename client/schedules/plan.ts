@@ -1,7 +1,7 @@
 // What a schedule is to be made of (L87): checked, and as its firings start with it. A schedule fires when nobody is there, so what no run could
 // open with is refused before it is made.
 import type { ScheduleSpec } from '@temporalio/client';
-import { schemaProblem } from '../../activities/schema/json-schema.ts';
+import { schemaProblem } from '../../system/schema/json-schema.ts';
 import { isScheduleName, type ScheduledInput } from '../../workflows/contract/schedules/firing.ts';
 import type { MessageBody } from '../../workflows/contract/people.ts';
 import { optionsProblem, withChanges } from '../../workflows/contract/options-problem.ts';

@@ -5,7 +5,7 @@ import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-wor
 import { z } from 'zod';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { readSegment, type StoredSegment } from '../../activities/transcript/log/read-chain.ts';
-import { clip } from '../../activities/text.ts';
+import { clip } from '../../system/text.ts';
 import { isDamage, type Store } from '../../activities/transcript/store/store.ts';
 import { loadView, loadWorkingView, type View } from '../../activities/transcript/view/view.ts';
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';

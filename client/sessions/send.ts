@@ -31,7 +31,7 @@ import {
   IMPORTED_KEY,
 } from './info.ts';
 import { withChanges, optionsProblem } from '../../workflows/contract/options-problem.ts';
-import { schemaProblem } from '../../activities/schema/json-schema.ts';
+import { schemaProblem } from '../../system/schema/json-schema.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
 import { modelProblem } from '../../worker/models/find-model.ts';
 

@@ -1,9 +1,9 @@
 // Whether anyone polls for the work of a server that is not ours: without a worker a session waits, and a person has to know.
 import type { Client } from '@temporalio/client';
-import { isAlive, parseIdentity } from '../../activities/process/identity.ts';
+import { isAlive, parseIdentity } from '../../system/process/identity.ts';
 import { hostQueue, TASK_QUEUE, type Configuration } from '../../workflows/contract/session.ts';
 import { oneLine, shellWord } from '../paint.ts';
-import { pause } from '../../activities/async.ts';
+import { pause } from '../../system/async.ts';
 import { type ForWorkers, forAnyWorker } from '../../workflows/contract/task-queue.ts';
 import { ClientProblem } from '../problem.ts';
 import type { SessionInfo } from './info.ts';

@@ -3,7 +3,7 @@ import { askedIn } from '../../workflows/contract/steered.ts';
 import { open, rm } from 'node:fs/promises';
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { codeOf, reasonOf } from '../../activities/text.ts';
+import { codeOf, reasonOf } from '../../system/text.ts';
 import type { StoreCare } from '../../activities/transcript/store/store-care.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { withChanges } from '../../workflows/contract/options-problem.ts';

@@ -1,6 +1,6 @@
 // All values of a store that its sessions reach, from what they name on: through transcripts, and through whatever a value or a record
 // holds that looks like a hash. A session's own transcript must be whole, or what lies behind the gap would be taken for nobody's.
-import { createLimit } from '../../activities/async.ts';
+import { createLimit } from '../../system/async.ts';
 import { decodeSegment, placeOf } from '../../activities/transcript/log/segments.ts';
 import type { StoreCare } from '../../activities/transcript/store/store-care.ts';
 import { hashOf, StoreError } from '../../activities/transcript/store/store.ts';

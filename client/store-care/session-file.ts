@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { z } from 'zod';
-import { codeOf, reasonOf } from '../../activities/text.ts';
+import { codeOf, reasonOf } from '../../system/text.ts';
 import { hashOf } from '../../activities/transcript/store/store.ts';
 import { type Hash, isHash } from '../../workflows/contract/ids.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openRun } from '../../activities/run/open-run.ts';
-import { findPlaces } from '../../activities/process/places.ts';
+import { findPlaces } from '../../system/process/places.ts';
 import type { Deps } from '../../activities/deps.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';

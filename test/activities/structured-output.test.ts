@@ -1,7 +1,7 @@
 // A run whose final answer must satisfy a JSON schema (L53): what the model is told, what is said of it, which schemas are refused.
 import { describe, expect, test } from 'vitest';
 import { answerChecks } from '../../activities/model/answer-schema.ts';
-import { schemaProblem } from '../../activities/schema/json-schema.ts';
+import { schemaProblem } from '../../system/schema/json-schema.ts';
 import { openRun } from '../../activities/run/open-run.ts';
 import { structuredOutput } from '../../activities/transcript/view/result.ts';
 import { fault, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { tempFolder } from '../activities/tools/support.ts';
 
-const spawner = new URL('../../dist/activities/process/spawner.js', import.meta.url).href;
+const spawner = new URL('../../dist/system/process/spawner.js', import.meta.url).href;
 
 test.skipIf(process.platform !== 'linux')(
   'a command gets no file and no folder that the starter of its worker has open',

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { hookRunner } from '../../activities/hooks/hook-runner.ts';
 import { builtinTools } from '../../activities/tools/builtin/builtin-tools.ts';
-import type { Confinement } from '../../activities/process/bwrap.ts';
+import type { Confinement } from '../../system/process/bwrap.ts';
 import { probeSandbox, type Sandbox } from '../../activities/tools/sandbox.ts';
 import { createDeps } from '../../worker/create-deps.ts';
 import { modelAccess } from '../../worker/model-access.ts';

@@ -7,7 +7,7 @@ import ts from 'typescript';
 import { expect, test } from 'vitest';
 import { tempDir } from '../support/temp-dir.ts';
 
-const PROCESS = new URL('../../activities/process/', import.meta.url);
+const PROCESS = new URL('../../system/process/', import.meta.url);
 const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
 
 const compiled = (name: string): string =>

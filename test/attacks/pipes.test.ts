@@ -3,9 +3,9 @@ import { chmodSync, closeSync, existsSync, mkdirSync, readdirSync, readFileSync,
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bashTool } from '../../activities/tools/builtin/bash.ts';
-import { openPipes } from '../../activities/process/spawn-tree.ts';
-import { findPrograms, type Programs } from '../../activities/process/programs.ts';
-import { startCommand } from '../../activities/process/spawner.ts';
+import { openPipes } from '../../system/process/spawn-tree.ts';
+import { findPrograms, type Programs } from '../../system/process/programs.ts';
+import { startCommand } from '../../system/process/spawner.ts';
 import { probeSandbox, type Sandbox } from '../../activities/tools/sandbox.ts';
 import { tempFolder, toolContext } from '../activities/tools/support.ts';
 

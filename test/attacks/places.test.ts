@@ -7,7 +7,7 @@ import { fileLive } from '../../activities/live/file-live.ts';
 import { builtinTools } from '../../activities/tools/builtin/builtin-tools.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { prepareCall } from '../../activities/tools/call/prepare.ts';
-import { findPlaces } from '../../activities/process/places.ts';
+import { findPlaces } from '../../system/process/places.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';

@@ -14,7 +14,7 @@ import { delimiter, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { hookRunner } from '../../activities/hooks/hook-runner.ts';
 import { builtinTools } from '../../activities/tools/builtin/builtin-tools.ts';
-import { findPrograms } from '../../activities/process/programs.ts';
+import { findPrograms } from '../../system/process/programs.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { hookContext } from '../activities/hooks/support.ts';

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findPrograms } from '../../activities/process/programs.ts';
+import { findPrograms } from '../../system/process/programs.ts';
 import type { BinarySource } from '../../worker/embedded/fetch-binary.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { temporaryFolder } from '../worker/embedded/support.ts';

@@ -6,7 +6,7 @@ import { approvalsTable, sessionTable } from '../../client/render/tables.ts';
 import { approvalText } from '../../client/render/approval-text.ts';
 import { sessionInfo } from '../../client/sessions/info.ts';
 import { createPaint } from '../../client/paint.ts';
-import { showUnseen } from '../../activities/text.ts';
+import { showUnseen } from '../../system/text.ts';
 import { callLine, compactInput } from '../../client/render/tool-lines.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { terminalScreen } from '../support/terminal-screen.ts';

@@ -4,7 +4,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';
 import { livingMembers } from '../../worker/embedded/members.ts';
 import { runningServer } from '../../worker/embedded/server-record.ts';
-import { SetupProblem } from '../../worker/setup-problem.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 import { createWorker } from '../../worker/index.ts';
 import { gate } from '../../worker/scripted-model/index.ts';
 import { cliPlace } from '../support/cli.ts';

@@ -1,8 +1,8 @@
 // Commands in the background as people are shown them (L84): what the transcript tells, and the files of the machine that has them.
 import { mkdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { backgroundFolder, backgroundRoot, type BackgroundRecord } from '../../activities/process/background-files.ts';
-import { processIdentity } from '../../activities/process/identity.ts';
+import { backgroundFolder, backgroundRoot, type BackgroundRecord } from '../../system/process/background-files.ts';
+import { processIdentity } from '../../system/process/identity.ts';
 import { wordStart } from '../../activities/tools/builtin/shell/background.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { createPaint } from '../../client/paint.ts';

@@ -1,7 +1,7 @@
 // Who works while a command waits, and how it is told when nobody does. No server, no worker: both are fakes.
 import { expect, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
-import { formatIdentity, processIdentity } from '../../activities/process/identity.ts';
+import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
 import { keepWorker } from '../../client/connect/own-worker.ts';
 import { pollerPatience, watchPollers, workerPolls } from '../../client/sessions/worker-polls.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';

@@ -1,7 +1,7 @@
 // What has a while to arrive.
 import { expect, test } from 'vitest';
 import { awaitArrival } from '../../client/async.ts';
-import { awaitInTime } from '../../activities/async.ts';
+import { awaitInTime } from '../../system/async.ts';
 
 /** No test waits for it. */
 const LONG_MS = 600_000;

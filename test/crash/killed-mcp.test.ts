@@ -1,7 +1,7 @@
 // A worker that is killed while a server of its own works: nothing of the server is left, and the call is what its recovery says (L40, L76).
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { allProcesses, wasStartedWith } from '../../activities/process/proc.ts';
+import { allProcesses, wasStartedWith } from '../../system/process/proc.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
 import { crashHarness, decidePatiently, replays } from '../support/crash-harness.ts';

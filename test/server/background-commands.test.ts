@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { processesWith } from '../activities/tools/support.ts';
-import { backgroundRoot } from '../../activities/process/background-files.ts';
+import { backgroundRoot } from '../../system/process/background-files.ts';
 import { backgroundReader } from '../../client/sessions/history/background-reader.ts';
 import { backgroundCommands, startedCommands } from '../../client/sessions/history/background.ts';
 import { transcriptItems } from '../../client/sessions/history/items.ts';

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { processInfo } from '../../activities/process/proc.ts';
+import { processInfo } from '../../system/process/proc.ts';
 import { defineTool, type Tool } from '../../activities/tools/tool.ts';
 import { reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { defaultHandover, UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { hasProc } from '../../activities/process/proc.ts';
+import { hasProc } from '../../system/process/proc.ts';
 import { leftOver, ofRun, seeProcesses } from './left-over.mjs';
 import { tempDir } from './temp-dir.ts';
 import { until } from './until.ts';

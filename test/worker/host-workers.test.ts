@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { processIdentity } from '../../activities/process/identity.ts';
+import { processIdentity } from '../../system/process/identity.ts';
 import { joinWorkers } from '../../worker/reaper.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

@@ -1,6 +1,6 @@
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
 import { expect, test } from 'vitest';
-import { formatIdentity, processIdentity } from '../../activities/process/identity.ts';
+import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
 import { fileLock } from '../../worker/embedded/file-lock.ts';
 import { startReaper } from '../../worker/reaper.ts';
 import { tempDir } from '../support/temp-dir.ts';

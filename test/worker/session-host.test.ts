@@ -1,6 +1,6 @@
 // What names a host: configured, the machine's own id, or one that its data folder keeps.
 import { expect, test } from 'vitest';
-import { machineId } from '../../activities/process/identity.ts';
+import { machineId } from '../../system/process/identity.ts';
 import { sessionHost } from '../../worker/config/session-host.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

@@ -1,7 +1,7 @@
 // A worker that cannot start, as far as it goes without a server.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { SetupProblem } from '../../worker/setup-problem.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 import { startWorker } from '../../worker/start-worker.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';

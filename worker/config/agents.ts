@@ -7,7 +7,7 @@ import {
   type AgentType,
   type AgentTypeLimits,
 } from '../../activities/tools/agent-types.ts';
-import { schemaProblem } from '../../activities/schema/json-schema.ts';
+import { schemaProblem } from '../../system/schema/json-schema.ts';
 import { efforts, MOST, optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
 import type { Effort } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';

@@ -5,10 +5,10 @@ import { extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { checkConfig, ConfigProblem, type PerdureConfig } from './config.ts';
 import { type Env, xdgFolder } from '../embedded/data-folder.ts';
-import { awaitInTime } from '../../activities/async.ts';
-import { importApart } from '../../activities/process/import-apart.mjs';
-import { reasonOf } from '../../activities/text.ts';
-import { readNamedFile } from './read-named-file.ts';
+import { awaitInTime } from '../../system/async.ts';
+import { importApart } from '../../system/process/import-apart.mjs';
+import { reasonOf } from '../../system/text.ts';
+import { readNamedFile } from '../../system/read-named-file.ts';
 import { whoElseWrites, whoElseWritesSkills } from '../embedded/others-may-write.ts';
 import { importTypeScript } from './typescript-loader.ts';
 

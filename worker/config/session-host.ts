@@ -3,11 +3,11 @@
 import { randomBytes } from 'node:crypto';
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
-import { hostName, machineId } from '../../activities/process/identity.ts';
+import { hostName, machineId } from '../../system/process/identity.ts';
 import type { SessionHost } from '../../workflows/contract/session.ts';
 import type { Env } from '../embedded/data-folder.ts';
-import { readJsonFile, writeJsonFile } from '../json-file.ts';
-import { SetupProblem } from '../setup-problem.ts';
+import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$/;
 const schema = z.object({ id: z.string().regex(NAME) });

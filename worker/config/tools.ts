@@ -7,11 +7,11 @@ import { definitionOf, VALID_NAME } from '../../activities/tools/registry.ts';
 import { nearName } from '../../workflows/contract/options-problem.ts';
 import { MOST_NOTES } from '../../activities/memory/notes.ts';
 import { modelProblem } from '../models/find-model.ts';
-import { type InputSchema, isStandard } from '../../activities/schema/input-schema.ts';
+import { type InputSchema, isStandard } from '../../system/schema/input-schema.ts';
 import type { Recovery, Risk, Tool } from '../../activities/tools/tool.ts';
 import { KEY_AGENTS, type KeyAgent, type WebSettings } from '../../activities/tools/builtin/files/options.ts';
 import { HOST_PATTERN } from '../../workflows/contract/permission-rules.ts';
-import { reasonOf } from '../../activities/text.ts';
+import { reasonOf } from '../../system/text.ts';
 
 export const nameSchema = text(200);
 

@@ -4,8 +4,8 @@ import { Client, Connection, isRetryableError, makeGrpcRetryInterceptor, isGrpcS
 import { clientConverter } from '../payloads/data-converter.ts';
 import type { External } from './resolve-connection.ts';
 import type { Proxy } from '../network/proxy-rules.ts';
-import { SetupProblem } from '../setup-problem.ts';
-import { codeOf, reasonOf } from '../../activities/text.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
+import { codeOf, reasonOf } from '../../system/text.ts';
 
 /** Where to connect: what the environment names, or the address of the embedded server. */
 export type Target = Omit<External, 'kind'>;

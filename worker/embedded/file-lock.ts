@@ -7,10 +7,10 @@ import { linkSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { isAlive, processIdentity } from '../../activities/process/identity.ts';
-import { readJsonFile } from '../json-file.ts';
-import { SetupProblem } from '../setup-problem.ts';
-import { codeOf, reasonOf } from '../../activities/text.ts';
+import { isAlive, processIdentity } from '../../system/process/identity.ts';
+import { readJsonFile } from '../../system/json-file.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
+import { codeOf, reasonOf } from '../../system/text.ts';
 import type { DataFolder } from './data-folder.ts';
 
 type LockOptions = {

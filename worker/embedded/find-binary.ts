@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { execFile } from 'node:child_process';
-import { findPrograms, isExecutable, type Programs } from '../../activities/process/programs.ts';
+import { findPrograms, isExecutable, type Programs } from '../../system/process/programs.ts';
 import {
   checkBinary,
   forgetBinary,
@@ -15,7 +15,7 @@ import {
 import { cacheFolder, type Env } from './data-folder.ts';
 import { withLock } from './file-lock.ts';
 import { releaseOf, sameSchema } from './server-record.ts';
-import { SetupProblem } from '../setup-problem.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 
 export type FindBinary = {
   readonly env: Env;

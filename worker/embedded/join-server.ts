@@ -9,7 +9,7 @@ import type { KeyRing } from '../payloads/key-ring.ts';
 import { NAMESPACE } from './server-args.ts';
 import { folderKeys, runningServer, type ServerRecord, wantedVersion } from './server-record.ts';
 import { startServer, stopServer } from './start-server.ts';
-import { SetupProblem } from '../setup-problem.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 
 export type JoinServer = {
   readonly folder: DataFolder;

@@ -2,11 +2,11 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { isAlive, processIdentity } from '../../activities/process/identity.ts';
+import { isAlive, processIdentity } from '../../system/process/identity.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import type { DataFolder } from './data-folder.ts';
 import { identitySchema } from './file-lock.ts';
-import { readJsonFile, writeJsonFile } from '../json-file.ts';
+import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 
 /** `dev` and `worker` stay until they are stopped, a `command` ends by itself. */
 export type Role = 'dev' | 'worker' | 'command';

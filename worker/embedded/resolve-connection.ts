@@ -7,8 +7,8 @@ import type { KeyRing } from '../payloads/key-ring.ts';
 import { type Env, namedKeys, xdgFolder } from './data-folder.ts';
 import { type Proxy, readProxyRules } from '../network/proxy-rules.ts';
 import { whoElseWrites } from './others-may-write.ts';
-import { SetupProblem } from '../setup-problem.ts';
-import { codeOf, reasonOf } from '../../activities/text.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
+import { codeOf, reasonOf } from '../../system/text.ts';
 
 /** Everything a client's or a worker's connection takes. `metadata` is sent with each call. */
 export type External = {

@@ -3,14 +3,14 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { bootId, hostName, isAlive, startTimeOf, SYSTEM_PATH } from '../../activities/process/identity.ts';
+import { bootId, hostName, isAlive, startTimeOf, SYSTEM_PATH } from '../../system/process/identity.ts';
 import { openKeyRing, type KeyRing } from '../payloads/key-ring.ts';
-import { realOf } from '../../activities/process/places.ts';
+import { realOf } from '../../system/process/places.ts';
 import type { DataFolder } from './data-folder.ts';
 import { identitySchema } from './file-lock.ts';
 import { databaseArgument } from './server-args.ts';
-import { readJsonFile, writeJsonFile } from '../json-file.ts';
-import { SetupProblem } from '../setup-problem.ts';
+import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 
 const recordSchema = identitySchema.extend({
   /** The server's version, such as 1.29.1, and the binary it runs from. */

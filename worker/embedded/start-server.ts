@@ -3,8 +3,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findPrograms } from '../../activities/process/programs.ts';
-import { bootId, hostName, startTimeOf, isAlive } from '../../activities/process/identity.ts';
+import { findPrograms } from '../../system/process/programs.ts';
+import { bootId, hostName, startTimeOf, isAlive } from '../../system/process/identity.ts';
 import { makeKeyFile } from '../payloads/key-ring.ts';
 import type { Binary } from './find-binary.ts';
 import type { DataFolder, Env } from './data-folder.ts';
@@ -20,8 +20,8 @@ import {
   uiAt,
   sameSchema,
 } from './server-record.ts';
-import { SetupProblem } from '../setup-problem.ts';
-import { codeOf } from '../../activities/text.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
+import { codeOf } from '../../system/text.ts';
 import { type Ready, waitReady } from './wait-ready.ts';
 
 type StartServer = {

@@ -5,7 +5,7 @@ import { withFolderLock } from './file-lock.ts';
 import type { Embedded } from './join-server.ts';
 import { readyServer } from './wait-ready.ts';
 import { runningServer, type ServerRecord, wantedVersion } from './server-record.ts';
-import { reasonOf } from '../../activities/text.ts';
+import { reasonOf } from '../../system/text.ts';
 import { startServer } from './start-server.ts';
 
 export type Supervise = {

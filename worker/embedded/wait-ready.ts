@@ -6,7 +6,7 @@ import { grpcFailure, tcpProbe } from './connect-client.ts';
 import { NAMESPACE, RETENTION_DAYS } from './server-args.ts';
 import type { DataFolder } from './data-folder.ts';
 import { markComplete, recordServer, runningServer, type ServerRecord, findUnrecordedServer } from './server-record.ts';
-import { SetupProblem } from '../setup-problem.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 
 const POLL_MS = 10;
 const CALL_MS = 2_000;

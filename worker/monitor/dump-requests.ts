@@ -3,10 +3,10 @@ import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { betasOf } from '../../activities/model/betas.ts';
 import type { ModelRequestSeen, Observe } from '../../activities/live/observe.ts';
-import { isInside, realOf } from '../../activities/process/places.ts';
-import { reasonOf, type Redact } from '../../activities/text.ts';
+import { isInside, realOf } from '../../system/process/places.ts';
+import { reasonOf, type Redact } from '../../system/text.ts';
 import { redactor } from '../redact.ts';
-import { SetupProblem } from '../setup-problem.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 
 /** The variables that `--dump-requests` and `--dump-readable` stand for. */
 export const DUMP = { folder: 'PERDURE_DUMP_REQUESTS', readable: 'PERDURE_DUMP_READABLE' } as const;

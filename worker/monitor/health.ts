@@ -1,8 +1,8 @@
 // Whether a worker can do its work: its server answers, its store answers, and it is not on its way out (O17).
 import type { Client } from '@temporalio/client';
 import type { Store } from '../../activities/transcript/store/store.ts';
-import { within } from '../../activities/async.ts';
-import { reasonOf } from '../../activities/text.ts';
+import { within } from '../../system/async.ts';
+import { reasonOf } from '../../system/text.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 
 const WAIT_MS = 3_000;

@@ -1,9 +1,9 @@
 // Sends spans to an OpenTelemetry collector: OTLP over HTTP as JSON, in batches, never waited for. The collector is found as every
 // OpenTelemetry SDK finds it, by OTEL_EXPORTER_OTLP_ENDPOINT. An SDK makes the ids of its spans itself, and ends a span in the process
 // that began it; a run outlives its processes, so that its spans are written here.
-import type { Log } from '../../activities/log.ts';
-import { awaitInTime } from '../../activities/async.ts';
-import { whyFetchFailed } from '../../activities/network/network.ts';
+import type { Log } from '../../system/log.ts';
+import { awaitInTime } from '../../system/async.ts';
+import { whyFetchFailed } from '../../system/network.ts';
 import { ConfigProblem } from '../config/config.ts';
 
 export type AttributeValue = string | number | boolean;

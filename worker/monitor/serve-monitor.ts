@@ -4,8 +4,8 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import type { AddressInfo } from 'node:net';
 import { ConfigProblem } from '../config/config.ts';
 import { freePort } from '../embedded/server-args.ts';
-import { SetupProblem } from '../setup-problem.ts';
-import { reasonOf } from '../../activities/text.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
+import { reasonOf } from '../../system/text.ts';
 import { isKnownHost } from './known-hosts.ts';
 
 /** Sentences: what keeps it from its work; none when it is ready. */

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ModelCallSeen, Observation, Observe, ObservedAbout } from '../../activities/live/observe.ts';
 import { iterationSpanOf, runSpanOf, traceIdOf } from '../../activities/live/trace-context.ts';
-import type { Log } from '../../activities/log.ts';
+import type { Log } from '../../system/log.ts';
 import { callingSpan, queryIdOf } from '../../workflows/contract/ids.ts';
 import type { Seen } from '../../workflows/contract/told.ts';
 import type { AttributeValue, Span } from './otlp.ts';

@@ -1,9 +1,9 @@
 // Who watches a worker, put together: each is told everything, and one that throws keeps it from no other and from no step (L21).
 import { type InjectedSinks, Runtime } from '@temporalio/worker';
-import type { Log } from '../../activities/log.ts';
+import type { Log } from '../../system/log.ts';
 import type { Observe } from '../../activities/live/observe.ts';
-import type { Network } from '../../activities/network/network.ts';
-import { reasonOf } from '../../activities/text.ts';
+import type { Network } from '../../system/network.ts';
+import { reasonOf } from '../../system/text.ts';
 import { observeByDump } from './dump-requests.ts';
 import { observeByLog } from './event-log.ts';
 import { observeByMetrics } from './metrics.ts';

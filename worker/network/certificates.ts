@@ -1,7 +1,7 @@
 // Whom connections trust: what Node trusts (NODE_EXTRA_CA_CERTS among it, which Node itself reads), and on request what the system does.
 import { existsSync, readFileSync } from 'node:fs';
 import * as tls from 'node:tls';
-import { SetupProblem } from '../setup-problem.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 

@@ -1,5 +1,5 @@
 // What people are told of the network: which proxy an address is asked through, and what is wrong with what is named.
-import { SetupProblem } from '../setup-problem.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 import { extraProblem, trustedCertificates } from './certificates.ts';
 import { hostOf, isThisMachine, readProxyRules } from './proxy-rules.ts';
 

@@ -1,9 +1,9 @@
 // How this process reaches other machines over HTTP: one dispatcher, which knows the proxies and whom to trust. Made once, where a worker
 // opens; what reaches out by itself takes `fetch` from here.
 import type { Dispatcher as UndiciDispatcher } from 'undici';
-import { VIA_HEADER, type Network } from '../../activities/network/network.ts';
+import { VIA_HEADER, type Network } from '../../system/network.ts';
 import { trustedCertificates } from './certificates.ts';
-import { codeOf, reasonOf } from '../../activities/text.ts';
+import { codeOf, reasonOf } from '../../system/text.ts';
 import { type Proxy, type ProxyRules, readProxyRules } from './proxy-rules.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;

@@ -1,6 +1,6 @@
 // Which proxy an address is asked through, by the variables that curl and others read: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY.
 import { BlockList, isIP, isIPv4 } from 'node:net';
-import { SetupProblem } from '../setup-problem.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 

@@ -1,6 +1,6 @@
 // The one place that says how payloads are written and read: every client and every worker takes its converter from here, by the
 // keys of the server that it talks to.
-import type { Log } from '../../activities/log.ts';
+import type { Log } from '../../system/log.ts';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import {
   defaultFailureConverter,
@@ -12,9 +12,9 @@ import {
   type SerializationContext,
 } from '@temporalio/common';
 import type { WorkerOptions } from '@temporalio/worker';
-import { builtFile } from '../../activities/process/places.ts';
+import { builtFile } from '../../system/process/places.ts';
 import type { KeyRing } from './key-ring.ts';
-import { reasonOf } from '../../activities/text.ts';
+import { reasonOf } from '../../system/text.ts';
 import { firingOf } from '../../workflows/contract/schedules/firing.ts';
 import { markUndecodable, type Undecodable } from '../../workflows/contract/failures.ts';
 

@@ -3,9 +3,9 @@
 import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from '../json-file.ts';
-import { SetupProblem } from '../setup-problem.ts';
-import { codeOf, reasonOf } from '../../activities/text.ts';
+import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
+import { codeOf, reasonOf } from '../../system/text.ts';
 
 const KEY_BYTES = 32;
 const id = z.string().regex(/^[0-9a-f]{8}$/, 'eight digits of 0-9 and a-f');

@@ -1,13 +1,13 @@
 // The exports of `perdure/plugin`: agents inside a Temporal worker of the user's own (Q3). Their workflows, activities, data converter,
 // codec, interceptors, logger, task queue and connection stay theirs; what the plugin adds has names of its own.
-import '../../activities/process/supported.ts';
+import '../../system/process/supported.ts';
 import { join, resolve } from 'node:path';
 import { Client } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions, WorkerPlugin } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
-import type { Log } from '../../activities/log.ts';
-import { formatIdentity, processIdentity } from '../../activities/process/identity.ts';
+import type { Log } from '../../system/log.ts';
+import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
 import type { Registered } from '../../workflows/contract/activities.ts';
 import type { Profile } from '../../workflows/contract/failures.ts';
 import { hostQueue, recordsQueue, type SessionHost } from '../../workflows/contract/session.ts';
@@ -22,7 +22,7 @@ import { isKeyless, modelAccess } from '../model-access.ts';
 import { noteNamespace } from '../config/store-users.ts';
 import { openWatchers, seenSinks } from '../monitor/watchers.ts';
 import { startReaper } from '../reaper.ts';
-import { SetupProblem } from '../setup-problem.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 import { workflowTime } from '../workflow-time.ts';
 import { refuseForeignBundle, refuseOtherCopy, withAgents } from './user-bundle.ts';
 

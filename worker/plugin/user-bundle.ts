@@ -5,9 +5,9 @@ import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BundleOptions, NativeConnection, type WorkerOptions } from '@temporalio/worker';
-import { codeOf } from '../../activities/text.ts';
+import { codeOf } from '../../system/text.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
-import { builtFile } from '../../activities/process/places.ts';
+import { builtFile } from '../../system/process/places.ts';
 import { ConfigProblem } from '../config/config.ts';
 import { cacheFolder, type Env } from '../embedded/data-folder.ts';
 

@@ -1,7 +1,7 @@
 // Builds a message from its stream, block by block, as the API would have sent it whole (L16). Tool inputs are kept as the raw
 // text they came as until their block ends: a truncated one must be recognised, never repaired (L15, L28).
 import type { ContentBlock, Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
-import { DEEPEST_JSON, deeperThan, keptInput, parseInput } from '../../json.ts';
+import { DEEPEST_JSON, deeperThan, keptInput, parseInput } from '../../../system/json.ts';
 
 /** The stream broke the protocol: the attempt died (L14). */
 export class GarbledStream extends Error {

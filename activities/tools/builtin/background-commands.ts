@@ -1,6 +1,6 @@
 // The tools that reach commands in the background (L84): what one has written, and its end.
 import { z } from 'zod';
-import type { BackgroundCommands, BackgroundRecord } from '../../process/background-files.ts';
+import type { BackgroundCommands, BackgroundRecord } from '../../../system/process/background-files.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { describeCommand, describeEnd, textOf } from './shell/background.ts';

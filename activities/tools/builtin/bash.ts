@@ -1,13 +1,13 @@
 // The bash tool: a command in the workspace, held by the sandbox, ended with all its processes, its output bounded.
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
-import { throttled } from '../../async.ts';
-import { callIdOf, childEnvironment } from '../../process/environment.ts';
-import { killTree } from '../../process/kill-tree.ts';
-import { realOf } from '../../process/places.ts';
+import { throttled } from '../../../system/async.ts';
+import { callIdOf, childEnvironment } from '../../../system/process/environment.ts';
+import { killTree } from '../../../system/process/kill-tree.ts';
+import { realOf } from '../../../system/process/places.ts';
 import { keyAgentSockets, sayNoAgent, SSH_SOCKET } from './shell/key-agents.ts';
-import { pipePlace, spawnTree, type ProcessTree } from '../../process/spawn-tree.ts';
-import { SPAWNER_GONE } from '../../process/spawner.ts';
+import { pipePlace, spawnTree, type ProcessTree } from '../../../system/process/spawn-tree.ts';
+import { SPAWNER_GONE } from '../../../system/process/spawner.ts';
 import {
   defineTool,
   ToolFailure,

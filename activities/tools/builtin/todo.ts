@@ -1,6 +1,6 @@
 // The todo tool (L83): the run's task list. Each call replaces it, and its result is the list: an entry of the transcript as any other.
 import { z } from 'zod';
-import { onOneLine } from '../../text.ts';
+import { onOneLine } from '../../../system/text.ts';
 import { NO_TASKS } from '../../transcript/view/task-list.ts';
 import { defineTool, type Tool } from '../tool.ts';
 

@@ -1,6 +1,6 @@
 // The web_fetch tool (L86): a page as a text, or the small model's answer from it. What strangers wrote is marked as such.
 import { z } from 'zod';
-import { createLimit } from '../../async.ts';
+import { createLimit } from '../../../system/async.ts';
 import { defineTool, FatalToolFailure, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
 import type { WebSettings } from './files/options.ts';
 import { hostOf } from './web/addresses.ts';

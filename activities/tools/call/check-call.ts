@@ -9,9 +9,9 @@ import { denyCall, fatalRefusal, refuseCall, reportStopped, stoppedByHook, type 
 import type { CallRequest, EarlyRun, Void, Workbench } from './workbench.ts';
 import { hookContext } from '../../hooks/hook-context.ts';
 import type { PreToolVerdict } from '../../hooks/hooks.ts';
-import { clip } from '../../text.ts';
+import { clip } from '../../../system/text.ts';
 import type { ToolContextState } from '../../../workflows/contract/activities.ts';
-import { isInside } from '../../process/places.ts';
+import { isInside } from '../../../system/process/places.ts';
 import { copyForObservers } from '../observed-input.ts';
 
 /** `input` as it was before the schema; `by`: whoever put it in place of the call's own. */

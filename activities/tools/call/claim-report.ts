@@ -1,9 +1,9 @@
 // Tells the model about a call that was started once and has no result (L40): what is known, and no more.
 import type { CallKey } from '../../../workflows/contract/ids.ts';
-import { callIdOf } from '../../process/environment.ts';
+import { callIdOf } from '../../../system/process/environment.ts';
 import { readChild, type Stopped, type Taken } from './journal.ts';
 import type { Workbench } from './workbench.ts';
-import type { Killed } from '../../process/kill-tree.ts';
+import type { Killed } from '../../../system/process/kill-tree.ts';
 import type { AbortCause } from '../tool.ts';
 
 /** `ran` is false when the last attempt is known to have been stopped before it called the tool. */

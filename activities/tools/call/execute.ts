@@ -13,7 +13,7 @@ import {
   reportMaybeStarted,
   type Verdict,
 } from './verdict.ts';
-import { callIdOf } from '../../process/environment.ts';
+import { callIdOf } from '../../../system/process/environment.ts';
 import { concludeDelegated, handOverCall, handOver } from './delegated.ts';
 import { readCall, recordOutcome, type RecordedOutcome } from './journal.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';

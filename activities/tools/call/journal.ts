@@ -7,9 +7,9 @@ import type { CallKey, Hash, SessionId } from '../../../workflows/contract/ids.t
 import type { Delegation } from '../../../workflows/contract/delegation.ts';
 import type { CallLog, Outcome } from '../../transcript/log/entries.ts';
 import { keySegment, type Store } from '../../transcript/store/store.ts';
-import type { ProcessIdentity, ChildRecord } from '../../process/identity.ts';
+import type { ProcessIdentity, ChildRecord } from '../../../system/process/identity.ts';
 import type { AbortCause } from '../tool.ts';
-import { callIdOf } from '../../process/environment.ts';
+import { callIdOf } from '../../../system/process/environment.ts';
 
 export type Claim = {
   /** Who made it: where and how long its processes can be looked for. */

@@ -1,7 +1,7 @@
 // The cheap, synchronous front of L33: name, schema, risk, permission. It runs nothing, so it can decide while a reply
 // still streams whether a call may start early (L37).
-import { isBrokenInput, deeperThan, MAX_DEPTH } from '../../json.ts';
-import { acceptInput, type InputProblem } from '../../schema/input-schema.ts';
+import { isBrokenInput, deeperThan, MAX_DEPTH } from '../../../system/json.ts';
+import { acceptInput, type InputProblem } from '../../../system/schema/input-schema.ts';
 import { decide, judgeContext, type PermissionSettings } from '../rules/permission.ts';
 import { sieve } from '../rules/match-rules.ts';
 import { isListed } from '../listed.ts';

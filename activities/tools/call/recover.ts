@@ -7,7 +7,7 @@ import { askAgain, decidedBy, editedInput, keepReplaced, storedInput, withApprov
 import { checkCall } from './check-call.ts';
 import { inputHash, MAX_GENERATIONS, type Taken } from './journal.ts';
 import { endLeftovers, describeLiving, reportTaken, startedText, type Leftovers } from './claim-report.ts';
-import { clip } from '../../text.ts';
+import { clip } from '../../../system/text.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
 import { answerCall, runClaimed } from './run-ready.ts';
 import { endsCall, reportStopped, reportUnknown as takenVerdict, type Verdict } from './verdict.ts';

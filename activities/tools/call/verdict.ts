@@ -3,7 +3,7 @@ import { toUSVString } from 'node:util';
 import type { Decision, OutcomeFacts, SeenFile } from '../../../workflows/contract/activities.ts';
 import type { CallLog, Outcome } from '../../transcript/log/entries.ts';
 import type { TakenReport } from './claim-report.ts';
-import { clip } from '../../text.ts';
+import { clip } from '../../../system/text.ts';
 import { describeDenial } from '../rules/permission.ts';
 import type { Ran } from './call-tool.ts';
 import type { AbortCause, PermissionDecision } from '../tool.ts';

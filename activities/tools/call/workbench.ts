@@ -11,7 +11,7 @@ import type { LiveEvent } from '../../live/events.ts';
 import { traceparentIn } from '../../live/trace-context.ts';
 import type { Attempt } from '../../attempt.ts';
 import type { AskPeople } from '../../people/ask-people.ts';
-import type { Host } from '../../process/host.ts';
+import type { Host } from '../../../system/process/host.ts';
 import { type Store, isDamage } from '../../transcript/store/store.ts';
 import type { CallSettings, NamedInput } from './prepare.ts';
 import type { ToolRegistry } from '../registry.ts';

@@ -7,7 +7,7 @@ import { globMatcher, readingsOf } from '../builtin/search/glob-match.ts';
 import { meansTool, OF_SERVER, RESOURCES } from '../listed.ts';
 import type { RuleSubject, Tool } from '../tool.ts';
 import { isAllowedCommand, matchTouched } from './command-rules.ts';
-import { isInside, type Reach, rootsOf } from '../../process/places.ts';
+import { isInside, type Reach, rootsOf } from '../../../system/process/places.ts';
 
 type RuledCall = {
   readonly tool: Pick<Tool, 'name'>;

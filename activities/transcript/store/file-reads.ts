@@ -2,7 +2,7 @@
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { type FileLayout, decodeRecord, type KeyRecord, valueIn } from './key-record.ts';
 import type { Files } from './file-io.ts';
-import { createLimit } from '../../async.ts';
+import { createLimit } from '../../../system/async.ts';
 import { corruptRecord, corruptValue, isErrno, missingValue, toStoreError } from './store.ts';
 
 export type FileReads = {

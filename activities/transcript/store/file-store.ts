@@ -1,5 +1,5 @@
 // The store in a folder: the default on one machine. Several processes may use one folder at once.
-import { runOnce } from '../../async.ts';
+import { runOnce } from '../../../system/async.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { type FileLayout, fileLayout, encodeRecord, type KeyRecord } from './key-record.ts';
 import { createFileReads, type FileReads } from './file-reads.ts';

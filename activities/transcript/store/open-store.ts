@@ -9,7 +9,7 @@ import { s3Objects, type Bucket } from './s3/s3-objects.ts';
 import { s3Store } from './s3/s3-store.ts';
 import { storeMemory } from './s3/sealed-since.ts';
 import { storeIdentity } from './store-folder.ts';
-import type { Network } from '../../network/network.ts';
+import type { Network } from '../../../system/network.ts';
 import type { StoreCare } from './store-care.ts';
 import type { Store } from './store.ts';
 

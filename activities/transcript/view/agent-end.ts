@@ -3,7 +3,7 @@ import type { Notice } from '../../../workflows/contract/activities.ts';
 import type { AgentEnd, AgentNews, WorktreeEnd } from '../../../workflows/contract/delegation.ts';
 import { totalTokens, type Spend, type Terminal } from '../../../workflows/contract/loop.ts';
 import type { Entry } from '../log/entries.ts';
-import { clip, onOneLine, quoteLines } from '../../text.ts';
+import { clip, onOneLine, quoteLines } from '../../../system/text.ts';
 import { isDamage, type Store } from '../store/store.ts';
 import { finalText, resultOf } from './result.ts';
 import { loadRun } from './view.ts';

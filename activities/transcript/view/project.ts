@@ -12,7 +12,7 @@ import { inView, type InView, type Shown } from './in-view.ts';
 import { BARE, GO_ON, NO_OUTCOME, NO_OUTPUT, noticeText, shortForm, summaryText } from './notices.ts';
 import { isFrom, type ReplyMemo, sentReply, type SentReply } from './sent-reply.ts';
 import { isShrunk, markCleared } from './microcompact.ts';
-import { isBlank, wellFormedText } from '../../text.ts';
+import { isBlank, wellFormedText } from '../../../system/text.ts';
 
 /** Saves work from turn to turn: entries never change. */
 export type ProjectMemo = {

@@ -4,7 +4,7 @@ import { type Entry, type Outcome, entryRange } from '../log/entries.ts';
 import type { Shown } from './in-view.ts';
 import { wordsOf } from './project.ts';
 import { isShrunk, markCleared } from './microcompact.ts';
-import { wellFormedText } from '../../text.ts';
+import { wellFormedText } from '../../../system/text.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import { type Bodies, bodyReader, mediaNote } from '../log/bodies.ts';
 import { readRange } from '../log/read-chain.ts';

@@ -1,6 +1,6 @@
 // Which files the agent knows of, and as what: those its file tools have read or written, and those it was told have changed
 // (L43). Read from the transcript, so that it holds wherever the session goes on.
-import { RecentMap } from '../../recent-map.ts';
+import { RecentMap } from '../../../system/recent-map.ts';
 import type { SeenFile } from '../../../workflows/contract/activities.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import type { Entry } from '../log/entries.ts';

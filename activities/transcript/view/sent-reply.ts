@@ -5,7 +5,7 @@ import type { ContentBlock, ContentBlockParam, ToolUseBlockParam } from '@anthro
 import { z } from 'zod';
 import { freeId } from '../call-ids.ts';
 import type { ReplyEntry } from '../log/entries.ts';
-import { isBlank, replaceLoneSurrogates } from '../../text.ts';
+import { isBlank, replaceLoneSurrogates } from '../../../system/text.ts';
 
 /** Remembers what was worked out for a reply: entries never change. */
 export type ReplyMemo = WeakMap<ReplyEntry, readonly SentBlock[]>;

@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { codeOf } from '../../../activities/text.ts';
-import { formatIdentity, isAlive, parseIdentity, processIdentity } from '../../../activities/process/identity.ts';
+import { codeOf } from '../../../system/text.ts';
+import { formatIdentity, isAlive, parseIdentity, processIdentity } from '../../../system/process/identity.ts';
 import { readIfThere, shortHash } from './program-files.ts';
 
 export type OpenSessions = { add(session: string): void; remove(session: string): void };

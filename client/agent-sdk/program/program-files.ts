@@ -1,7 +1,7 @@
 // What the notes about programs in the data folder are named by, and how they are read.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { codeOf } from '../../../activities/text.ts';
+import { codeOf } from '../../../system/text.ts';
 
 /** Of texts in their order: 16 hexadecimal digits. */
 export function shortHash(...parts: readonly string[]): string {

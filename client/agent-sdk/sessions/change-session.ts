@@ -1,6 +1,6 @@
 // What programs change of a session: its title, its tag, and whether it is there at all.
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import { pause } from '../../../activities/async.ts';
+import { pause } from '../../../system/async.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { ClientProblem } from '../../problem.ts';
 import { z } from 'zod';

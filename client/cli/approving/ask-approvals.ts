@@ -1,6 +1,6 @@
 // Asks the person at the terminal about calls that wait for a decision, and puts the model's questions to them, one at a time (L55, L81).
 // Who decides elsewhere is heeded: the question is withdrawn.
-import { reasonOf } from '../../../activities/text.ts';
+import { reasonOf } from '../../../system/text.ts';
 import { type ApprovalEvent, type WaitingApproval, reasonProblem } from '../../sessions/decide.ts';
 import type { PerdureClient } from '../../perdure-client.ts';
 import { ClientProblem } from '../../problem.ts';

@@ -1,6 +1,6 @@
 // A conversation with a durable session: what is typed goes to it, what it does is shown, until the person leaves. The session stays, and goes on.
-import { pause } from '../../../activities/async.ts';
-import { reasonOf } from '../../../activities/text.ts';
+import { pause } from '../../../system/async.ts';
+import { reasonOf } from '../../../system/text.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import type { Workplace } from '../../connect/workplace.ts';
 import { isAtRest } from '../../follow/goal.ts';

@@ -1,7 +1,7 @@
 // What a person has typed in chats, over all of them: in the data folder, one JSON text a line, for the key upwards.
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { codeOf } from '../../../activities/text.ts';
+import { codeOf } from '../../../system/text.ts';
 import { dataFolder, type Env } from '../../../worker/embedded/data-folder.ts';
 
 /** Texts that are kept; the file is shortened when it has twice as many. */

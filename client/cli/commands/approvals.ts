@@ -2,7 +2,7 @@
 // (L55, L81).
 import type { Command } from 'commander';
 import { approvalsTable } from '../../render/tables.ts';
-import { jsonLine } from '../../../activities/text.ts';
+import { jsonLine } from '../../../system/text.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import type { Opened } from '../../connect/open-server.ts';
 import type { Cli } from '../cli.ts';

@@ -1,6 +1,6 @@
 // perdure btw: asks the model of a session something aside.
 import type { Command } from 'commander';
-import { jsonLine, showUnseen } from '../../../activities/text.ts';
+import { jsonLine, showUnseen } from '../../../system/text.ts';
 import { asideProblem } from '../../../workflows/contract/people.ts';
 import { asideCost } from '../../sessions/updates/ask-aside.ts';
 import type { Cli } from '../cli.ts';

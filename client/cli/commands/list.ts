@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { PerdureClient } from '../../perdure-client.ts';
 import { parseFilter } from '../../sessions/find/parse-filter.ts';
 import type { SessionInfo } from '../../sessions/info.ts';
-import { jsonLine } from '../../../activities/text.ts';
+import { jsonLine } from '../../../system/text.ts';
 import { sessionTable } from '../../render/tables.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';

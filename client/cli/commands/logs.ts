@@ -1,7 +1,7 @@
 // perdure logs: the steps of a session as they were carried out: when, by which worker, how long, and why an attempt died. From the history that
 // the server keeps; the logs of workers are theirs.
 import type { Command } from 'commander';
-import { jsonLine } from '../../../activities/text.ts';
+import { jsonLine } from '../../../system/text.ts';
 import { workerName } from '../../sessions/history/bars.ts';
 import type { Step } from '../../sessions/history/steps.ts';
 import { oneLine, type Paint } from '../../paint.ts';

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { ListedTool, ToolList } from '../../../activities/mcp/list-tools.ts';
 import { type McpServers, toolName } from '../../../activities/mcp/servers.ts';
-import { jsonLine, reasonOf } from '../../../activities/text.ts';
+import { jsonLine, reasonOf } from '../../../system/text.ts';
 import { didYouMean } from '../../../workflows/contract/options-problem.ts';
 import { dataFolder } from '../../../worker/embedded/data-folder.ts';
 import { oneLine } from '../../paint.ts';

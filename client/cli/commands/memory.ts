@@ -15,7 +15,7 @@ import {
   replaceNote,
 } from '../../../activities/memory/notes.ts';
 import { dataFolder } from '../../../worker/embedded/data-folder.ts';
-import { showUnseen } from '../../../activities/text.ts';
+import { showUnseen } from '../../../system/text.ts';
 import { count } from '../../units.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';

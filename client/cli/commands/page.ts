@@ -15,7 +15,7 @@ import {
   serveThePage,
 } from '../../page/hosting/page-options.ts';
 import { dataFolder } from '../../../worker/embedded/data-folder.ts';
-import { SetupProblem } from '../../../worker/setup-problem.ts';
+import { SetupProblem } from '../../../system/setup-problem.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { listenForSignals } from '../signals.ts';
 import { waitForAbort, openUnlessTold } from '../with-server.ts';

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Opened } from '../../connect/open-server.ts';
 import { stayingWorkers } from '../../connect/session-workers.ts';
-import { jsonLine } from '../../../activities/text.ts';
+import { jsonLine } from '../../../system/text.ts';
 import type { Cli } from '../cli.ts';
 import {
   DUMP_OPTION,

@@ -1,7 +1,7 @@
 // perdure schedule: prompts at the times of a cron expression (L87).
 import { realpathSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { jsonLine } from '../../../activities/text.ts';
+import { jsonLine } from '../../../system/text.ts';
 import type { Opened } from '../../connect/open-server.ts';
 import { clockChangeText, scheduleTable } from '../../render/tables.ts';
 import { type OverlapPolicy, overlapPolicies } from '../../schedules/plan.ts';

@@ -1,5 +1,5 @@
 // perdure scripted-model: a model server that says what a script says, for trying things and for tests.
-import { reasonOf } from '../../../activities/text.ts';
+import { reasonOf } from '../../../system/text.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';

@@ -1,7 +1,7 @@
 // perdure show: a session's transcript, its runs and what they came to, and whether all of it is sound. No worker is needed.
 import type { Command } from 'commander';
 import type { Opened } from '../../connect/open-server.ts';
-import { jsonLine, showUnseen } from '../../../activities/text.ts';
+import { jsonLine, showUnseen } from '../../../system/text.ts';
 import type { BackgroundCommand } from '../../sessions/history/background.ts';
 import type { SessionReading } from '../../sessions/read.ts';
 import type { Cli } from '../cli.ts';
@@ -78,7 +78,7 @@ async function commandsOf(
     await Promise.all([
       import('../../sessions/history/background.ts'),
       import('../../sessions/history/background-reader.ts'),
-      import('../../../activities/process/background-files.ts'),
+      import('../../../system/process/background-files.ts'),
       import('../../sessions/history/items.ts'),
     ]);
   const items = transcriptItems(first);

@@ -1,7 +1,7 @@
 // perdure top: all sessions, live, until Ctrl-C; once where nobody looks.
 import type { Command } from 'commander';
-import { pause } from '../../../activities/async.ts';
-import { reasonOf } from '../../../activities/text.ts';
+import { pause } from '../../../system/async.ts';
+import { reasonOf } from '../../../system/text.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { PerdureClient } from '../../perdure-client.ts';
 import { type TopFrame, topLines } from '../../render/top.ts';

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataFolder, type Env } from '../../../worker/embedded/data-folder.ts';
-import { reasonOf } from '../../../activities/text.ts';
+import { reasonOf } from '../../../system/text.ts';
 
 export type PersonsEditor = (text: string) => Promise<string | null>;
 

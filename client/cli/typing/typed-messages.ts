@@ -1,6 +1,6 @@
 // What is typed while a run goes on: sent at once, so that nothing is lost, and shown below as waiting until the session takes it up.
 import type { MessageId, SessionId } from '../../../workflows/contract/ids.ts';
-import { reasonOf } from '../../../activities/text.ts';
+import { reasonOf } from '../../../system/text.ts';
 import type { Followed } from '../../follow/cursor.ts';
 import type { PerdureClient } from '../../perdure-client.ts';
 import { oneLine } from '../../paint.ts';

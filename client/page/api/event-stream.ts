@@ -1,6 +1,6 @@
 // Events as server-sent events, one JSON object each, with the place of who has seen it as their id.
 import type { MessageId, SessionId } from '../../../workflows/contract/ids.ts';
-import { jsonLine } from '../../../activities/text.ts';
+import { jsonLine } from '../../../system/text.ts';
 import type { Followed, SeenIteration } from '../../follow/cursor.ts';
 import { goalAfter, isNone } from '../../follow/goal.ts';
 import { ClientProblem } from '../../problem.ts';

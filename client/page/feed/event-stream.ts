@@ -1,6 +1,6 @@
 // A feed as server-sent events. The browser says where it was, and is given what came since; where that is forgotten it is told so, once,
 // and loads what is there now. Nothing is queued for one viewer: what it has not read stays in the ring it shares with the others.
-import { timed } from '../../../activities/async.ts';
+import { timed } from '../../../system/async.ts';
 import type { Change, Ring } from './ring.ts';
 
 /** Milliseconds: a proxy, or a viewer, learns that the other side is there. */

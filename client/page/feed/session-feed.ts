@@ -2,11 +2,11 @@
 // and the store has what counts: whatever the channel loses is read from there, so that a watcher has no gap.
 import type { Told } from '../../../activities/live/events.ts';
 import { configReader } from '../../../activities/configuration.ts';
-import { createLimit, pause } from '../../../activities/async.ts';
+import { createLimit, pause } from '../../../system/async.ts';
 import { bodyReader } from '../../../activities/transcript/log/bodies.ts';
 import { createViewCache, emptyView } from '../../../activities/transcript/view/view.ts';
-import { RecentMap } from '../../../activities/recent-map.ts';
-import { reasonOf } from '../../../activities/text.ts';
+import { RecentMap } from '../../../system/recent-map.ts';
+import { reasonOf } from '../../../system/text.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { nothingRecent } from '../../sessions/history/recent.ts';
 import { ClientProblem } from '../../problem.ts';

@@ -1,12 +1,12 @@
 // How a session stands for all who watch it: its transcript as far as it was read, what waits for a person, what is wrong; and what
 // changes on the screen when more is known.
 import { configReader, type RunConfig } from '../../../activities/configuration.ts';
-import { createLimit } from '../../../activities/async.ts';
+import { createLimit } from '../../../system/async.ts';
 import { bodyReader } from '../../../activities/transcript/log/bodies.ts';
 import { isDamage, StoreError } from '../../../activities/transcript/store/store.ts';
 import { createViewCache, loadView, loadWorkingView, type View } from '../../../activities/transcript/view/view.ts';
-import type { RecentMap } from '../../../activities/recent-map.ts';
-import { reasonOf } from '../../../activities/text.ts';
+import type { RecentMap } from '../../../system/recent-map.ts';
+import { reasonOf } from '../../../system/text.ts';
 import type { Hash, MessageId, SessionId } from '../../../workflows/contract/ids.ts';
 import type { SessionDescription } from '../../sessions/info.ts';
 import type { Recent } from '../../sessions/history/recent.ts';

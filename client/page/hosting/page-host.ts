@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
-import { reasonOf } from '../../../activities/text.ts';
-import { SetupProblem } from '../../../worker/setup-problem.ts';
+import { reasonOf } from '../../../system/text.ts';
+import { SetupProblem } from '../../../system/setup-problem.ts';
 import { type Person, readPeople } from './people.ts';
 
 /** As given on the command line. */

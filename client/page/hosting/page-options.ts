@@ -7,7 +7,7 @@ import type { Opened } from '../../connect/open-server.ts';
 import type { PagePorts } from '../ports.ts';
 import type { ServedPage } from '../serve-page.ts';
 import { type Env, refuseReadable } from '../../../worker/embedded/data-folder.ts';
-import { SetupProblem } from '../../../worker/setup-problem.ts';
+import { SetupProblem } from '../../../system/setup-problem.ts';
 import type { Person } from './people.ts';
 
 export function addPageOptions(command: Command): Command {

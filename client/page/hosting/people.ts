@@ -2,8 +2,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { z } from 'zod';
-import { readJsonFile } from '../../../worker/json-file.ts';
-import { SetupProblem } from '../../../worker/setup-problem.ts';
+import { readJsonFile } from '../../../system/json-file.ts';
+import { SetupProblem } from '../../../system/setup-problem.ts';
 
 /** Each may do what those before it may. */
 const ROLES = ['look', 'decide', 'steer'] as const;

@@ -1,6 +1,6 @@
 // All schedules, looked at again and again for as long as somebody watches (L87): one look for all who do.
-import { pause } from '../../../activities/async.ts';
-import { reasonOf, showUnseen } from '../../../activities/text.ts';
+import { pause } from '../../../system/async.ts';
+import { reasonOf, showUnseen } from '../../../system/text.ts';
 import type { ScheduleInfo } from '../../schedules/schedules.ts';
 import { clockChangeText, standingText } from '../../render/tables.ts';
 import { shortTime } from '../../units.ts';

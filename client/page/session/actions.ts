@@ -1,7 +1,7 @@
 // A person's words to a session: checked, sent, and answered in a sentence. Another may have been faster, and then it is said so.
 import { z } from 'zod';
-import { createLimit } from '../../../activities/async.ts';
-import { reasonOf, showUnseen } from '../../../activities/text.ts';
+import { createLimit } from '../../../system/async.ts';
+import { reasonOf, showUnseen } from '../../../system/text.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { dropAbsent } from '../../options.ts';
 import { ClientProblem } from '../../problem.ts';

@@ -1,6 +1,6 @@
 // A call that waits for a person: why, until when, its input as JSON to look at and to change, and the two answers. A question of the
 // model: what it asks, and what may be answered.
-import { escapeUnseen, showUnseen } from '../../../activities/text.ts';
+import { escapeUnseen, showUnseen } from '../../../system/text.ts';
 import { isElicited } from '../../../workflows/contract/people.ts';
 import type { WaitingApproval } from '../../sessions/decide.ts';
 import { ofAgent, questionOf } from '../../render/approval-text.ts';

@@ -1,5 +1,5 @@
 // Commands that a session has, or had, in the background (L84), with the last lines of each.
-import { onOneLine, showUnseen } from '../../../activities/text.ts';
+import { onOneLine, showUnseen } from '../../../system/text.ts';
 import type { BackgroundCommand } from '../../sessions/history/background.ts';
 import { Moment } from '../layout.tsx';
 

@@ -1,7 +1,7 @@
 // A transcript to take away, and the texts that are too long for the page, as plain text that no browser runs.
 import type { Context } from 'hono';
 import { stream } from 'hono/streaming';
-import { jsonLine, showUnseen } from '../../../activities/text.ts';
+import { jsonLine, showUnseen } from '../../../system/text.ts';
 import { transcriptParts } from '../../render/full-transcript.ts';
 import { sessionJson, readWholeResult } from '../../sessions/dump.ts';
 import type { SessionReading } from '../../sessions/read.ts';

@@ -1,5 +1,5 @@
 // What people have asked of a session: who it was, and what waits for its next run.
-import { showUnseen } from '../../../activities/text.ts';
+import { showUnseen } from '../../../system/text.ts';
 import type { Asked, Recent } from '../../sessions/history/recent.ts';
 import { DEEDS, limitsText, optionsText } from '../../render/steered-words.ts';
 import { Moment } from '../layout.tsx';

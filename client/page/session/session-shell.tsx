@@ -1,7 +1,7 @@
 // What the pages of one session have around them: its name, what is wrong, how it stands, what may be done, and its other pages.
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
-import { showUnseen } from '../../../activities/text.ts';
+import { showUnseen } from '../../../system/text.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { Copy, Layout, Moment } from '../layout.tsx';
 import { SteerForms } from './steer-forms.tsx';

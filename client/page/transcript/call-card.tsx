@@ -1,5 +1,5 @@
 // One tool call: folded to a line with how it came out; open, its input, its output and how long it took.
-import { showUnseen } from '../../../activities/text.ts';
+import { showUnseen } from '../../../system/text.ts';
 import type { Outcome } from '../../../activities/transcript/log/entries.ts';
 import { isUntimed } from '../../../activities/live/tell.ts';
 import { changeOf, diffRows, SHOWN } from '../../render/diff-rows.ts';

@@ -1,5 +1,5 @@
 // One entry of a transcript on the page. All of a model's, a tool's or a person's words are text, with whatever is unseen in them named.
-import { showUnseen } from '../../../activities/text.ts';
+import { showUnseen } from '../../../system/text.ts';
 import type { BoundaryEntry, Entry, EpochEntry, ReplyEntry } from '../../../activities/transcript/log/entries.ts';
 import { isRepeated } from '../../../activities/transcript/log/entries.ts';
 import { systemText } from '../../../activities/transcript/preamble.ts';

@@ -1,5 +1,5 @@
 // What somebody said, as text with whatever is unseen in it named; what opens to a text; the images and documents of a prompt.
-import { showUnseen } from '../../../activities/text.ts';
+import { showUnseen } from '../../../system/text.ts';
 import type { MessageMedium } from '../../../workflows/contract/people.ts';
 import { count } from '../../units.ts';
 import { SHOWN } from '../../render/diff-rows.ts';

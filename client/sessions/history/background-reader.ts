@@ -1,12 +1,7 @@
 // Looks at the files of commands in the background without holding up whoever looks (L84): the page does so again and again.
 import { open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  type BackgroundRecord,
-  folderOf,
-  parseRecord,
-  piecesOf,
-} from '../../../activities/process/background-files.ts';
+import { type BackgroundRecord, folderOf, parseRecord, piecesOf } from '../../../system/process/background-files.ts';
 
 /** Of one session. */
 export type BackgroundReader = {

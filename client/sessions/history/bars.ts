@@ -1,7 +1,7 @@
 // What an iteration spent its time with: segments of a bar, from the steps of its history, or from the transcript alone where its server
 // has forgotten them. Pure.
-import { parseIdentity } from '../../../activities/process/identity.ts';
-import { showUnseen } from '../../../activities/text.ts';
+import { parseIdentity } from '../../../system/process/identity.ts';
+import { showUnseen } from '../../../system/text.ts';
 import { isUntimed } from '../../../activities/live/tell.ts';
 import type { Step } from './steps.ts';
 import { shortTime } from '../../units.ts';

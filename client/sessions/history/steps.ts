@@ -3,8 +3,8 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
-import { createLimit } from '../../../activities/async.ts';
-import { RecentMap } from '../../../activities/recent-map.ts';
+import { createLimit } from '../../../system/async.ts';
+import { RecentMap } from '../../../system/recent-map.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { contextOf } from '../read.ts';
 

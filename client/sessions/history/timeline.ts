@@ -1,6 +1,6 @@
 // All iterations of a session as bars, from its transcript and the history that its server keeps.
 import type { Client } from '@temporalio/client';
-import { reasonOf } from '../../../activities/text.ts';
+import { reasonOf } from '../../../system/text.ts';
 import type { SessionReading } from '../read.ts';
 import { type Bar, barOf } from './bars.ts';
 import { iterationName, iterationsOf, stepsByIteration, type StepsByName, withUnstored } from './iterations.ts';

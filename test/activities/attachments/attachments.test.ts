@@ -3,7 +3,7 @@ import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAttachments } from '../../../activities/attachments/attachments.ts';
-import { logText } from '../../../activities/log.ts';
+import { logText } from '../../../system/log.ts';
 import { callModel } from '../../../activities/call-model.ts';
 import { builtinTools } from '../../../activities/tools/builtin/builtin-tools.ts';
 import { createRegistry } from '../../../activities/tools/registry.ts';

@@ -1,5 +1,5 @@
 // Providers of attachments: asked ahead, never waited for, and what they say is lost only with the worker.
-import { type Log, logText } from '../../../activities/log.ts';
+import { type Log, logText } from '../../../system/log.ts';
 import { expect, test } from 'vitest';
 import { prefetch, type AttachmentProvider } from '../../../activities/attachments/prefetch.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';

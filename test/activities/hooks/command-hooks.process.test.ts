@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import { expect, test } from 'vitest';
 import { hookRunner } from '../../../activities/hooks/hook-runner.ts';
-import { processInfo } from '../../../activities/process/proc.ts';
+import { processInfo } from '../../../system/process/proc.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
 import { answering, hookContext, node, runner } from './support.ts';

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import type { HookConfig, HookContext, HookRunner } from '../../../activities/hooks/hooks.ts';
 import { hookRunner } from '../../../activities/hooks/hook-runner.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import { processInfo } from '../../../activities/process/proc.ts';
+import { processInfo } from '../../../system/process/proc.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 export function hookContext(more: Partial<HookContext> = {}): HookContext {

@@ -1,6 +1,6 @@
 // Any history of attempts, written in any pieces and looked at at any moments: nothing void is given out, nothing is lost,
 // nothing comes twice, also over reconnects.
-import type { Log } from '../../../activities/log.ts';
+import type { Log } from '../../../system/log.ts';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';

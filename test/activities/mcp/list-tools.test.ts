@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { type ListedTool, readList } from '../../../activities/mcp/list-tools.ts';
 import { MOST, toolName } from '../../../activities/mcp/servers.ts';
-import { checkInput, inputJsonSchema } from '../../../activities/schema/input-schema.ts';
+import { checkInput, inputJsonSchema } from '../../../system/schema/input-schema.ts';
 
 const tool = (more: object = {}): object => ({ name: 't', inputSchema: { type: 'object' }, ...more });
 

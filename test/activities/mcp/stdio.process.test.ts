@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { allProcesses, wasStartedWith } from '../../../activities/process/proc.ts';
+import { allProcesses, wasStartedWith } from '../../../system/process/proc.ts';
 import { noSandbox } from '../../support/mcp/addresses.ts';
 import { effectsIn, oddServer, openTestServers, packagedServer } from '../../support/mcp/servers.ts';
 import { tempDir } from '../../support/temp-dir.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { processIdentity } from '../../../activities/process/identity.ts';
+import { processIdentity } from '../../../system/process/identity.ts';
 import {
   claimCall,
   type JournaledCall,

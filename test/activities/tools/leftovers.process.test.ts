@@ -2,11 +2,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { processIdentity } from '../../../activities/process/identity.ts';
-import { callIdOf } from '../../../activities/process/environment.ts';
+import { processIdentity } from '../../../system/process/identity.ts';
+import { callIdOf } from '../../../system/process/environment.ts';
 import { claimCall, recordChild, type JournaledCall } from '../../../activities/tools/call/journal.ts';
 import { executeCall } from '../../../activities/tools/call/execute.ts';
-import { processInfo } from '../../../activities/process/proc.ts';
+import { processInfo } from '../../../system/process/proc.ts';
 import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
 import type { Store } from '../../../activities/transcript/store/store.ts';
 import type { CallKey, SessionId } from '../../../workflows/contract/ids.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { keptInput } from '../../../activities/json.ts';
+import { keptInput } from '../../../system/json.ts';
 import { prepareCall } from '../../../activities/tools/call/prepare.ts';
 import { createRegistry } from '../../../activities/tools/registry.ts';
 import { simpleTool } from './support.ts';

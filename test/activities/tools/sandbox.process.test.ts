@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { probeSandbox, type Sandbox } from '../../../activities/tools/sandbox.ts';
-import { bwrapArguments, type Confinement } from '../../../activities/process/bwrap.ts';
-import { findPlaces } from '../../../activities/process/places.ts';
-import { findPrograms } from '../../../activities/process/programs.ts';
+import { bwrapArguments, type Confinement } from '../../../system/process/bwrap.ts';
+import { findPlaces } from '../../../system/process/places.ts';
+import { findPrograms } from '../../../system/process/programs.ts';
 import { tempFolder } from './support.ts';
 import { unfiltered, workingSandboxes } from './sandboxes.ts';
 

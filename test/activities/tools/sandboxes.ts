@@ -1,5 +1,5 @@
 // The ways to hold a command that work on this machine, best first; `group` is always the last.
-import { FILTERED } from '../../../activities/process/keyring-filter.mjs';
+import { FILTERED } from '../../../system/process/keyring-filter.mjs';
 import { probeSandbox, type Sandbox } from '../../../activities/tools/sandbox.ts';
 
 export async function workingSandboxes(): Promise<readonly Sandbox[]> {

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { thisHost, type Host } from '../../../activities/process/host.ts';
+import { thisHost, type Host } from '../../../system/process/host.ts';
 import type { Done } from '../../../activities/tools/call/execute.ts';
-import { checkInput } from '../../../activities/schema/input-schema.ts';
+import { checkInput } from '../../../system/schema/input-schema.ts';
 import { createRegistry } from '../../../activities/tools/registry.ts';
 import { defineTool, type Tool, type ToolContext, type ToolOutput } from '../../../activities/tools/tool.ts';
 import type {

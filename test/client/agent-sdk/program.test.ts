@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Asked, identityOf, programQuery } from '../../../client/agent-sdk/program/program.ts';
 import { createSdkMcpServer, tool } from '../../../client/agent-sdk/tools.ts';
-import { formatIdentity, processIdentity } from '../../../activities/process/identity.ts';
+import { formatIdentity, processIdentity } from '../../../system/process/identity.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 const asked = (identity: string, more: Partial<Asked> = {}): Asked => ({

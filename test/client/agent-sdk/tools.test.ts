@@ -1,7 +1,7 @@
 // Tools of a program, as its worker offers them.
 import { expect, test } from 'vitest';
 import * as z3 from 'zod/v3';
-import { checkInput } from '../../../activities/schema/input-schema.ts';
+import { checkInput } from '../../../system/schema/input-schema.ts';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';
 import type { Tool, ToolContext } from '../../../activities/tools/tool.ts';

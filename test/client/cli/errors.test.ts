@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { failureOf, failureText, UsageError } from '../../../client/cli/errors.ts';
 import { ClientProblem } from '../../../client/problem.ts';
 import { StoreError } from '../../../activities/transcript/store/store.ts';
-import { SetupProblem } from '../../../worker/setup-problem.ts';
+import { SetupProblem } from '../../../system/setup-problem.ts';
 
 test.each([
   [new UsageError('the prompt is empty'), 2],

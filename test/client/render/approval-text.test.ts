@@ -5,7 +5,7 @@ import { approvalsTable } from '../../../client/render/tables.ts';
 import { approvalText, questionOf } from '../../../client/render/approval-text.ts';
 import { chosenAnswer } from '../../../client/cli/approving/answer-question.ts';
 import { createPaint } from '../../../client/paint.ts';
-import { showUnseen } from '../../../activities/text.ts';
+import { showUnseen } from '../../../system/text.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { session } from '../support.ts';
 

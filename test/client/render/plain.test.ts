@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { oneLine, shellWord } from '../../../client/paint.ts';
-import { jsonLine, showUnseen } from '../../../activities/text.ts';
+import { jsonLine, showUnseen } from '../../../system/text.ts';
 
 test.each([
   ['a colour', '\u001b[31mred\u001b[0m', String.raw`\x1b[31mred\x1b[0m`],

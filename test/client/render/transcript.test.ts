@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { CallLog, Entry } from '../../../activities/transcript/log/entries.ts';
 import { hashOf } from '../../../activities/transcript/store/store.ts';
 import { createPaint } from '../../../client/paint.ts';
-import { showUnseen } from '../../../activities/text.ts';
+import { showUnseen } from '../../../system/text.ts';
 import { transcriptText } from '../../../client/render/transcript.ts';
 import { sessionTable } from '../../../client/render/tables.ts';
 import type { SessionReading } from '../../../client/sessions/read.ts';

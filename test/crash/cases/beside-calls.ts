@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { notesFolder, readNotes } from '../../../activities/memory/notes.ts';
-import { processInfo } from '../../../activities/process/proc.ts';
+import { processInfo } from '../../../system/process/proc.ts';
 import {
   fault,
   gate,

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { findPrograms } from '../../../activities/process/programs.ts';
+import { findPrograms } from '../../../system/process/programs.ts';
 import type { HttpServer } from '../../../activities/mcp/servers.ts';
 import { oddServer, type Options } from './odd-server.mjs';
 

@@ -8,7 +8,7 @@ import { openServers } from '../../../activities/mcp/open-servers.ts';
 import type { McpBounds, McpServers, StdioServer } from '../../../activities/mcp/servers.ts';
 import { createRegistry } from '../../../activities/tools/registry.ts';
 import { probeSandbox, type Sandbox } from '../../../activities/tools/sandbox.ts';
-import type { Network } from '../../../activities/network/network.ts';
+import type { Network } from '../../../system/network.ts';
 import type { Tool, ToolContext, ToolOutput } from '../../../activities/tools/tool.ts';
 import type { Options } from './odd-server.mjs';
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writ
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { dataFolder } from '../../../worker/embedded/data-folder.ts';
-import { SetupProblem } from '../../../worker/setup-problem.ts';
+import { SetupProblem } from '../../../system/setup-problem.ts';
 import { temporaryFolder } from './support.ts';
 
 test('the data folder is PERDURE_DATA, else in XDG_DATA_HOME, else in ~/.local/share', () => {

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { processIdentity, startTimeOf } from '../../../activities/process/identity.ts';
+import { processIdentity, startTimeOf } from '../../../system/process/identity.ts';
 import { fileLock, withLock } from '../../../worker/embedded/file-lock.ts';
 import { temporaryFolder } from './support.ts';
 

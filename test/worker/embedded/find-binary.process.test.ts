@@ -3,7 +3,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type BinarySource, buildBinary, downloadBinary } from '../../../worker/embedded/fetch-binary.ts';
 import { findBinary, type FindBinary } from '../../../worker/embedded/find-binary.ts';
-import { findPrograms } from '../../../activities/process/programs.ts';
+import { findPrograms } from '../../../system/process/programs.ts';
 import { temporaryFolder } from './support.ts';
 
 const SYSTEM = `/usr/bin${delimiter}/bin`;

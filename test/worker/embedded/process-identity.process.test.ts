@@ -8,7 +8,7 @@ import {
   parseIdentity,
   processIdentity,
   startTimeOf,
-} from '../../../activities/process/identity.ts';
+} from '../../../system/process/identity.ts';
 import { until } from './support.ts';
 
 const self = processIdentity();

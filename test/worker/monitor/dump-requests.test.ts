@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ModelRequest } from '../../../activities/deps.ts';
 import { observeByDump } from '../../../worker/monitor/dump-requests.ts';
-import { SetupProblem } from '../../../worker/setup-problem.ts';
+import { SetupProblem } from '../../../system/setup-problem.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 

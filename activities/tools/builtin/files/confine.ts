@@ -4,7 +4,7 @@ import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { opendirSync, realpathSync, type Dirent } from 'node:fs';
 import { ToolFailure, type ToolContext } from '../../tool.ts';
-import { isInReach, isInside, type Reach, rootsOf } from '../../../process/places.ts';
+import { isInReach, isInside, type Reach, rootsOf } from '../../../../system/process/places.ts';
 
 export type Workspace = {
   /** An absolute real path. */

@@ -1,7 +1,7 @@
 // The care of tools that change files for places whose content runs outside the sandbox later (process/places.ts).
 import { resolve } from 'node:path';
 import type { PermissionMode } from '../../../../workflows/contract/session.ts';
-import { guardOf, type Places } from '../../../process/places.ts';
+import { guardOf, type Places } from '../../../../system/process/places.ts';
 import type { PermissionDecision } from '../../tool.ts';
 
 type Place = { readonly cwd: string; readonly dir: string };

@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { hasProc } from '../../../process/proc.ts';
-import type { Programs } from '../../../process/programs.ts';
+import { hasProc } from '../../../../system/process/proc.ts';
+import type { Programs } from '../../../../system/process/programs.ts';
 
 type Copied = {
   /** The file whose attributes are kept, and those it has. */

@@ -2,7 +2,7 @@
 // width. Nothing is changed on the strength of a likeness; whoever looked for the one is told where the other is, and what differs.
 import { isUtf8 } from 'node:buffer';
 import { readdir } from 'node:fs/promises';
-import { clip, onOneLine } from '../../../text.ts';
+import { clip, onOneLine } from '../../../../system/text.ts';
 import { bordersOf } from './replace-text.ts';
 
 /** Characters and lines of a file that are searched for a likeness: the file and the text are a model's, the thread is everybody's. */

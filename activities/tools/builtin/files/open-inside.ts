@@ -4,9 +4,9 @@ import { constants, type Stats } from 'node:fs';
 import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ToolFailure } from '../../failures.ts';
-import { hasProc } from '../../../process/proc.ts';
+import { hasProc } from '../../../../system/process/proc.ts';
 import { type Confined, type Workspace, fsFailure, quotePath, rootOf } from './confine.ts';
-import { codeOf } from '../../../text.ts';
+import { codeOf } from '../../../../system/text.ts';
 import { likeName, type LikeName } from './lookalikes.ts';
 import type { SeenFile } from '../../../../workflows/contract/activities.ts';
 

@@ -1,7 +1,7 @@
 // The options of the built-in tools, given once per worker.
 import type { AgentSettings } from '../../agent-types.ts';
-import type { Network } from '../../../network/network.ts';
-import type { BackgroundCommands } from '../../../process/background-files.ts';
+import type { Network } from '../../../../system/network.ts';
+import type { BackgroundCommands } from '../../../../system/process/background-files.ts';
 import type { Sandbox } from '../../sandbox.ts';
 import { ToolFailure } from '../../failures.ts';
 import { quotePath } from './confine.ts';

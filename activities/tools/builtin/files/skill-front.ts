@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { isMap, parseDocument } from 'yaml';
 import { z } from 'zod';
-import { wellFormedText } from '../../../text.ts';
+import { wellFormedText } from '../../../../system/text.ts';
 
 const LONGEST_DESCRIPTION = 1_024;
 

@@ -3,15 +3,15 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { stat } from 'node:fs/promises';
-import { childEnvironment } from '../../../process/environment.ts';
-import { importApart } from '../../../process/import-apart.mjs';
-import { killTree } from '../../../process/kill-tree.ts';
-import { ownProcessId } from '../../../process/orphans.ts';
-import { spawnPiped } from '../../../process/spawn-piped.ts';
-import { pipePlace } from '../../../process/spawn-tree.ts';
+import { childEnvironment } from '../../../../system/process/environment.ts';
+import { importApart } from '../../../../system/process/import-apart.mjs';
+import { killTree } from '../../../../system/process/kill-tree.ts';
+import { ownProcessId } from '../../../../system/process/orphans.ts';
+import { spawnPiped } from '../../../../system/process/spawn-piped.ts';
+import { pipePlace } from '../../../../system/process/spawn-tree.ts';
 import { ToolFailure, type ToolContext } from '../../tool.ts';
-import { isNeverBuilt } from '../../../process/bwrap.ts';
-import { foldersUp, isInside } from '../../../process/places.ts';
+import { isNeverBuilt } from '../../../../system/process/bwrap.ts';
+import { foldersUp, isInside } from '../../../../system/process/places.ts';
 import { type Workspace, confine, fsFailure, quotePath, toDir } from '../files/confine.ts';
 import type { BuiltinOptions } from '../files/options.ts';
 

@@ -1,7 +1,7 @@
 // What a model's pattern for files stands for, in glob and grep alike: relative to where the search begins, and of a folder all that lies in it.
 import { stat } from 'node:fs/promises';
 import { isAbsolute, join, relative } from 'node:path';
-import { isInside } from '../../../process/places.ts';
+import { isInside } from '../../../../system/process/places.ts';
 import { ToolFailure } from '../../failures.ts';
 import { quotePath } from '../files/confine.ts';
 import { refuseCostly } from './glob-match.ts';

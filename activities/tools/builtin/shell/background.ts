@@ -2,12 +2,12 @@
 // Each worker knows its own; of those of other workers of this machine it reads the files.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { atExit } from '../../../process/at-exit.ts';
-import { processIdentity } from '../../../process/identity.ts';
-import { killNow, killTree } from '../../../process/kill-tree.ts';
-import { ownProcessId } from '../../../process/orphans.ts';
-import type { ProcessTree } from '../../../process/spawn-tree.ts';
-import { onOneLine, quoteLines } from '../../../text.ts';
+import { atExit } from '../../../../system/process/at-exit.ts';
+import { processIdentity } from '../../../../system/process/identity.ts';
+import { killNow, killTree } from '../../../../system/process/kill-tree.ts';
+import { ownProcessId } from '../../../../system/process/orphans.ts';
+import type { ProcessTree } from '../../../../system/process/spawn-tree.ts';
+import { onOneLine, quoteLines } from '../../../../system/text.ts';
 import { ToolFailure } from '../../failures.ts';
 import { dropPartialEnd, dropPartialStart } from '../files/lines.ts';
 import {
@@ -17,7 +17,7 @@ import {
   type BackgroundEnd,
   type BackgroundRecord,
   type StartBackground,
-} from '../../../process/background-files.ts';
+} from '../../../../system/process/background-files.ts';
 import { cleanText } from './output.ts';
 
 type Options = {

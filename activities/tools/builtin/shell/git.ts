@@ -3,7 +3,7 @@
 // costs time, and would read the configuration.
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { foldersUp, isInReach, type Reach } from '../../../process/places.ts';
+import { foldersUp, isInReach, type Reach } from '../../../../system/process/places.ts';
 import { doubtInConfig } from './git-config.ts';
 
 /** The mode of a submodule in an index. `git status` starts git in it, under that repository's configuration. */

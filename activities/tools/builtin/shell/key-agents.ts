@@ -2,8 +2,8 @@
 // lets them (L55).
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import type { ReachedSocket } from '../../../process/bwrap.ts';
-import type { Environment } from '../../../process/environment.ts';
+import type { ReachedSocket } from '../../../../system/process/bwrap.ts';
+import type { Environment } from '../../../../system/process/environment.ts';
 import type { KeyAgent } from '../files/options.ts';
 
 /** The variable by which programs find the agent of ssh. */

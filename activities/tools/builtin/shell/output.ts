@@ -1,6 +1,6 @@
 // Words the end of a command as an answer for the model (L36).
 import { constants } from 'node:os';
-import type { TreeExit } from '../../../process/spawner.ts';
+import type { TreeExit } from '../../../../system/process/spawner.ts';
 import type { SimpleCommand } from '../../shell-command.ts';
 import type { ToolOutput } from '../../tool.ts';
 import type { TreeEnd } from './supervise.ts';

@@ -1,7 +1,7 @@
 // Whether a shell command only reads the folders of its run (L55): a list of simple commands from a table, with arguments that are known
 // to the letter and lead nowhere else. When in doubt it does not: a wrong no costs a question, a wrong yes a file.
 import { isAbsolute, join, resolve } from 'node:path';
-import { isInReach, type Reach } from '../../../process/places.ts';
+import { isInReach, type Reach } from '../../../../system/process/places.ts';
 import { readsOnly } from './reading-commands.ts';
 import { parseShell } from './parse-shell.ts';
 import type { Redirect, SimpleCommand, Word } from '../../shell-command.ts';

@@ -1,11 +1,11 @@
 // Waits for a command to end, or ends it: its time is up, or it is told to stop. Either way its processes are gone afterwards.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAbsolute } from 'node:path';
-import { killTree } from '../../../process/kill-tree.ts';
-import type { ProcessTree } from '../../../process/spawn-tree.ts';
-import type { TreeExit } from '../../../process/spawner.ts';
-import { withGitSettings, type GitSettings } from '../../../process/environment.ts';
-import { isInReach, type Reach } from '../../../process/places.ts';
+import { killTree } from '../../../../system/process/kill-tree.ts';
+import type { ProcessTree } from '../../../../system/process/spawn-tree.ts';
+import type { TreeExit } from '../../../../system/process/spawner.ts';
+import { withGitSettings, type GitSettings } from '../../../../system/process/environment.ts';
+import { isInReach, type Reach } from '../../../../system/process/places.ts';
 
 export type TreeEnd =
   { readonly kind: 'exit'; readonly exit: TreeExit } | { readonly kind: 'timeout' } | { readonly kind: 'stopped' };

@@ -5,8 +5,8 @@ import { request as httpsRequest, type RequestOptions } from 'node:https';
 import { pipeline, Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { TimedOut, within } from '../../../async.ts';
-import { type Network, whyFetchFailed } from '../../../network/network.ts';
+import { TimedOut, within } from '../../../../system/async.ts';
+import { type Network, whyFetchFailed } from '../../../../system/network.ts';
 import { ToolFailure } from '../../failures.ts';
 import {
   hostOf,

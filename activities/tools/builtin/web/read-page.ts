@@ -1,6 +1,6 @@
 // What is in a page, as a text (L86): HTML as Markdown, other texts as they are. Anything else is no text.
 import { Worker } from 'node:worker_threads';
-import type { createLimit } from '../../../async.ts';
+import type { createLimit } from '../../../../system/async.ts';
 import { ToolFailure } from '../../failures.ts';
 
 type Body = { readonly url: URL; readonly contentType: string; readonly bytes: Buffer };

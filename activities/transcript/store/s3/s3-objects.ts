@@ -2,9 +2,9 @@
 // The SDK is loaded with the first request: who keeps the store in a folder neither needs nor loads it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { runOnce } from '../../../async.ts';
-import { codeOf } from '../../../text.ts';
-import type { Network } from '../../../network/network.ts';
+import { runOnce } from '../../../../system/async.ts';
+import { codeOf } from '../../../../system/text.ts';
+import type { Network } from '../../../../system/network.ts';
 import { throughProxies } from './s3-proxies.ts';
 import { toProblem } from './s3-problems.ts';
 import { StoreError } from '../store.ts';

@@ -1,5 +1,5 @@
 // What goes wrong with a bucket, as sentences that say what to do (W1).
-import { codeOf, reasonOf } from '../../../text.ts';
+import { codeOf, reasonOf } from '../../../../system/text.ts';
 import { StoreError } from '../store.ts';
 
 const unknownKey = (): string =>

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { type Network, whyFetchFailed } from '../../../network/network.ts';
+import { type Network, whyFetchFailed } from '../../../../system/network.ts';
 
 type Handler = S3Client['config']['requestHandler'];
 type Request = Parameters<Handler['handle']>[0];

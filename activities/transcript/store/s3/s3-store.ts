@@ -3,8 +3,8 @@
 // a writer that died in between writes them. Large ones are sent once, before the record.
 import { randomUUID } from 'node:crypto';
 import { type Hash, isHash } from '../../../../workflows/contract/ids.ts';
-import { runOnce } from '../../../async.ts';
-import { RecentMap } from '../../../recent-map.ts';
+import { runOnce } from '../../../../system/async.ts';
+import { RecentMap } from '../../../../system/recent-map.ts';
 import type { BlobCache } from '../blob-cache.ts';
 import { decodeRecord, encodeRecord, type KeyRecord } from '../key-record.ts';
 import { checkSeal, parseNonce, type SealKeys, type Sealing, sealedNonce } from './record-seal.ts';

@@ -1,8 +1,8 @@
 // Commands in the background, held each way that works here: what they write, how they end, who is told.
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { backgroundFolder, sweepBackground } from '../../../../activities/process/background-files.ts';
-import { processIdentity } from '../../../../activities/process/identity.ts';
+import { backgroundFolder, sweepBackground } from '../../../../system/process/background-files.ts';
+import { processIdentity } from '../../../../system/process/identity.ts';
 import { bashOutputTool, bashStopTool } from '../../../../activities/tools/builtin/background-commands.ts';
 import { bashTool } from '../../../../activities/tools/builtin/bash.ts';
 import { createBackground } from '../../../../activities/tools/builtin/shell/background.ts';

@@ -15,7 +15,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { builtinTools } from '../../../../activities/tools/builtin/builtin-tools.ts';
 import { runTool } from '../../../../activities/tools/call/call-tool.ts';
 import { prepareCall } from '../../../../activities/tools/call/prepare.ts';
-import { findPlaces } from '../../../../activities/process/places.ts';
+import { findPlaces } from '../../../../system/process/places.ts';
 import { createRegistry } from '../../../../activities/tools/registry.ts';
 import { probeSandbox, type Sandbox } from '../../../../activities/tools/sandbox.ts';
 import type { PermissionMode } from '../../../../workflows/contract/session.ts';

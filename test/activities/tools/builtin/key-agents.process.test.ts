@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { KeyAgent } from '../../../../activities/tools/builtin/files/options.ts';
-import { findPlaces } from '../../../../activities/process/places.ts';
+import { findPlaces } from '../../../../system/process/places.ts';
 import { bashTool } from '../../../../activities/tools/builtin/bash.ts';
 import { probeSandbox } from '../../../../activities/tools/sandbox.ts';
 import type { ToolOutput } from '../../../../activities/tools/tool.ts';

@@ -1,7 +1,7 @@
 // The task list as the model writes it and everyone reads it (L83).
 import { expect, test } from 'vitest';
 import { todoTool } from '../../../../activities/tools/builtin/todo.ts';
-import { checkInput } from '../../../../activities/schema/input-schema.ts';
+import { checkInput } from '../../../../system/schema/input-schema.ts';
 import type { ToolContext } from '../../../../activities/tools/tool.ts';
 import { taskListOf } from '../../../../activities/transcript/view/task-list.ts';
 import type { Entry } from '../../../../activities/transcript/log/entries.ts';

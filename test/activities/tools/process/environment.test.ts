@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { childEnvironment } from '../../../../activities/process/environment.ts';
+import { childEnvironment } from '../../../../system/process/environment.ts';
 
 const secrets = {
   ANTHROPIC_API_KEY: 'canary',

@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { childEnvironment } from '../../../../activities/process/environment.ts';
-import { killTree, type Killed } from '../../../../activities/process/kill-tree.ts';
-import { spawnTree, type ProcessTree } from '../../../../activities/process/spawn-tree.ts';
+import { childEnvironment } from '../../../../system/process/environment.ts';
+import { killTree, type Killed } from '../../../../system/process/kill-tree.ts';
+import { spawnTree, type ProcessTree } from '../../../../system/process/spawn-tree.ts';
 import type { Sandbox } from '../../../../activities/tools/sandbox.ts';
 import { unfiltered, workingSandboxes } from '../sandboxes.ts';
 import { until } from '../../../support/until.ts';

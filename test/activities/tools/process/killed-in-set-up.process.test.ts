@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { allProcesses, procStat, wasStartedWith } from '../../../../activities/process/proc.ts';
+import { allProcesses, procStat, wasStartedWith } from '../../../../system/process/proc.ts';
 import { compiled } from '../../../support/compiled.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../support.ts';

@@ -1,9 +1,9 @@
 // A worker with one program that is being set up for good, to be killed then. Arguments: the moment, a pipe that nobody writes to.
 // Prints `ready` when the program waits there.
 import { once } from 'node:events';
-import { findPrograms } from '../../../../activities/process/programs.ts';
-import { spawnPiped } from '../../../../activities/process/spawn-piped.ts';
-import { pipePlace } from '../../../../activities/process/spawn-tree.ts';
+import { findPrograms } from '../../../../system/process/programs.ts';
+import { spawnPiped } from '../../../../system/process/spawn-piped.ts';
+import { pipePlace } from '../../../../system/process/spawn-tree.ts';
 
 const [moment, pipe = ''] = process.argv.slice(2);
 const programs = findPrograms(process.env);

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { findPrograms } from '../../../../activities/process/programs.ts';
-import { spawnTree } from '../../../../activities/process/spawn-tree.ts';
+import { findPrograms } from '../../../../system/process/programs.ts';
+import { spawnTree } from '../../../../system/process/spawn-tree.ts';
 import { tempFolder } from '../support.ts';
 
 async function run(argv: readonly string[], cwd = tempFolder()): Promise<{ output: string; code: number | null }> {

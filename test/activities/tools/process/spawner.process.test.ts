@@ -5,13 +5,13 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { allProcesses, procStat, processInfo, wasStartedWith } from '../../../../activities/process/proc.ts';
-import { SPAWNER_GONE, startCommand } from '../../../../activities/process/spawner.ts';
+import { allProcesses, procStat, processInfo, wasStartedWith } from '../../../../system/process/proc.ts';
+import { SPAWNER_GONE, startCommand } from '../../../../system/process/spawner.ts';
 import { until } from '../../../support/until.ts';
 import { tempFolder } from '../support.ts';
 
 const sleeping = { argv: ['sleep', '1000'], cwd: '/', env: { PATH: process.env['PATH'] ?? '' } };
-const script = fileURLToPath(new URL('../../../../activities/process/spawner-process.mjs', import.meta.url));
+const script = fileURLToPath(new URL('../../../../system/process/spawner-process.mjs', import.meta.url));
 const spawnerOf = (pid: number): number => procStat(pid)?.parent ?? 0;
 
 test('a command leads its own group and session, and its end is told', async () => {

@@ -1,7 +1,7 @@
 // Markdown on a terminal, as it comes.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { showUnseen } from '../../../../activities/text.ts';
+import { showUnseen } from '../../../../system/text.ts';
 import { createPaint } from '../../../../client/paint.ts';
 import { textStream } from '../../../../client/render/terminal/markdown-stream.ts';
 import { displayWidth } from '../../../../client/render/terminal/width.ts';

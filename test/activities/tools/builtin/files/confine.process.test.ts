@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { confine } from '../../../../../activities/tools/builtin/files/confine.ts';
-import { isInside } from '../../../../../activities/process/places.ts';
+import { isInside } from '../../../../../system/process/places.ts';
 import { openFile } from '../../../../../activities/tools/builtin/files/open-inside.ts';
 import { ToolFailure } from '../../../../../activities/tools/tool.ts';
 import { tempFolder } from '../../support.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { confine } from '../../../../../activities/tools/builtin/files/confine.ts';
 import { openFile } from '../../../../../activities/tools/builtin/files/open-inside.ts';
-import { findPrograms } from '../../../../../activities/process/programs.ts';
+import { findPrograms } from '../../../../../system/process/programs.ts';
 import { Superseded, ToolFailure } from '../../../../../activities/tools/tool.ts';
 import { writeInside } from '../../../../../activities/tools/builtin/files/write-inside.ts';
 import { tempFolder } from '../../support.ts';

@@ -5,9 +5,9 @@ import { sourcesNaming } from '../../support/sources.ts';
 
 /** Those that may, and why nothing of theirs is left when they are killed, or may be. */
 const starters: Readonly<Record<string, string>> = {
-  'activities/process/spawner.ts': 'starts the process that starts programs, which ends with the worker',
-  'activities/process/spawner-process.mjs': 'is that process',
-  'activities/process/identity.ts': 'asks ps and the like, which look once and end',
+  'system/process/spawner.ts': 'starts the process that starts programs, which ends with the worker',
+  'system/process/spawner-process.mjs': 'is that process',
+  'system/process/identity.ts': 'asks ps and the like, which look once and end',
   'activities/tools/builtin/files/keep-attributes.ts':
     'cp of attributes, which ends at once: it needs a folder that is open here',
   'client/cli/typing/persons-editor.ts': 'the editor on a person’s own terminal',

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { z } from 'zod';
-import { codeOf, reasonOf } from '../activities/text.ts';
+import { codeOf, reasonOf } from './text.ts';
 
 export type JsonFile<T> =
   | { readonly kind: 'read'; readonly value: T }

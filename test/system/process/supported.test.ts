@@ -1,6 +1,6 @@
 // A Node or a Temporal SDK that will not do is named with what to install.
 import { expect, test } from 'vitest';
-import { nodeProblem, peersProblem } from '../../../activities/process/supported.ts';
+import { nodeProblem, peersProblem } from '../../../system/process/supported.ts';
 
 test.each([
   ['18.20.8', 'it needs Node 20.19 or newer, and this is Node 18.20.8: use a newer Node'],

@@ -5,10 +5,10 @@ import { sourcesNaming } from '../../support/sources.ts';
 
 /** Those that name them, and why nothing of theirs is trusted later. */
 const named: Readonly<Record<string, string>> = {
-  'activities/process/environment.ts': 'gives TMPDIR on to commands, for what is theirs',
-  'activities/process/places.ts': 'says where commands write',
-  'activities/process/programs.ts': 'says where no program is taken from',
-  'activities/process/spawn-tree.ts': 'pipes of programs that start before there is a data folder, no agent among them',
+  'system/process/environment.ts': 'gives TMPDIR on to commands, for what is theirs',
+  'system/process/places.ts': 'says where commands write',
+  'system/process/programs.ts': 'says where no program is taken from',
+  'system/process/spawn-tree.ts': 'pipes of programs that start before there is a data folder, no agent among them',
   'client/testing/environment.ts': 'a folder of a program’s own tests, which is its owner’s alone',
   'client/testing/run-in-memory.ts': 'the same',
 };

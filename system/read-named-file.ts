@@ -1,7 +1,7 @@
 // Reads a file that a person named. A pipe or a device may be waited for, or read, for ever.
 import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
-import { codeOf, reasonOf } from '../../activities/text.ts';
+import { codeOf, reasonOf } from './text.ts';
 
 /** Throws what the system says, and a sentence's part for what is no file or no text. */
 export function readNamedFile(path: string): string {

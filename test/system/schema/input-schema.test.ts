@@ -3,7 +3,7 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
-import { checkInput, type InputSchema } from '../../../activities/schema/input-schema.ts';
+import { checkInput, type InputSchema } from '../../../system/schema/input-schema.ts';
 import { prepareCall } from '../../../activities/tools/call/prepare.ts';
 import { createRegistry, definitionOf } from '../../../activities/tools/registry.ts';
 import { defineTool, type Tool } from '../../../activities/tools/tool.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RecentMap } from '../../activities/recent-map.ts';
+import { RecentMap } from '../../system/recent-map.ts';
 
 test('what was set longest ago goes first, and whoever keeps it is told', () => {
   const gone: string[] = [];

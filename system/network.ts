@@ -1,6 +1,6 @@
 // How a worker reaches other machines over HTTP: through the proxies that its environment names, by the certificates that it trusts. What
 // reaches out by itself is given one of these.
-import { reasonOf } from '../text.ts';
+import { reasonOf } from './text.ts';
 
 export type Network = {
   /** Its failures name the proxy, where there is one. */

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { pause, shared, TextBatch, timed } from '../../activities/async.ts';
+import { pause, shared, TextBatch, timed } from '../../system/async.ts';
 
 test('who asks while the same is asked for shares its answer, and who asks later asks anew (L64)', async () => {
   const asked: string[] = [];

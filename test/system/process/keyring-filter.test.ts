@@ -1,6 +1,6 @@
 // The filter that keeps confined commands from the kernel's keyrings, run as the kernel runs it.
 import { expect, test } from 'vitest';
-import { keyringFilter } from '../../../activities/process/keyring-filter.mjs';
+import { keyringFilter } from '../../../system/process/keyring-filter.mjs';
 
 const ALLOWED = 0x7fff0000;
 const NOT_THERE = 0x00050026;

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { foldBranches } from '../../../activities/schema/fold-branches.ts';
-import { mendInput } from '../../../activities/schema/mend-input.ts';
+import { foldBranches } from '../../../system/schema/fold-branches.ts';
+import { mendInput } from '../../../system/schema/mend-input.ts';
 import { prepareCall } from '../../../activities/tools/call/prepare.ts';
 import { createRegistry } from '../../../activities/tools/registry.ts';
 import { defineTool } from '../../../activities/tools/tool.ts';
