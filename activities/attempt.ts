@@ -13,7 +13,7 @@ import type { Answer } from '../workflows/contract/activities.ts';
 import { STORE_CORRUPT, findUndecodable } from '../workflows/contract/failures.ts';
 import { firingsOf, type FiringsSeen, isOver } from './people/ask-server.ts';
 import { peopleOf, type People } from './people/ask-people.ts';
-import { isDamage, StoreError } from './transcript/store/store.ts';
+import { isDamage, StoreError } from '../store/values/store.ts';
 
 /** Why an attempt's signal was aborted: someone stopped the run, the worker is going away, or the attempt is no longer ours (L50). */
 export type AbortedBy = 'stop' | 'deploy' | 'lost';

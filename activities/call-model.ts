@@ -7,8 +7,8 @@ import type { Deps } from './deps.ts';
 import { recordEnds } from './tools/call/record-ends.ts';
 import { RecentMap } from '../system/recent-map.ts';
 import { promptHooks } from './run/around-runs.ts';
-import { announce, finish, tellBoundary, tellIfDies, retell } from './live/tell.ts';
-import type { LiveWriter } from './live/events.ts';
+import { announce, finish, tellBoundary, tellIfDies, retell } from '../store/live/tell.ts';
+import type { LiveWriter } from '../store/live/events.ts';
 import { answerChecks } from './model/answer-schema.ts';
 import { chosenModel, keepsPast, withFacts } from './model/request.ts';
 import { afterWait, noTries, type Tries, leftOfWait } from './model/refused/failed-attempt.ts';
@@ -18,13 +18,13 @@ import { notAgain, settleDeath, settle } from './model/settle.ts';
 import { requestReply } from './model/request-reply.ts';
 import { endWithout, observableMessage } from './model/store-reply.ts';
 import type { ModelStep } from './model/step.ts';
-import type { RunConfig } from './configuration.ts';
+import type { RunConfig } from '../store/configuration.ts';
 import { isForgotten, ownHeads, stepRecord } from './step-record.ts';
-import type { Entry } from './transcript/log/entries.ts';
-import { entriesOf, type Extended } from './transcript/transcripts.ts';
+import type { Entry } from '../store/log/entries.ts';
+import { entriesOf, type Extended } from '../store/transcript/transcripts.ts';
 import { addSpend, noSpend, totalTokens } from '../workflows/contract/loop.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
-import { lastReply, type View } from './transcript/view/view.ts';
+import { lastReply, type View } from '../store/view/view.ts';
 
 export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => Promise<ModelAnswer> {
   const checks = answerChecks();

@@ -5,7 +5,7 @@ import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { recordEnds } from './tools/call/record-ends.ts';
 import { runEnd, sessionEnd } from './run/around-runs.ts';
-import { announce, tellIfDies } from './live/tell.ts';
+import { announce, tellIfDies } from '../store/live/tell.ts';
 
 export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise<Committed> {
   return async (attempt, input) => {

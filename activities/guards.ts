@@ -3,7 +3,7 @@ import { agentSession, type SessionId } from '../workflows/contract/ids.ts';
 import type { TellAlert } from '../workflows/contract/activities.ts';
 import { type Body, forAnotherWorker, type Attempt, isForAnotherWorker } from './attempt.ts';
 import type { Deps } from './deps.ts';
-import type { RunConfig } from './configuration.ts';
+import type { RunConfig } from '../store/configuration.ts';
 import { z } from 'zod';
 import { ApplicationFailure } from '@temporalio/common';
 

@@ -6,7 +6,7 @@ import { type Attempt, stopAttempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { storedCall } from './tools/call/record-ends.ts';
 import { refuseWithoutHooks } from './guards.ts';
-import { tellIfDies } from './live/tell.ts';
+import { tellIfDies } from '../store/live/tell.ts';
 
 export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promise<ToolResult> {
   return async (

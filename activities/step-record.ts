@@ -6,7 +6,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { Attempt } from './attempt.ts';
 import { RecentMap } from '../system/recent-map.ts';
-import { keySegment, type Created, type Store } from './transcript/store/store.ts';
+import { keySegment, type Created, type Store } from '../store/values/store.ts';
 
 export type StepRecord<Result> = {
   /** `isOver`: passes over one that this very run recorded, and its server has forgotten. */

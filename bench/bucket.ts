@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStore } from '../activities/transcript/store/open-store.ts';
+import { openStore } from '../store/values/open-store.ts';
 import { benchServer, type BenchServer } from './bench-server.ts';
 import { turnsOf } from './history.ts';
 import { spawnDelay } from './processes.ts';

@@ -1,10 +1,10 @@
 // A session of many iterations that nobody had to run: its transcript is written as steps write it, and its workflow begins as one that was
 // handed over.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import type { Entry } from '../activities/transcript/log/entries.ts';
-import { nextSegment } from '../activities/transcript/view/next-segment.ts';
-import { openStore } from '../activities/transcript/store/open-store.ts';
-import { emptyView } from '../activities/transcript/view/view.ts';
+import type { Entry } from '../store/log/entries.ts';
+import { nextSegment } from '../store/view/next-segment.ts';
+import { openStore } from '../store/values/open-store.ts';
+import { emptyView } from '../store/view/view.ts';
 import type { Opened } from '../client/connect/open-server.ts';
 import { startCarried } from '../client/sessions/send.ts';
 import { carryInput } from '../client/store-care/import-session.ts';

@@ -16,10 +16,10 @@ export type { ProblemKind } from './problem.ts';
 export { eventSchema } from './event-schema.ts';
 export { query, RunFailed } from './query.ts';
 export type { Query, QueryEvent, RunningQuery, SessionEvent } from './query.ts';
-export type { Told, Watched } from '../activities/live/events.ts';
-export { StoreError } from '../activities/transcript/store/store.ts';
-export type { Store } from '../activities/transcript/store/store.ts';
-export type { Entry } from '../activities/transcript/log/entries.ts';
+export type { Told, Watched } from '../store/live/events.ts';
+export { StoreError } from '../store/values/store.ts';
+export type { Store } from '../store/values/store.ts';
+export type { Entry } from '../store/log/entries.ts';
 export type { Hash, MessageId, SessionId } from '../workflows/contract/ids.ts';
 export type { Terminal, TerminalReason, TransitionReason, Usage } from '../workflows/contract/loop.ts';
 export type {

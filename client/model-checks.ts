@@ -12,7 +12,7 @@ import { createModels } from '../worker/models/models.ts';
 import { factsIn, type ServerModel } from '../worker/models/server-facts.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 import { oneLine } from './paint.ts';
-import type { ModelFacts } from '../activities/configuration.ts';
+import type { ModelFacts } from '../store/configuration.ts';
 
 // One thing a machine needs, and how it is there.
 

@@ -1,5 +1,5 @@
 // The type of the client: each method, with what it is given and what it returns (Q10).
-import type { Entry } from '../activities/transcript/log/entries.ts';
+import type { Entry } from '../store/log/entries.ts';
 import type { OptionChanges, PendingApproval, TopUp } from '../workflows/contract/session.ts';
 import type { Abortable } from './async.ts';
 import type { Followed } from './follow/cursor.ts';

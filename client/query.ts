@@ -1,6 +1,6 @@
 // Runs a prompt for a program (L52), as a durable session: brings up what it needs and leaves the machine as it was.
 import { type Log, logText } from '../system/log.ts';
-import type { Watched } from '../activities/live/events.ts';
+import type { Watched } from '../store/live/events.ts';
 import { checkConfig, type PerdureConfig } from '../worker/config/config.ts';
 import { type ChosenConfig, chooseConfig } from './connect/session-workers.ts';
 import { reasonOf } from '../system/text.ts';

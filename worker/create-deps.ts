@@ -1,7 +1,7 @@
 // From what a worker is configured with to what its activities need.
 import { join } from 'node:path';
 import type { Log, LogFields } from '../system/log.ts';
-import type { Observe } from '../activities/live/observe.ts';
+import type { Observe } from '../store/live/observe.ts';
 import type { Redact } from '../system/text.ts';
 import { createAttachments } from '../activities/attachments/attachments.ts';
 import type { AttachmentProvider } from '../activities/attachments/prefetch.ts';
@@ -9,13 +9,13 @@ import type { AfterStopHandler, Deps, RunDefaults } from '../activities/deps.ts'
 import type { HookConfig } from '../activities/hooks/hooks.ts';
 import { hookRunner } from '../activities/hooks/hook-runner.ts';
 import type { Network } from '../system/network.ts';
-import type { Live } from '../activities/live/follow.ts';
-import { openLive } from '../activities/live/open-live.ts';
+import type { Live } from '../store/live/follow.ts';
+import { openLive } from '../store/live/open-live.ts';
 import { createMemory } from '../activities/memory/memory.ts';
 import { smallModelOfCalls } from '../activities/compaction/small-model.ts';
 import { openServers, type ToolServers } from '../activities/mcp/open-servers.ts';
 import type { McpBounds, McpServers } from '../activities/mcp/servers.ts';
-import { configReader } from '../activities/configuration.ts';
+import { configReader } from '../store/configuration.ts';
 import { skillSettings } from '../activities/tools/builtin/files/skills.ts';
 import type { WebSettings } from '../activities/tools/builtin/files/options.ts';
 import type { SandboxSettings } from './config/tools.ts';
@@ -29,9 +29,9 @@ import { pipePlace } from '../system/process/spawn-tree.ts';
 import { findPlaces } from '../system/process/places.ts';
 import { probeSandbox, type Sandbox } from '../activities/tools/sandbox.ts';
 import { createWorktrees } from '../activities/worktrees/worktrees.ts';
-import { openStore } from '../activities/transcript/store/open-store.ts';
-import { seenByTools } from '../activities/transcript/view/seen-files.ts';
-import { createTranscripts } from '../activities/transcript/transcripts.ts';
+import { openStore } from '../store/values/open-store.ts';
+import { seenByTools } from '../store/view/seen-files.ts';
+import { createTranscripts } from '../store/transcript/transcripts.ts';
 import { readOutcome } from '../activities/tools/call/journal.ts';
 import type { ToolSource } from './config/config.ts';
 import { watchStore } from './monitor/watch-store.ts';

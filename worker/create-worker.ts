@@ -1,6 +1,6 @@
 // The workers of one process: connection, activities, bundled workflow, and the option values that were measured for one machine.
 import type { Log } from '../system/log.ts';
-import type { Observe } from '../activities/live/observe.ts';
+import type { Observe } from '../store/live/observe.ts';
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { formatIdentity, processIdentity } from '../system/process/identity.ts';
 import { activityType, type Activities, type Registered, type Scheduled } from '../workflows/contract/activities.ts';

@@ -5,10 +5,10 @@ import { relative } from 'node:path';
 import type { Notice, SeenFile } from '../../workflows/contract/activities.ts';
 import { CONTEXT_LIMIT } from '../hooks/run-hook.ts';
 import { clip, quoteLines } from '../../system/text.ts';
-import type { RunConfig } from '../configuration.ts';
-import type { Entry } from '../transcript/log/entries.ts';
-import type { Extended } from '../transcript/transcripts.ts';
-import { lastReply, type View } from '../transcript/view/view.ts';
+import type { RunConfig } from '../../store/configuration.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import type { Extended } from '../../store/transcript/transcripts.ts';
+import { lastReply, type View } from '../../store/view/view.ts';
 import { instructionsFor } from './instructions.ts';
 import { skillsFor, skillsTold } from './skills.ts';
 import type { SkillSettings } from '../tools/builtin/files/skills.ts';
@@ -16,7 +16,7 @@ import { prefetch, type Attachment, type AttachmentProvider } from './prefetch.t
 import type { BackgroundCommands } from '../../system/process/background-files.ts';
 import { isInReach, isInside, type Reach } from '../../system/process/places.ts';
 import { factsOf } from '../tools/builtin/files/open-inside.ts';
-import { type SeenFiles, seenFiles } from '../transcript/view/seen-files.ts';
+import { type SeenFiles, seenFiles } from '../../store/view/seen-files.ts';
 
 export type Attachments = {
   /** A run opened or an iteration ended: providers are asked, and nobody waits for them. Never throws. */

@@ -2,14 +2,14 @@
 // it, and of those on the way to files that were read. They are context from an untrusted place: nothing that decides what may be done reads them.
 import { access, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import type { RunConfig } from '../configuration.ts';
+import type { RunConfig } from '../../store/configuration.ts';
 import { foldersUp, isInside } from '../../system/process/places.ts';
 import { clip, quoteLines } from '../../system/text.ts';
 import { confine } from '../tools/builtin/files/confine.ts';
 import { openFile } from '../tools/builtin/files/open-inside.ts';
 import { mayReadByRules } from '../tools/rules/match-rules.ts';
 import { ToolFailure } from '../tools/failures.ts';
-import type { SeenFiles } from '../transcript/view/seen-files.ts';
+import type { SeenFiles } from '../../store/view/seen-files.ts';
 import type { Attachment } from './prefetch.ts';
 
 /** The first that a folder has. */

@@ -1,16 +1,16 @@
 // Groups the entries in view into blocks that compaction and collapse take whole or leave (L10, L59): a reply with its outcomes, a
 // whole trajectory if it holds signed thinking, each message between replies.
-import type { Entry, ReplyEntry } from '../transcript/log/entries.ts';
-import { hasCalls, hasThinking } from '../transcript/marks.ts';
-import { type Shown } from '../transcript/view/in-view.ts';
-import type { Bodies } from '../transcript/log/bodies.ts';
-import { wordsOf } from '../transcript/view/project.ts';
-import { isThinking } from '../transcript/view/sent-reply.ts';
-import { isShrunk, markCleared, outcomeCharacters } from '../transcript/view/microcompact.ts';
+import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
+import { hasCalls, hasThinking } from '../../store/transcript/marks.ts';
+import { type Shown } from '../../store/view/in-view.ts';
+import type { Bodies } from '../../store/log/bodies.ts';
+import { wordsOf } from '../../store/view/project.ts';
+import { isThinking } from '../../store/view/sent-reply.ts';
+import { isShrunk, markCleared, outcomeCharacters } from '../../store/view/microcompact.ts';
 import type { ShrinkFirst, ShrunkResults } from '../../workflows/contract/activities.ts';
 import type { StepRecord } from '../step-record.ts';
-import type { Extended } from '../transcript/transcripts.ts';
-import type { RunModel } from '../configuration.ts';
+import type { Extended } from '../../store/transcript/transcripts.ts';
+import type { RunModel } from '../../store/configuration.ts';
 import type { SummaryDeps } from './small-model.ts';
 
 /** `reply`: position of the reply that it belongs to, -1 before the first. */

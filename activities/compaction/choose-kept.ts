@@ -1,18 +1,18 @@
 // Chooses what a compaction keeps and what it summarises (L10). It keeps the prompts of the run and the newest rounds that fit: of a
 // model that checks what stood before its thinking without that thinking, of others never a part of a trajectory with it (L59).
-import type { Entry } from '../transcript/log/entries.ts';
-import { inView } from '../transcript/view/in-view.ts';
-import type { Bodies } from '../transcript/log/bodies.ts';
-import { requestCharacters } from '../transcript/request-size.ts';
-import { project } from '../transcript/view/project.ts';
-import { sentReply } from '../transcript/view/sent-reply.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import { inView } from '../../store/view/in-view.ts';
+import type { Bodies } from '../../store/log/bodies.ts';
+import { requestCharacters } from '../../store/transcript/request-size.ts';
+import { project } from '../../store/view/project.ts';
+import { sentReply } from '../../store/view/sent-reply.ts';
 import { type Block, blocksOf, type Item, runStartsOf } from './blocks.ts';
-import type { RunConfig, RunModel } from '../configuration.ts';
+import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { bodyCharacters } from '../../workflows/contract/people.ts';
 import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/ids.ts';
-import { isDamage } from '../transcript/store/store.ts';
-import type { Transcripts } from '../transcript/transcripts.ts';
+import { isDamage } from '../../store/values/store.ts';
+import type { Transcripts } from '../../store/transcript/transcripts.ts';
 
 /** Shares of the window. */
 type Shares = {

@@ -1,23 +1,23 @@
 // Stages short forms of closed old stretches, made by the small model, while the full ones are still in view (L9). Stores one
 // segment, or nothing. Safe to attempt twice, as compaction is.
-import type { Bodies } from '../transcript/log/bodies.ts';
+import type { Bodies } from '../../store/log/bodies.ts';
 import type { Collapse, Collapsed } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import { recordEnds } from '../tools/call/record-ends.ts';
-import { announce, finish, tellIfDies } from '../live/tell.ts';
+import { announce, finish, tellIfDies } from '../../store/live/tell.ts';
 import type { Asked } from '../model/ask-model.ts';
 import { chosenModel, keepsPast } from '../model/request.ts';
 import { refuseScripted } from '../guards.ts';
-import type { RunConfig } from '../configuration.ts';
+import type { RunConfig } from '../../store/configuration.ts';
 import { isForgotten, stepRecord, type StepRecord } from '../step-record.ts';
-import type { Entry } from '../transcript/log/entries.ts';
-import { shortForm } from '../transcript/view/notices.ts';
-import { entriesOf, type Extended } from '../transcript/transcripts.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import { shortForm } from '../../store/view/notices.ts';
+import { entriesOf, type Extended } from '../../store/transcript/transcripts.ts';
 import { fitText, COLLAPSE_SYSTEM, COLLAPSE_TASK, writeQuestion } from './summarize.ts';
 import { type Scale, scaleOf } from './choose-kept.ts';
 import { isEnough, shrinkFirst, storeShrunk, type Block, blocksOf, type Item, runStartsOf } from './blocks.ts';
 import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
-import { inView } from '../transcript/view/in-view.ts';
+import { inView } from '../../store/view/in-view.ts';
 
 /** Stretches of one activity, a model call each. */
 const MOST_STRETCHES = 4;

@@ -4,12 +4,12 @@ import type { PrepareCompaction, PreparedCompaction } from '../../workflows/cont
 import type { Attempt } from '../attempt.ts';
 import { refuseScripted } from '../guards.ts';
 import { hookContext } from '../hooks/hook-context.ts';
-import { aboutStep } from '../live/observe.ts';
+import { aboutStep } from '../../store/live/observe.ts';
 import { aboutRun } from '../../system/log.ts';
 import { chosenModel, withFacts } from '../model/request.ts';
 import { isForgotten, stepRecord } from '../step-record.ts';
-import { encodeBoundary } from '../transcript/prepared-boundary.ts';
-import { entriesOf } from '../transcript/transcripts.ts';
+import { encodeBoundary } from '../../store/transcript/prepared-boundary.ts';
+import { entriesOf } from '../../store/transcript/transcripts.ts';
 import { scaleOf } from './choose-kept.ts';
 import { signedBoundary, type SignedWork } from './signed-boundary.ts';
 import { smallModel, type SummaryDeps } from './small-model.ts';

@@ -2,16 +2,16 @@
 // prompt cache and all earlier thinking, and the thinking of the rounds that stay is sent on (L59).
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Attempt } from '../attempt.ts';
-import type { RunConfig } from '../configuration.ts';
+import type { RunConfig } from '../../store/configuration.ts';
 import { type AskFailure, askUnwatched } from '../model/ask-model.ts';
 import { maxOutputIn } from '../model/classify.ts';
 import { refusedPart } from '../model/refused/refused-part.ts';
 import { asServed, buildRequest, type ChosenModel, REFUSABLE } from '../model/request.ts';
-import { currentEpoch, isSentAsTold, toolsIn } from '../transcript/preamble.ts';
-import type { Entry, SignedSummary } from '../transcript/log/entries.ts';
-import { inView } from '../transcript/view/in-view.ts';
-import type { Bodies } from '../transcript/log/bodies.ts';
-import { projectView } from '../transcript/view/project.ts';
+import { currentEpoch, isSentAsTold, toolsIn } from '../../store/transcript/preamble.ts';
+import type { Entry, SignedSummary } from '../../store/log/entries.ts';
+import { inView } from '../../store/view/in-view.ts';
+import type { Bodies } from '../../store/log/bodies.ts';
+import { projectView } from '../../store/view/project.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import type { ModelRequest } from '../deps.ts';
 import { wellFormedText } from '../../system/text.ts';

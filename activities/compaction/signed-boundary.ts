@@ -1,12 +1,12 @@
 // A boundary whose summary the API has made and signed (L10): for a compaction that the run waits for, and for one that is prepared beside it.
 import type { Compact } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
-import type { RunConfig } from '../configuration.ts';
+import type { RunConfig } from '../../store/configuration.ts';
 import { aboutRun } from '../../system/log.ts';
 import type { AskFailure } from '../model/ask-model.ts';
 import { type ChosenModel, REFUSABLE } from '../model/request.ts';
-import type { Bodies } from '../transcript/log/bodies.ts';
-import type { BoundaryEntry, Entry } from '../transcript/log/entries.ts';
+import type { Bodies } from '../../store/log/bodies.ts';
+import type { BoundaryEntry, Entry } from '../../store/log/entries.ts';
 import { chooseKept, type Scale } from './choose-kept.ts';
 import { maySign, sign } from './sign.ts';
 import type { SmallModel, SummaryDeps } from './small-model.ts';

@@ -8,8 +8,8 @@ import { askModel, type AskFailure, type Asked, type Question } from '../model/a
 import type { Prices } from '../model/bill.ts';
 import { maxOutputIn } from '../model/classify.ts';
 import { noTries, type Tries } from '../model/refused/failed-attempt.ts';
-import type { RunConfig, RunModel } from '../configuration.ts';
-import { aboutStep } from '../live/observe.ts';
+import type { RunConfig, RunModel } from '../../store/configuration.ts';
+import { aboutStep } from '../../store/live/observe.ts';
 import type { AsksSmall } from '../tools/call/runner.ts';
 import { watchModel } from '../model/watch-model.ts';
 

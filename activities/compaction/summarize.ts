@@ -1,21 +1,21 @@
 // From what does not stay to a boundary: it is summarised, and what comes of it must be smaller than what was there (L10).
 import type { Asked, AskFailure } from '../model/ask-model.ts';
-import type { RunModel, RunConfig } from '../configuration.ts';
-import type { BoundaryEntry, Entry } from '../transcript/log/entries.ts';
+import type { RunModel, RunConfig } from '../../store/configuration.ts';
+import type { BoundaryEntry, Entry } from '../../store/log/entries.ts';
 import type { Kept, Scale } from './choose-kept.ts';
 import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
-import { renderShown } from '../transcript/view/render-entries.ts';
+import { renderShown } from '../../store/view/render-entries.ts';
 import { type Item, blocksOf } from './blocks.ts';
 import type { BatchSummary, SummarizeBatch } from '../../workflows/contract/activities.ts';
 import { costOf, noUsage, type Spend } from '../../workflows/contract/loop.ts';
 import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/ids.ts';
 import type { Attempt } from '../attempt.ts';
 import { refuseScripted } from '../guards.ts';
-import { type Bodies, mediaOf } from '../transcript/log/bodies.ts';
-import { readMarks } from '../transcript/marks.ts';
-import { inView } from '../transcript/view/in-view.ts';
-import { taskListOf } from '../transcript/view/task-list.ts';
-import { entriesOf } from '../transcript/transcripts.ts';
+import { type Bodies, mediaOf } from '../../store/log/bodies.ts';
+import { readMarks } from '../../store/transcript/marks.ts';
+import { inView } from '../../store/view/in-view.ts';
+import { taskListOf } from '../../store/view/task-list.ts';
+import { entriesOf } from '../../store/transcript/transcripts.ts';
 import { wellFormedText } from '../../system/text.ts';
 
 export type Summarizing = {

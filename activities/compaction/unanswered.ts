@@ -2,8 +2,8 @@
 // call (L14, L15). What it comes to when no wait helps is one failure of the compaction (L10).
 import type { Compact, Compacted } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
-import type { RunConfig } from '../configuration.ts';
-import type { LiveWriter } from '../live/events.ts';
+import type { RunConfig } from '../../store/configuration.ts';
+import type { LiveWriter } from '../../store/live/events.ts';
 import type { AskFailure } from '../model/ask-model.ts';
 import {
   afterEmpty,

@@ -1,7 +1,7 @@
 // The facts that every hook of a run is told, and how its failures are told to people.
 import type { Notice } from '../../workflows/contract/activities.ts';
-import type { RunConfig } from '../configuration.ts';
-import type { LiveWriter } from '../live/events.ts';
+import type { RunConfig } from '../../store/configuration.ts';
+import type { LiveWriter } from '../../store/live/events.ts';
 import type { HookContext, HookEvent, HookFailure } from './hooks.ts';
 
 /** With `live`, watchers see each hook start and end (L60). */

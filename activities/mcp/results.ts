@@ -1,6 +1,6 @@
 // What a server answers, as the model reads it: texts, images and documents. Of anything else it is said what was there.
 import { z } from 'zod';
-import { examineMedia } from '../transcript/media.ts';
+import { examineMedia } from '../../store/transcript/media.ts';
 import type { ToolOutput } from '../tools/tool.ts';
 
 export const callResult = z.looseObject({

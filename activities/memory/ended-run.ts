@@ -2,8 +2,8 @@
 import type { EndedRun, Deps } from '../deps.ts';
 import type { Item } from '../compaction/blocks.ts';
 import { fitText } from '../compaction/summarize.ts';
-import type { RunConfig } from '../configuration.ts';
-import type { Entry } from '../transcript/log/entries.ts';
+import type { RunConfig } from '../../store/configuration.ts';
+import type { Entry } from '../../store/log/entries.ts';
 import { type Left, noSpend, totalTokens } from '../../workflows/contract/loop.ts';
 
 /** Of a run's limits, when it has ended (L51). */

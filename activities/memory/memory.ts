@@ -6,7 +6,7 @@ import { boundAttempt, describeGivenUp, isGivenUp, type Attempt } from '../attem
 import type { Deps, EndedRun, Memory, MemoryStep } from '../deps.ts';
 import { writeQuestion } from '../compaction/summarize.ts';
 import { smallModel, type SmallModel } from '../compaction/small-model.ts';
-import type { RunConfig } from '../configuration.ts';
+import type { RunConfig } from '../../store/configuration.ts';
 import { aboutRun } from '../../system/log.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { clip, isBlank, onOneLine, reasonOf } from '../../system/text.ts';

@@ -4,14 +4,14 @@ import { timed } from '../../system/async.ts';
 import { type Attempt, boundAttempt, isGivenUp } from '../attempt.ts';
 import { smallModel } from '../compaction/small-model.ts';
 import { writeQuestion } from '../compaction/summarize.ts';
-import type { RunConfig } from '../configuration.ts';
+import type { RunConfig } from '../../store/configuration.ts';
 import type { Deps, EndedRun } from '../deps.ts';
 import { aboutRun } from '../../system/log.ts';
 import { leftAfter, runText } from './ended-run.ts';
 import { reasonOf } from '../../system/text.ts';
 import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/ids.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
-import { readSuggestion } from '../run/suggestion.ts';
+import { readSuggestion } from '../../store/view/suggestion.ts';
 
 export type Suggested = { readonly text: string | null; readonly spend: Spend };
 

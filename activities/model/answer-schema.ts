@@ -3,7 +3,7 @@ import { toUSVString } from 'node:util';
 import type { ValidateFunction } from 'ajv';
 import { deeperThan } from '../../system/json.ts';
 import { compileSchema, DEEPEST, type JsonSchema, MOST_PROBLEM, sayErrors } from '../../system/schema/json-schema.ts';
-import { structuredOutput } from '../transcript/view/result.ts';
+import { structuredOutput } from '../../store/view/result.ts';
 
 /** Returns a sentence for the model that says why the answer fails; undefined for one that passes. */
 export type AnswerCheck = (text: string) => string | undefined;

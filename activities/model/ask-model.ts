@@ -1,10 +1,10 @@
 // One question to the small model (L9, L10, L42): a text goes in, a text comes out. No tools, nothing is stored, one try: whether
 // and when there is another is for the activity that asks to say.
-import { messageText } from '../transcript/view/result.ts';
+import { messageText } from '../../store/view/result.ts';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import { type Redact, wellFormedText } from '../../system/text.ts';
-import { patience, type RunConfig } from '../configuration.ts';
+import { patience, type RunConfig } from '../../store/configuration.ts';
 import { createAccumulator, type BlockState } from './stream/accumulate.ts';
 import { shortenDetail, classify, type Verdict } from './classify.ts';
 import { judge } from './judge.ts';

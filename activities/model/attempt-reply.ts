@@ -8,13 +8,13 @@ import type { ModelRequest, ModelPort } from '../deps.ts';
 import { streamReply, type StreamLimits } from './stream/stream.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { addSpend } from '../../workflows/contract/loop.ts';
-import { aboutStep } from '../live/observe.ts';
+import { aboutStep } from '../../store/live/observe.ts';
 import { watchModel } from './watch-model.ts';
 import { attemptSignal } from '../tools/call/runner.ts';
 import { pricesOf, spendOf } from './bill.ts';
 import type { PreparedStep } from './tell-preamble.ts';
-import { announce } from '../live/tell.ts';
-import { patience } from '../configuration.ts';
+import { announce } from '../../store/live/tell.ts';
+import { patience } from '../../store/configuration.ts';
 
 export type Attempted =
   | {

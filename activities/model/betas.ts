@@ -1,6 +1,6 @@
 // The beta features of the API that a request makes use of: the server is told of each in a header, and may refuse any of them.
 import type { ModelRequest } from '../deps.ts';
-import { changesTools } from '../transcript/system-message.ts';
+import { changesTools } from '../../store/transcript/system-message.ts';
 import { beginsWithSummary } from './request.ts';
 
 /** Names the beta that `task_budget` belongs to. */

@@ -4,7 +4,7 @@ import { AnthropicError, APIConnectionError, APIError } from '@anthropic-ai/sdk'
 import type { Redact } from '../../system/text.ts';
 import { VIA_HEADER } from '../../system/network.ts';
 import { GarbledStream, UnusableReply } from './stream/accumulate.ts';
-import type { Backoff } from '../configuration.ts';
+import type { Backoff } from '../../store/configuration.ts';
 import { accountProblem } from './refused/account.ts';
 import { isOverflow, roomLeft } from './refused/overflow-words.ts';
 import {

@@ -1,7 +1,7 @@
 // Judges a finished message: is it a reply, a cut one, a refusal, or none at all (L15).
 import type { ContentBlock, Message } from '@anthropic-ai/sdk/resources/messages';
 import type { BlockState } from './stream/accumulate.ts';
-import { isThinking } from '../transcript/view/sent-reply.ts';
+import { isThinking } from '../../store/view/sent-reply.ts';
 import type { CallBlock } from '../tools/call/call-port.ts';
 
 export type Judged =

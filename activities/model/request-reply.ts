@@ -3,9 +3,9 @@
 // that it does not take, or what the server does not know.
 import { aboutRun } from '../../system/log.ts';
 import type { ModelRequest } from '../deps.ts';
-import { droppedThinking } from '../transcript/preamble.ts';
-import { callIdsIn } from '../transcript/call-ids.ts';
-import { changesTools } from '../transcript/system-message.ts';
+import { droppedThinking } from '../../store/transcript/preamble.ts';
+import { callIdsIn } from '../../store/transcript/call-ids.ts';
+import { changesTools } from '../../store/transcript/system-message.ts';
 import { type Attempted, attemptReply, replyPort } from './attempt-reply.ts';
 import { classify, type Verdict } from './classify.ts';
 import { BETA_HEADER } from './refused/request-parts.ts';

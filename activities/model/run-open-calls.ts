@@ -6,7 +6,7 @@ import type { Call, ModelAnswer, ModelResult, OutcomeFacts } from '../../workflo
 import { callKey } from '../../workflows/contract/ids.ts';
 import { groupCalls } from '../../workflows/contract/calls.ts';
 import { spentLimit } from '../../workflows/contract/loop.ts';
-import { isDamage } from '../transcript/store/store.ts';
+import { isDamage } from '../../store/values/store.ts';
 import type { CallBlock } from '../tools/call/call-port.ts';
 import type { CallPlan } from '../tools/call/prepare.ts';
 import type { ModelStep } from './step.ts';

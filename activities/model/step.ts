@@ -2,11 +2,11 @@
 import type { Deps } from '../deps.ts';
 import type { Attempt } from '../attempt.ts';
 import type { CallModel, ModelResult } from '../../workflows/contract/activities.ts';
-import type { RunConfig } from '../configuration.ts';
+import type { RunConfig } from '../../store/configuration.ts';
 import type { ChosenModel } from './request.ts';
 import type { AnswerCheck } from './answer-schema.ts';
-import type { LiveWriter } from '../live/events.ts';
-import type { Extended } from '../transcript/transcripts.ts';
+import type { LiveWriter } from '../../store/live/events.ts';
+import type { Extended } from '../../store/transcript/transcripts.ts';
 import type { StepRecord } from '../step-record.ts';
 import type { Tries } from './refused/failed-attempt.ts';
 

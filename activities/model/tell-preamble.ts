@@ -1,11 +1,11 @@
 // What a request says before its messages, and how the model hears of a change of it: with the entries that are stored before the reply.
 import type { Tool } from '@anthropic-ai/sdk/resources/messages';
-import { systemPartsOf } from '../configuration.ts';
+import { systemPartsOf } from '../../store/configuration.ts';
 import { aboutRun } from '../../system/log.ts';
 import { isListed } from '../tools/listed.ts';
-import type { Entry, EpochReason } from '../transcript/log/entries.ts';
-import { type Asked, beginEpoch, type Preamble, tellPreamble, toolsIn } from '../transcript/preamble.ts';
-import { entriesOf } from '../transcript/transcripts.ts';
+import type { Entry, EpochReason } from '../../store/log/entries.ts';
+import { type Asked, beginEpoch, type Preamble, tellPreamble, toolsIn } from '../../store/transcript/preamble.ts';
+import { entriesOf } from '../../store/transcript/transcripts.ts';
 import { asServed, withFacts } from './request.ts';
 import type { ModelStep } from './step.ts';
 

@@ -1,7 +1,7 @@
 // Watches requests to the model from outside, beside whoever reads their streams: how long each took, how it ended, what it was billed.
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelPort } from '../deps.ts';
-import type { Observe, ObservedAbout } from '../live/observe.ts';
+import type { Observe, ObservedAbout } from '../../store/live/observe.ts';
 import { saysStop, usageWith } from './stream/accumulate.ts';
 import { StalledStream } from './classify.ts';
 import { type Prices, spendOf } from './bill.ts';

@@ -7,7 +7,7 @@ import type { CallKey } from '../../workflows/contract/ids.ts';
 import { QUERIES } from '../../workflows/contract/session.ts';
 import { pause } from '../../system/async.ts';
 import { clip, onOneLine } from '../../system/text.ts';
-import type { Store } from '../transcript/store/store.ts';
+import type { Store } from '../../store/values/store.ts';
 
 /** The workflow of an attempt, as it is asked and looked at. */
 export type People = {

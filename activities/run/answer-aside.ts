@@ -7,18 +7,18 @@ import { type Spend, noSpend } from '../../workflows/contract/loop.ts';
 import { LONGEST_ASIDE_ANSWER } from '../../workflows/contract/people.ts';
 import type { Attempt } from '../attempt.ts';
 import { smallModel, type SummaryDeps } from '../compaction/small-model.ts';
-import type { RunConfig } from '../configuration.ts';
+import type { RunConfig } from '../../store/configuration.ts';
 import type { ModelPort, ModelRequest } from '../deps.ts';
 import { refuseScripted } from '../guards.ts';
 import { askUnwatched } from '../model/ask-model.ts';
 import { asServed, buildRequest, chosenModel, type ChosenModel, REFUSABLE, withFacts } from '../model/request.ts';
 import { stepRecord } from '../step-record.ts';
 import { wellFormedText } from '../../system/text.ts';
-import type { Entry } from '../transcript/log/entries.ts';
-import { currentEpoch, toolsIn } from '../transcript/preamble.ts';
-import { entriesOf } from '../transcript/transcripts.ts';
-import { NO_OUTCOME } from '../transcript/view/notices.ts';
-import { messageText } from '../transcript/view/result.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import { currentEpoch, toolsIn } from '../../store/transcript/preamble.ts';
+import { entriesOf } from '../../store/transcript/transcripts.ts';
+import { NO_OUTCOME } from '../../store/view/notices.ts';
+import { messageText } from '../../store/view/result.ts';
 
 export function answerAside(deps: SummaryDeps): (attempt: Attempt, input: AnswerAside) => Promise<AsideEnd> {
   return async (attempt, input) => {

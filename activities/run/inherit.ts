@@ -4,7 +4,7 @@ import { sep } from 'node:path';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from '../../workflows/contract/delegation.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import type { Attempt } from '../attempt.ts';
-import type { RunConfig } from '../configuration.ts';
+import type { RunConfig } from '../../store/configuration.ts';
 import type { Deps } from '../deps.ts';
 import { refuseScripted, refuseWithoutHooks } from '../guards.ts';
 import { lowestLimits, narrowedRules, narrowestMode, narrowestTools, type AgentType } from '../tools/agent-types.ts';

@@ -2,9 +2,9 @@
 import type { ReadResult, RunResultFacts } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
-import { outputOf } from '../transcript/view/output.ts';
-import { resultOf } from '../transcript/view/result.ts';
-import { loadRun } from '../transcript/view/view.ts';
+import { outputOf } from '../../store/view/output.ts';
+import { resultOf } from '../../store/view/result.ts';
+import { loadRun } from '../../store/view/view.ts';
 
 /** Characters of a text, and of an output's JSON. */
 const MOST = 500_000;

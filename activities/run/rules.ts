@@ -3,7 +3,7 @@ import { summarySpend } from '../compaction/summarize.ts';
 import type { ModelLimits, Rules } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import type { Deps } from '../deps.ts';
-import type { RunConfig, RunModel } from '../configuration.ts';
+import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import { estimateTokens } from '../../workflows/contract/ids.ts';
 
 const MAX_OUTPUT_RECOVERIES = 3;

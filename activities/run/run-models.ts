@@ -1,5 +1,5 @@
 // The models of a run, from what its caller and its worker named (X1, X2), and whether they can do what is asked of them.
-import type { RunConfig, RunModel } from '../configuration.ts';
+import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import type { Deps } from '../deps.ts';
 

@@ -8,11 +8,11 @@ import { type Attempt, forAnotherWorker, describeGivenUp, isGivenUp } from '../a
 import type { Deps } from '../deps.ts';
 import type { HookContext, HookFailure, HookPayload } from '../hooks/hooks.ts';
 import { CONTEXT_LIMIT } from '../hooks/run-hook.ts';
-import type { ObservedAbout } from '../live/observe.ts';
+import type { ObservedAbout } from '../../store/live/observe.ts';
 import { aboutRun } from '../../system/log.ts';
 import { clip } from '../../system/text.ts';
-import type { Store } from '../transcript/store/store.ts';
-import { lastWords } from '../transcript/view/agent-end.ts';
+import type { Store } from '../../store/values/store.ts';
+import { lastWords } from '../../store/view/agent-end.ts';
 
 /** At once in one worker: when a pager hangs, what ends runs must find a slot. */
 const MOST_AT_ONCE = 20;

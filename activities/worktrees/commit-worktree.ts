@@ -7,7 +7,7 @@ import { describeGivenUp, type Attempt } from '../attempt.ts';
 import { realOf } from '../../system/process/places.ts';
 import { clip, codeOf, onOneLine, reasonOf } from '../../system/text.ts';
 import { GitProblem, type HeldGit } from './held-git.ts';
-import type { Begun } from './begun.ts';
+import type { Begun } from '../../store/begun-worktree.ts';
 
 export const refOf = ({ branch }: Begun): string => `refs/heads/${branch}`;
 

@@ -7,7 +7,7 @@ import { clip, onOneLine, reasonOf } from '../../system/text.ts';
 import { runProgram } from '../../system/process/spawn-piped.ts';
 import { pipePlace, type PipePlace } from '../../system/process/spawn-tree.ts';
 import type { Sandbox } from '../tools/sandbox.ts';
-import type { WorktreePlace } from './begun.ts';
+import type { WorktreePlace } from '../../store/begun-worktree.ts';
 
 export type HeldGit = {
   /** Makes and resolves refs and work trees: the repository's configuration is read for its format. */

@@ -1,7 +1,7 @@
 // A program's conversation with one session: each message is sent once, and each run that answers one is followed to its end. What is
 // stored comes from the transcript, by its place in it, so that nothing is missed or told twice, whoever died meanwhile.
-import type { Entry } from '../../activities/transcript/log/entries.ts';
-import type { Watched } from '../../activities/live/events.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import type { Watched } from '../../store/live/events.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { createMailbox } from '../async.ts';
 import type { PerdureClient } from '../perdure-client.ts';

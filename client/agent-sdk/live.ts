@@ -1,7 +1,7 @@
 // What is only shown while it happens: parts of a reply as they stream, calls that run, retries. Best effort, and told again by nobody.
 import { randomUUID } from 'node:crypto';
-import { defaultBackoff } from '../../activities/configuration.ts';
-import type { Watched } from '../../activities/live/events.ts';
+import { defaultBackoff } from '../../store/configuration.ts';
+import type { Watched } from '../../store/live/events.ts';
 import { outwardInput, outwardName } from './names.ts';
 import type { SDKMessage, SDKPartialAssistantMessage } from './shapes/messages.ts';
 import type { SDKAPIRetryMessage } from './shapes/system-messages.ts';

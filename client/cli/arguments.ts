@@ -11,7 +11,7 @@ import { UsageError } from './errors.ts';
 import { readNamedFile, whyUnread } from '../../system/read-named-file.ts';
 import { codeOf } from '../../system/text.ts';
 import { type Prompt, promptProblem, type PromptBlock } from '../sessions/prompt.ts';
-import { examineMedia, largestOf, mediaBlock } from '../../activities/transcript/media.ts';
+import { examineMedia, largestOf, mediaBlock } from '../../store/transcript/media.ts';
 import { withPiped } from './typing/piped.ts';
 import type { Cli } from './cli.ts';
 import { added } from './repeatable.ts';

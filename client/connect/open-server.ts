@@ -5,7 +5,7 @@ import { type DataFolder, dataFolder, type Env } from '../../worker/embedded/dat
 import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts';
 import type { Role } from '../../worker/embedded/members.ts';
 import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
-import type { Store } from '../../activities/transcript/store/store.ts';
+import type { Store } from '../../store/values/store.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { createClient } from '../client.ts';
 import { loadApart } from './bundled.ts';

@@ -1,7 +1,7 @@
 // Whose work a session is, and whether a worker of this process may do it: a worker works only for sessions of its own configuration,
 // for what it does not know it cannot guard.
 import { isAlive, parseIdentity } from '../../system/process/identity.ts';
-import { openStore } from '../../activities/transcript/store/open-store.ts';
+import { openStore } from '../../store/values/open-store.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { forAnyWorker, forItsProgram, isForItsProgram, type ForWorkers } from '../../workflows/contract/task-queue.ts';
 import { type ConfigSource, forWorkersOf } from '../../worker/config/queue.ts';

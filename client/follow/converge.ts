@@ -1,10 +1,10 @@
 // Keeps what a follower shows equal to the transcript: compared after each step that stored something, and whole at a run's end.
-import type { Told, Watched } from '../../activities/live/events.ts';
-import { StoreError } from '../../activities/transcript/store/store.ts';
+import type { Told, Watched } from '../../store/live/events.ts';
+import { StoreError } from '../../store/values/store.ts';
 import type { Hash, SessionId, MessageId } from '../../workflows/contract/ids.ts';
 import { openLedger } from './ledger.ts';
 import type { Mark, Since, TranscriptReader } from '../sessions/read.ts';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
+import type { Entry } from '../../store/log/entries.ts';
 import { noUsage } from '../../workflows/contract/loop.ts';
 import type { RunSummary } from '../../workflows/contract/session.ts';
 import { type Goal, lookForGoal } from './goal.ts';

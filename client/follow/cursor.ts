@@ -1,6 +1,6 @@
 // Where a follower begins that comes again: behind an iteration whose events it has seen whole. What it has seen of a later one, half
 // of a reply, is told again from that iteration's beginning, for the attempt that said it may have died meanwhile.
-import type { Watched } from '../../activities/live/events.ts';
+import type { Watched } from '../../store/live/events.ts';
 import { ClientProblem } from '../problem.ts';
 import { type ApprovalEvent, isApprovalEvent } from '../sessions/decide.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';

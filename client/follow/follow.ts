@@ -1,6 +1,6 @@
 // Follows a session to the end of a run. The live channel gives the events; the session's memo and the store say how it ended,
 // also when the channel is lost, and what is shown comes to the same as the transcript. A follower holds nothing on the server.
-import type { Told, Watched } from '../../activities/live/events.ts';
+import type { Told, Watched } from '../../store/live/events.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { ApprovalEvent, WaitingApproval } from '../sessions/decide.ts';
 import { createConverging, outcomeSeen } from './converge.ts';

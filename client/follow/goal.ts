@@ -2,7 +2,7 @@
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import type { RunSummary } from '../../workflows/contract/session.ts';
 import type { SessionDescription } from '../sessions/info.ts';
-import type { Told } from '../../activities/live/events.ts';
+import type { Told } from '../../store/live/events.ts';
 
 export type Goal = {
   /** The run that answers this message; null: whatever runs now, or the last run when nothing does. */

@@ -1,9 +1,9 @@
 // The ledger records what a follower has shown, less what was taken back, and compares it with the transcript. The live channel is best
 // effort; the store is the truth. Each comparison takes back what differs and tells what is missing, so that both are the same after it,
 // whatever the channel has lost, doubled, or kept of an attempt that did not count (L16).
-import type { LiveEvent, Watched } from '../../activities/live/events.ts';
-import { contentEvents, outcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../../activities/live/tell.ts';
-import { type Outcome, type ReplyEntry, isRepeated } from '../../activities/transcript/log/entries.ts';
+import type { LiveEvent, Watched } from '../../store/live/events.ts';
+import { contentEvents, outcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../../store/live/tell.ts';
+import { type Outcome, type ReplyEntry, isRepeated } from '../../store/log/entries.ts';
 import type { Since } from '../sessions/read.ts';
 
 export type Ledger = {

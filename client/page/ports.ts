@@ -1,6 +1,6 @@
 // All that the page asks of the world: visibility, the store, the live channel, and a person's words to a session.
-import type { Told } from '../../activities/live/events.ts';
-import type { Store } from '../../activities/transcript/store/store.ts';
+import type { Told } from '../../store/live/events.ts';
+import type { Store } from '../../store/values/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
@@ -21,7 +21,7 @@ import { readRecent, type Recent } from '../sessions/history/recent.ts';
 import { stepReader, type StepReader } from '../sessions/history/steps.ts';
 import { describeNoWorker, workerPolls } from '../sessions/worker-polls.ts';
 import { RecentMap } from '../../system/recent-map.ts';
-import { loadView } from '../../activities/transcript/view/view.ts';
+import { loadView } from '../../store/view/view.ts';
 
 /** A person's words to sessions. */
 export type Acting = Pick<

@@ -1,6 +1,6 @@
 // The line that an event takes on the screen, for events that take one.
-import type { Watched } from '../../activities/live/events.ts';
-import { SHOWN_OF_OUTCOME } from '../../activities/live/tell.ts';
+import type { Watched } from '../../store/live/events.ts';
+import { SHOWN_OF_OUTCOME } from '../../store/live/tell.ts';
 import { compactionText, describeStaged, noticeText, transitionText } from './words.ts';
 import { type Paint, oneLine } from '../paint.ts';
 import { steeredText } from './steered-words.ts';

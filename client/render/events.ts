@@ -1,7 +1,7 @@
 // Renders a followed session as it goes: text streams, everything else takes a line. What became void is said to be void and
 // never said again (L16).
 import { RecentMap } from '../../system/recent-map.ts';
-import type { Watched } from '../../activities/live/events.ts';
+import type { Watched } from '../../store/live/events.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Followed } from '../follow/cursor.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';

@@ -1,9 +1,9 @@
 // All of a transcript, across compactions: every text as it is stored, results whole where the model was sent a preview. What is
 // said around them is on lines of its own, each with its entry's position.
-import { mediaNote } from '../../activities/transcript/log/bodies.ts';
-import type { Entry, EpochEntry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
+import { mediaNote } from '../../store/log/bodies.ts';
+import type { Entry, EpochEntry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
 import type { PreambleChanged } from '../../workflows/contract/activities.ts';
-import { systemText } from '../../activities/transcript/preamble.ts';
+import { systemText } from '../../store/transcript/preamble.ts';
 import type { SessionReading } from '../sessions/read.ts';
 import { epochText } from './epoch-words.ts';
 import { contextText, fullCommand, endingText, noticeText, transitionText } from './words.ts';

@@ -3,7 +3,7 @@ import { cutMeasured, oneLine, type Paint } from '../paint.ts';
 import { showUnseen } from '../../system/text.ts';
 import { count, shortTime } from '../units.ts';
 import { changeOf, type FileChange, diffRows } from './diff-rows.ts';
-import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
+import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
 
 const INPUT = 160;
 const SHOWN_FIELDS = 4;

@@ -1,14 +1,8 @@
 // A session's transcript for a person: who said what, what was done, how each run ended.
 import type { RunEnded } from '../../workflows/contract/activities.ts';
-import { isUntimed } from '../../activities/live/tell.ts';
-import { mediaNote } from '../../activities/transcript/log/bodies.ts';
-import {
-  type Entry,
-  type EpochEntry,
-  type Outcome,
-  type ReplyEntry,
-  isRepeated,
-} from '../../activities/transcript/log/entries.ts';
+import { isUntimed } from '../../store/live/tell.ts';
+import { mediaNote } from '../../store/log/bodies.ts';
+import { type Entry, type EpochEntry, type Outcome, type ReplyEntry, isRepeated } from '../../store/log/entries.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import type { MessageBody } from '../../workflows/contract/people.ts';
@@ -20,7 +14,7 @@ import { steeredText } from './steered-words.ts';
 import { outcomeWords, type PairedOutcomes, pairedOutcomes, REPEATED, callLines, resultLines } from './tool-lines.ts';
 import { type Paint, oneLine } from '../paint.ts';
 import { markedRows } from './terminal/width.ts';
-import { taskListOf } from '../../activities/transcript/view/task-list.ts';
+import { taskListOf } from '../../store/view/task-list.ts';
 import { showUnseen } from '../../system/text.ts';
 import type { BackgroundCommand } from '../sessions/history/background.ts';
 import { count, formatMoment } from '../units.ts';

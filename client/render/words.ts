@@ -4,8 +4,8 @@ import type { RunLimit, TerminalReason, TransitionReason } from '../../workflows
 import { type RunOutcome, terminalDetail } from '../sessions/outcome.ts';
 import { oneLine } from '../paint.ts';
 import { count, formatMoney, shortTime, formatTokens } from '../units.ts';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
-import type { LiveEvent } from '../../activities/live/events.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import type { LiveEvent } from '../../store/live/events.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
 const transitions: Readonly<Record<TransitionReason, string>> = {

@@ -13,15 +13,15 @@ import {
 } from '../../workflows/contract/session.ts';
 import { LARGEST_ANSWER, type Answer, type AskingAgent } from '../../workflows/contract/people.ts';
 import type { Signed } from '../../workflows/contract/steered.ts';
-import { type Store, hashOf, StoreError } from '../../activities/transcript/store/store.ts';
+import { type Store, hashOf, StoreError } from '../../store/values/store.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { oneLine } from '../paint.ts';
 import { formatMoment } from '../units.ts';
 import { closedProblem, nameProblem } from './send.ts';
-import { textBody } from '../../activities/transcript/log/bodies.ts';
+import { textBody } from '../../store/log/bodies.ts';
 import type { SessionDescription } from './info.ts';
-import { lastReply, type View } from '../../activities/transcript/view/view.ts';
+import { lastReply, type View } from '../../store/view/view.ts';
 
 export type DecidePorts = {
   readonly store: Store;

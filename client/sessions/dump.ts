@@ -1,7 +1,7 @@
 // A session as lines of JSON: what is known of it, then one entry each, then what is damaged.
-import type { Entry, Outcome } from '../../activities/transcript/log/entries.ts';
+import type { Entry, Outcome } from '../../store/log/entries.ts';
 import type { SessionReading } from './read.ts';
-import { isDamage, type Store } from '../../activities/transcript/store/store.ts';
+import { isDamage, type Store } from '../../store/values/store.ts';
 
 /** `whole`: fills in what is stored apart, prompts and whole results; null: leaves them as hashes. */
 export async function* sessionJson(

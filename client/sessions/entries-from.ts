@@ -1,7 +1,7 @@
 // A transcript from a position on, over compactions, a piece at a time (Q10).
-import type { Entry } from '../../activities/transcript/log/entries.ts';
-import { readRange, readSegment } from '../../activities/transcript/log/read-chain.ts';
-import type { Store } from '../../activities/transcript/store/store.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import { readRange, readSegment } from '../../store/log/read-chain.ts';
+import type { Store } from '../../store/values/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 
 /** Positions that are read at once. */

@@ -1,9 +1,9 @@
 // The ports of a client on the sessions of a data folder: the store and the live channel in it, and its server's search attributes.
 import { type Client, Connection, WorkflowClient } from '@temporalio/client';
-import type { Told } from '../../activities/live/events.ts';
-import type { LiveItem } from '../../activities/live/follow.ts';
-import { openLive } from '../../activities/live/open-live.ts';
-import { openStore } from '../../activities/transcript/store/open-store.ts';
+import type { Told } from '../../store/live/events.ts';
+import type { LiveItem } from '../../store/live/follow.ts';
+import { openLive } from '../../store/live/open-live.ts';
+import { openStore } from '../../store/values/open-store.ts';
 import { dataFolder, type Env } from '../../worker/embedded/data-folder.ts';
 import { attributesUsable } from './find/attributes.ts';
 import { readableConverter } from '../../worker/payloads/data-converter.ts';

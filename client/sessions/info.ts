@@ -4,7 +4,7 @@ import type { WorkflowExecutionDescription, WorkflowExecutionInfo } from '@tempo
 import { z } from 'zod';
 import { querySources, type SessionFacts } from '../../workflows/contract/facts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { isSuggestion } from '../../activities/run/suggestion.ts';
+import { isSuggestion } from '../../store/view/suggestion.ts';
 import { oneLine } from '../paint.ts';
 import { formatMoment } from '../units.ts';
 import { findUndecodable } from '../../workflows/contract/failures.ts';

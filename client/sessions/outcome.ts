@@ -2,12 +2,12 @@
 import type { AgentSpent } from '../../workflows/contract/delegation.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../workflows/contract/loop.ts';
-import { outputOf, type RunOutput } from '../../activities/transcript/view/output.ts';
-import type { RunResult } from '../../activities/transcript/view/result.ts';
+import { outputOf, type RunOutput } from '../../store/view/output.ts';
+import type { RunResult } from '../../store/view/result.ts';
 import { formatTokens } from '../units.ts';
-import { configReader } from '../../activities/configuration.ts';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
-import type { Store } from '../../activities/transcript/store/store.ts';
+import { configReader } from '../../store/configuration.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import type { Store } from '../../store/values/store.ts';
 
 export type RunOutcome = {
   readonly type: 'result';

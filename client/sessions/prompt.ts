@@ -7,7 +7,7 @@ import {
   type MediaBlock,
   sizeProblem,
   TOO_MANY_MEDIA,
-} from '../../activities/transcript/media.ts';
+} from '../../store/transcript/media.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import { LONGEST_ID } from '../../workflows/contract/session.ts';
 import { IMAGE_TYPES, type MediaType } from '../../workflows/contract/people.ts';

@@ -4,18 +4,12 @@ import type { Client } from '@temporalio/client';
 import type { SerializationContext } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
-import { verifyTranscript, type Problem } from '../../activities/transcript/log/audit.ts';
-import { bodyReader } from '../../activities/transcript/log/bodies.ts';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
-import { resultOf } from '../../activities/transcript/view/result.ts';
-import { isDamage, type Store, StoreError } from '../../activities/transcript/store/store.ts';
-import {
-  createViewCache,
-  loadRun,
-  loadView,
-  loadWorkingView,
-  type View,
-} from '../../activities/transcript/view/view.ts';
+import { verifyTranscript, type Problem } from '../../store/log/audit.ts';
+import { bodyReader } from '../../store/log/bodies.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import { resultOf } from '../../store/view/result.ts';
+import { isDamage, type Store, StoreError } from '../../store/values/store.ts';
+import { createViewCache, loadRun, loadView, loadWorkingView, type View } from '../../store/view/view.ts';
 import { type Hash, type SessionId, isHash } from '../../workflows/contract/ids.ts';
 import { outputReader, runOutcome, type RunOutcome } from './outcome.ts';
 import type { SessionDescription } from './info.ts';

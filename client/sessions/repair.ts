@@ -3,11 +3,11 @@
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
-import { readSegment, type StoredSegment } from '../../activities/transcript/log/read-chain.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import { readSegment, type StoredSegment } from '../../store/log/read-chain.ts';
 import { clip } from '../../system/text.ts';
-import { isDamage, type Store } from '../../activities/transcript/store/store.ts';
-import { loadView, loadWorkingView, type View } from '../../activities/transcript/view/view.ts';
+import { isDamage, type Store } from '../../store/values/store.ts';
+import { loadView, loadWorkingView, type View } from '../../store/view/view.ts';
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
 import { contextOf, headOf } from './read.ts';
 import { count, formatMoment } from '../units.ts';

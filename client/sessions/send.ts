@@ -18,7 +18,7 @@ import {
 } from '../../workflows/contract/session.ts';
 import { profiles } from '../../workflows/contract/failures.ts';
 import { ATTRIBUTES, type AttributeKey, attributeValues } from '../../workflows/contract/visibility.ts';
-import { textBody } from '../../activities/transcript/log/bodies.ts';
+import { textBody } from '../../store/log/bodies.ts';
 import { persist } from './persist.ts';
 import { ClientProblem } from '../problem.ts';
 import { checkedMessageId, newMessageId, type Prompt, type ReadPrompt, readPrompt } from './prompt.ts';
@@ -32,7 +32,7 @@ import {
 } from './info.ts';
 import { withChanges, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { schemaProblem } from '../../system/schema/json-schema.ts';
-import type { Store } from '../../activities/transcript/store/store.ts';
+import type { Store } from '../../store/values/store.ts';
 import { modelProblem } from '../../worker/models/find-model.ts';
 
 type Opening = {

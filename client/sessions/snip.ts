@@ -2,13 +2,13 @@
 // have and those that a snip cannot mean, so the caller is told here.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { MOST_SNIPS } from '../../workflows/contract/session.ts';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
+import type { Entry } from '../../store/log/entries.ts';
 import { ClientProblem } from '../problem.ts';
 import { count } from '../units.ts';
 import type { SessionDescription } from './info.ts';
 import { closedProblem } from './send.ts';
-import { inView, isShown } from '../../activities/transcript/view/in-view.ts';
-import { noticeText } from '../../activities/transcript/view/notices.ts';
+import { inView, isShown } from '../../store/view/in-view.ts';
+import { noticeText } from '../../store/view/notices.ts';
 
 /** Each throws ClientProblem, `entries` StoreError too. */
 type SnipPorts = {

@@ -1,8 +1,8 @@
 // Drops what no session that the server still knows can reach (W4): marks from the sessions, then sweeps what is older than a grace period.
 // What a session that runs beside it writes is younger; what it finds there and names again is renewed, or set aside and still found.
 import type { Client } from '@temporalio/client';
-import type { StoreCare, StoredObject } from '../../activities/transcript/store/store-care.ts';
-import { keySegment } from '../../activities/transcript/store/store.ts';
+import type { StoreCare, StoredObject } from '../../store/values/store-care.ts';
+import { keySegment } from '../../store/values/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { namespaceOf, userName, USERS } from '../../worker/config/store-users.ts';
 import { oneLine } from '../paint.ts';

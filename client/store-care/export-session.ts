@@ -4,7 +4,7 @@ import { open, rm } from 'node:fs/promises';
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { codeOf, reasonOf } from '../../system/text.ts';
-import type { StoreCare } from '../../activities/transcript/store/store-care.ts';
+import type { StoreCare } from '../../store/values/store-care.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { withChanges } from '../../workflows/contract/options-problem.ts';
 import { type OptionChanges, type RunOptions, SIGNALS, UPDATES } from '../../workflows/contract/session.ts';

@@ -2,8 +2,8 @@
 // that was handed over, so that every version of the workflow knows how to go on with it.
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import { verifyTranscript } from '../../activities/transcript/log/audit.ts';
-import type { Store } from '../../activities/transcript/store/store.ts';
+import { verifyTranscript } from '../../store/log/audit.ts';
+import type { Store } from '../../store/values/store.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Profile } from '../../workflows/contract/failures.ts';
 import { TASK_QUEUE, type SessionInput } from '../../workflows/contract/session.ts';

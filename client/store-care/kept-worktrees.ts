@@ -1,9 +1,9 @@
 // Work trees of agents (L72) whose sessions are gone: one that is still on this machine may hold work that is on no branch. What is stored of
 // it is the only thing that leads there, and stays as long as it does.
 import { existsSync } from 'node:fs';
-import type { StoreCare } from '../../activities/transcript/store/store-care.ts';
-import { parseStored } from '../../activities/transcript/store/store.ts';
-import { isTreePlace, type Begun } from '../../activities/worktrees/begun.ts';
+import type { StoreCare } from '../../store/values/store-care.ts';
+import { parseStored } from '../../store/values/store.ts';
+import { isTreePlace, type Begun } from '../../store/begun-worktree.ts';
 
 export const WORKTREES = 'worktrees';
 

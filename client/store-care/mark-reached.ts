@@ -1,9 +1,9 @@
 // All values of a store that its sessions reach, from what they name on: through transcripts, and through whatever a value or a record
 // holds that looks like a hash. A session's own transcript must be whole, or what lies behind the gap would be taken for nobody's.
 import { createLimit } from '../../system/async.ts';
-import { decodeSegment, placeOf } from '../../activities/transcript/log/segments.ts';
-import type { StoreCare } from '../../activities/transcript/store/store-care.ts';
-import { hashOf, StoreError } from '../../activities/transcript/store/store.ts';
+import { decodeSegment, placeOf } from '../../store/log/segments.ts';
+import type { StoreCare } from '../../store/values/store-care.ts';
+import { hashOf, StoreError } from '../../store/values/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { Roots } from './find-roots.ts';
 import { hashesIn } from './scan-hashes.ts';

@@ -5,7 +5,7 @@ import type { Payload, SerializationContext } from '@temporalio/common';
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
 import { findUndecodable } from '../../workflows/contract/failures.ts';
 import { dataOf, encodingOf } from '../../worker/payloads/data-converter.ts';
-import { parseStored } from '../../activities/transcript/store/store.ts';
+import { parseStored } from '../../store/values/store.ts';
 import { ClientProblem } from '../problem.ts';
 
 const HASH = /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g;

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { z } from 'zod';
 import { codeOf, reasonOf } from '../../system/text.ts';
-import { hashOf } from '../../activities/transcript/store/store.ts';
+import { hashOf } from '../../store/values/store.ts';
 import { type Hash, isHash } from '../../workflows/contract/ids.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
 import type { RunOptions, RunSummary } from '../../workflows/contract/session.ts';

@@ -12,7 +12,7 @@ import type { Deps } from '../../activities/deps.ts';
 import { openRun } from '../../activities/run/open-run.ts';
 import { runStopHooks } from '../../activities/run-stop-hooks.ts';
 import { runTool } from '../../activities/run-tool.ts';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
+import type { Entry } from '../../store/log/entries.ts';
 import type { Append } from '../../workflows/contract/activities.ts';
 import { groupCalls } from '../../workflows/contract/calls.ts';
 import { resultOf } from '../../workflows/contract/model-call.ts';

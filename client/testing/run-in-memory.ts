@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
+import type { Entry } from '../../store/log/entries.ts';
 import { configDefaults } from '../../worker/config/config-defaults.ts';
 import { checkConfig, type PerdureConfig } from '../../worker/config/config.ts';
 import { createDeps } from '../../worker/create-deps.ts';
@@ -13,7 +13,7 @@ import {
   type RecordedRequest,
   type ScriptedModelOptions,
 } from '../../worker/scripted-model/index.ts';
-import { finalText } from '../../activities/transcript/view/result.ts';
+import { finalText } from '../../store/view/result.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { TerminalReason } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { limitTries } from '../../activities/guards.ts';
 import { type Attempt, forAnotherWorker } from '../../activities/attempt.ts';
-import { StoreError } from '../../activities/transcript/store/store.ts';
+import { StoreError } from '../../store/values/store.ts';
 
 type End = Error | 'died' | 'died at once';
 

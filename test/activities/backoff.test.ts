@@ -1,7 +1,7 @@
 // L14: how long is waited before a model call is tried again.
 import { expect, test } from 'vitest';
 import { backoffMs } from '../../activities/model/classify.ts';
-import { defaultBackoff } from '../../activities/configuration.ts';
+import { defaultBackoff } from '../../store/configuration.ts';
 import { fault, reply } from '../../worker/scripted-model/index.ts';
 import { benchDeps } from '../support/bench-deps.ts';
 

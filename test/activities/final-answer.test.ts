@@ -1,7 +1,7 @@
 // The final answer of a run that was cut and continued: what is held against the schema, what stop hooks see and what is the result
 // are the same text.
 import { expect, test } from 'vitest';
-import { resultOf } from '../../activities/transcript/view/result.ts';
+import { resultOf } from '../../store/view/result.ts';
 import { outputReader } from '../../client/sessions/outcome.ts';
 import { fault, reply, type Reply } from '../../worker/scripted-model/index.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';

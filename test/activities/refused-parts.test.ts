@@ -4,8 +4,8 @@ import { fault, reply, type ParsedRequest, type Reply } from '../../worker/scrip
 import { look, prompt } from '../support/bench-deps.ts';
 import { aim, lookingBench } from '../support/looking-bench.ts';
 import { notice } from '../support/transcript.ts';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
-import { beginEpoch, tellPreamble } from '../../activities/transcript/preamble.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import { beginEpoch, tellPreamble } from '../../store/transcript/preamble.ts';
 
 const TURNS = 9;
 const hasSummary = ({ messages: [first] }: ParsedRequest): boolean =>

@@ -1,8 +1,8 @@
 // What a step came to, found again: by another attempt, by its own repeated write, and after a reset.
 import { expect, test } from 'vitest';
 import { isForgotten, ownHeads, stepRecord } from '../../activities/step-record.ts';
-import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
-import type { Store } from '../../activities/transcript/store/store.ts';
+import { memoryStore } from '../../store/values/memory-store.ts';
+import type { Store } from '../../store/values/store.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { fakeAttempt } from '../support/bench-deps.ts';
 

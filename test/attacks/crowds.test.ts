@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { createClient } from '../../client/client.ts';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import { fileStore } from '../../store/values/file-store.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 

@@ -9,7 +9,7 @@ import { createAccumulator, MOST_BLOCKS, MOST_OF_INPUT } from '../../activities/
 import { boundFetch, MOST_OF_ANSWER, MOST_OF_EVENT } from '../../worker/model-access.ts';
 import { classify } from '../../activities/model/classify.ts';
 import { anthropicModel, streamReply } from '../../activities/model/stream/stream.ts';
-import { structuredOutput } from '../../activities/transcript/view/result.ts';
+import { structuredOutput } from '../../store/view/result.ts';
 
 const MIB = 1024 * 1024;
 const event = (data: Readonly<Record<string, unknown>>): string =>

@@ -12,7 +12,7 @@ import {
   type ParsedRequest,
   type Reply,
 } from '../../worker/scripted-model/index.ts';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
+import type { Entry } from '../../store/log/entries.ts';
 import { asksForSummary } from '../support/asks-for-summary.ts';
 import { harness } from '../support/harness.ts';
 import { fillWorkspace } from '../support/scenarios.ts';

@@ -5,7 +5,7 @@ import { deflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { findSkills } from '../../activities/tools/builtin/files/skills.ts';
 import { notebookText } from '../../activities/tools/builtin/files/notebook.ts';
-import { examineMedia, largestOf } from '../../activities/transcript/media.ts';
+import { examineMedia, largestOf } from '../../store/transcript/media.ts';
 import { tempFolder } from '../activities/tools/support.ts';
 import { cpuTime } from '../support/cpu-time.ts';
 import { type ForeignFile, foreignFile } from '../support/foreign-files.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { fault, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { SIGNALS } from '../../workflows/contract/session.ts';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import { fileStore } from '../../store/values/file-store.ts';
 import { asksForSummary } from '../support/asks-for-summary.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 

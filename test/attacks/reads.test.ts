@@ -1,13 +1,13 @@
 // What is read of a large session is what is needed.
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { attemptReader } from '../../activities/live/attempt-reader.ts';
-import { folderChanges } from '../../activities/live/folder-changes.ts';
-import { attemptFile } from '../../activities/live/files.ts';
-import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
-import { readEntries } from '../../activities/transcript/view/render-entries.ts';
-import type { Store } from '../../activities/transcript/store/store.ts';
-import { emptyView } from '../../activities/transcript/view/view.ts';
+import { attemptReader } from '../../store/live/attempt-reader.ts';
+import { folderChanges } from '../../store/live/folder-changes.ts';
+import { attemptFile } from '../../store/live/files.ts';
+import { memoryStore } from '../../store/values/memory-store.ts';
+import { readEntries } from '../../store/view/render-entries.ts';
+import type { Store } from '../../store/values/store.ts';
+import { emptyView } from '../../store/view/view.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';

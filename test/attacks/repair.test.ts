@@ -1,12 +1,12 @@
 // The newest stored step of a session is damaged: it is said, what is lost is said, and the session goes on.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { fileLayout } from '../../activities/transcript/store/key-record.ts';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import { fileLayout } from '../../store/values/key-record.ts';
+import { fileStore } from '../../store/values/file-store.ts';
 import { createClient } from '../../client/client.ts';
 import { readSession } from '../../client/sessions/read.ts';
 import { lossOf } from '../../client/sessions/repair.ts';
-import { readChain } from '../../activities/transcript/log/read-chain.ts';
+import { readChain } from '../../store/log/read-chain.ts';
 import { type ParsedRequest, reply, type Reply, toolUse } from '../../worker/scripted-model/index.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { fillWorkspace } from '../support/scenarios.ts';

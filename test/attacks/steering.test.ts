@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { LiveEvent } from '../../activities/live/events.ts';
+import type { LiveEvent } from '../../store/live/events.ts';
 import type { Cli } from '../../client/cli/cli.ts';
 import { textsLast } from '../../client/cli/main.ts';
 import { program } from '../../client/cli/program.ts';

@@ -1,10 +1,10 @@
 // Watchers come to the same as the transcript, whatever the live channel has lost, doubled or kept.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Told, Watched } from '../../activities/live/events.ts';
-import { contentEvents, outcomeEvents, replyEvent } from '../../activities/live/tell.ts';
-import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
-import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
+import type { Told, Watched } from '../../store/live/events.ts';
+import { contentEvents, outcomeEvents, replyEvent } from '../../store/live/tell.ts';
+import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
+import { memoryStore } from '../../store/values/memory-store.ts';
 import { createConverging } from '../../client/follow/converge.ts';
 import { transcriptReader } from '../../client/sessions/read.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
@@ -21,7 +21,7 @@ import {
   session,
   textBlock,
 } from '../support/transcript.ts';
-import { emptyView } from '../../activities/transcript/view/view.ts';
+import { emptyView } from '../../store/view/view.ts';
 
 type Step = { readonly entries: readonly Entry[]; readonly live: readonly Watched[]; readonly head: Hash };
 

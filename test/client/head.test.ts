@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { defaultDataConverter, defaultPayloadConverter } from '@temporalio/common';
-import { hashOf } from '../../activities/transcript/store/store.ts';
+import { hashOf } from '../../store/values/store.ts';
 import { headOf } from '../../client/sessions/read.ts';
 import { session } from './support.ts';
 

@@ -2,13 +2,13 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';
-import { hashOf } from '../../activities/transcript/store/store.ts';
-import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
+import { hashOf } from '../../store/values/store.ts';
+import { memoryStore } from '../../store/values/memory-store.ts';
 import { createClient } from '../../client/client.ts';
 import type { CreateClient } from '../../client/sessions/start.ts';
 import { clientConverter } from '../../worker/payloads/data-converter.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
-import { LARGEST_INLINE } from '../../activities/transcript/log/bodies.ts';
+import { LARGEST_INLINE } from '../../store/log/bodies.ts';
 import type { UserMessage } from '../../workflows/contract/session.ts';
 
 type Call = (...args: unknown[]) => Promise<unknown>;

@@ -1,6 +1,6 @@
 // Whoever is told of a step that was stored reads what the follower has read already: a program of `perdure/agent-sdk` costs no second reading.
 import { expect, test } from 'vitest';
-import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
+import { memoryStore } from '../../store/values/memory-store.ts';
 import { createConverging } from '../../client/follow/converge.ts';
 import { transcriptReader } from '../../client/sessions/read.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';

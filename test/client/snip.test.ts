@@ -3,8 +3,8 @@
 import { expect, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
-import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import { memoryStore } from '../../store/values/memory-store.ts';
 import { createClient } from '../../client/client.ts';
 import { clientConverter } from '../../worker/payloads/data-converter.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';

@@ -2,7 +2,7 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { expect, test, vi } from 'vitest';
-import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
+import { memoryStore } from '../../store/values/memory-store.ts';
 import { createClient } from '../../client/client.ts';
 import type { CreateClient } from '../../client/sessions/start.ts';
 import { clientConverter } from '../../worker/payloads/data-converter.ts';

@@ -1,9 +1,9 @@
 // A session as a follower meets it: what the server says of it is set by the test, the live channel and the store are real.
-import { fileLive } from '../../activities/live/file-live.ts';
-import type { LiveItem } from '../../activities/live/follow.ts';
-import type { LiveEvent, Told } from '../../activities/live/events.ts';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
-import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
+import { fileLive } from '../../store/live/file-live.ts';
+import type { LiveItem } from '../../store/live/follow.ts';
+import type { LiveEvent, Told } from '../../store/live/events.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import { memoryStore } from '../../store/values/memory-store.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
 import { follow, type FollowOptions } from '../../client/follow/follow.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';

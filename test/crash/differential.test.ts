@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
+import type { Entry } from '../../store/log/entries.ts';
 import { createDeps } from '../../worker/create-deps.ts';
 import { modelAccess } from '../../worker/model-access.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';

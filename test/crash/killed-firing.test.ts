@@ -1,7 +1,7 @@
 // A worker that is killed while the firing of a schedule is under way: the next worker ends it, once.
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import { fileStore } from '../../store/values/file-store.ts';
 import { createClient } from '../../client/client.ts';
 import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { endSession } from '../support/harness.ts';

@@ -1,8 +1,8 @@
 // What it takes to read a long transcript that no cache holds. Alone on the machine: it is a measurement.
 import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
-import { loadView } from '../../activities/transcript/view/view.ts';
+import { fileStore } from '../../store/values/file-store.ts';
+import { loadView } from '../../store/view/view.ts';
 import { atBest } from '../support/at-best.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { reply, session, stored, textBlock } from '../support/transcript.ts';

@@ -1,9 +1,9 @@
 // How much later a watcher is shown a delta through a Redis than through files of its own machine.
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
-import { fileLive } from '../../activities/live/file-live.ts';
-import type { Live } from '../../activities/live/follow.ts';
-import { redisLive } from '../../activities/live/redis-live.ts';
+import { fileLive } from '../../store/live/file-live.ts';
+import type { Live } from '../../store/live/follow.ts';
+import { redisLive } from '../../store/live/redis-live.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { redisServer } from '../support/redis-server.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createClient } from '../../client/client.ts';
 import type { ClientProblem } from '../../client/problem.ts';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import { fileStore } from '../../store/values/file-store.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { agentsOf, outcomes } from '../support/agents.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import { fileStore } from '../../store/values/file-store.ts';
 import { reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import {

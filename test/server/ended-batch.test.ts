@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import { fileStore } from '../../store/values/file-store.ts';
 import { defineTool } from '../../activities/tools/tool.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';

@@ -1,8 +1,8 @@
 // A follower that comes again, with the live channel of its first time, without it, or while the run goes on.
 import { expect, test } from 'vitest';
-import { fileLive } from '../../activities/live/file-live.ts';
-import type { Told } from '../../activities/live/events.ts';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import { fileLive } from '../../store/live/file-live.ts';
+import type { Told } from '../../store/live/events.ts';
+import { fileStore } from '../../store/values/file-store.ts';
 import { createClient } from '../../client/client.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
 import type { FollowOptions } from '../../client/follow/follow.ts';

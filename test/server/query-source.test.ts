@@ -1,7 +1,7 @@
 // How each prompt came is kept with it: in the transcript, for hooks, in lists; also of those that agents and programs send.
 import { expect, test } from 'vitest';
 import { createClient } from '../../client/index.ts';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import { fileStore } from '../../store/values/file-store.ts';
 import { reply } from '../../worker/scripted-model/index.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';
 import { harness } from '../support/harness.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, inject, test } from 'vitest';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
+import type { Entry } from '../../store/log/entries.ts';
 import { defaultHandover, type HandoverLimits } from '../../workflows/contract/session.ts';
 import { harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';

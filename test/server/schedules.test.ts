@@ -10,7 +10,7 @@ import { endSession, harness, type Harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { newKeys } from '../support/new-keys.ts';
 import { until } from '../support/until.ts';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import { fileStore } from '../../store/values/file-store.ts';
 
 /** Never within a test. */
 const FAR = '0 6 1 1 *';

@@ -1,7 +1,7 @@
 // A session steered by the client while it runs: more for the run under way, options for the next one, waits that end early (Q10).
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
+import type { Entry } from '../../store/log/entries.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { clientOf, harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';

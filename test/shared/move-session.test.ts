@@ -2,7 +2,7 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { openStore } from '../../activities/transcript/store/open-store.ts';
+import { openStore } from '../../store/values/open-store.ts';
 import { exportSession } from '../../client/store-care/export-session.ts';
 import { importSession, type Imported } from '../../client/store-care/import-session.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';

@@ -1,10 +1,10 @@
 // A step in a bucket: its record carries its values, which lie under their own names as well, whoever writes them there.
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { hashOf } from '../../activities/transcript/store/store.ts';
-import { s3Care } from '../../activities/transcript/store/s3/s3-care.ts';
-import { s3Objects } from '../../activities/transcript/store/s3/s3-objects.ts';
-import type { S3Store } from '../../activities/transcript/store/s3/s3-store.ts';
+import { hashOf } from '../../store/values/store.ts';
+import { s3Care } from '../../store/values/s3/s3-care.ts';
+import { s3Objects } from '../../store/values/s3/s3-objects.ts';
+import type { S3Store } from '../../store/values/s3/s3-store.ts';
 import { faultyProxy, type Fault, type Passing } from '../support/faulty-proxy.ts';
 import { BUCKET } from '../support/s3-gateway.ts';
 import { sharedStore, useS3Keys } from '../support/shared-store.ts';

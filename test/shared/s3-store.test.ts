@@ -1,9 +1,9 @@
 // The store in a bucket: the contract of every backend on a real gateway, and each fault of a network or a service before it.
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
-import { storePlaceProblem } from '../../activities/transcript/store/open-store.ts';
-import { s3Objects } from '../../activities/transcript/store/s3/s3-objects.ts';
-import { hashOf } from '../../activities/transcript/store/store.ts';
+import { storePlaceProblem } from '../../store/values/open-store.ts';
+import { s3Objects } from '../../store/values/s3/s3-objects.ts';
+import { hashOf } from '../../store/values/store.ts';
 import { storeContract } from '../support/store-contract.ts';
 import { FAULTS, faultyProxy, type Fault, type Passing } from '../support/faulty-proxy.ts';
 import { BUCKET, S3_KEYS } from '../support/s3-gateway.ts';

@@ -1,7 +1,7 @@
 // What a test looks at of the agents of a session: their sessions, transcripts and sums.
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
-import type { Entry, Outcome } from '../../activities/transcript/log/entries.ts';
-import { loadView } from '../../activities/transcript/view/view.ts';
+import { fileStore } from '../../store/values/file-store.ts';
+import type { Entry, Outcome } from '../../store/log/entries.ts';
+import { loadView } from '../../store/view/view.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { addSpend, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { MEMO_KEY, type SessionMemo } from '../../workflows/contract/session.ts';

@@ -1,7 +1,7 @@
 // Random transcripts as the loop would leave them: marks and boundaries mean what is in view, and everything else is in any order.
 import * as fc from 'fast-check';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
-import { inView } from '../../activities/transcript/view/in-view.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import { inView } from '../../store/view/in-view.ts';
 import { noSpend } from '../../workflows/contract/loop.ts';
 import {
   boundary,

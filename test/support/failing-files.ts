@@ -1,5 +1,5 @@
 // The real file system, but for one operation that fails as a disk would.
-import { type Files, nodeFiles } from '../../activities/transcript/store/file-io.ts';
+import { type Files, nodeFiles } from '../../store/values/file-io.ts';
 
 export type FailingFiles = {
   readonly files: Files;

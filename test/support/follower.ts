@@ -1,10 +1,10 @@
 // A follower of a session in a test, as a program or `perdure watch` has one: what it was shown must come to what is stored.
 import type { Client } from '@temporalio/client';
 import { expect, onTestFinished } from 'vitest';
-import { fileLive } from '../../activities/live/file-live.ts';
-import type { Told } from '../../activities/live/events.ts';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import { fileLive } from '../../store/live/file-live.ts';
+import type { Told } from '../../store/live/events.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import { fileStore } from '../../store/values/file-store.ts';
 import { createClient } from '../../client/client.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';

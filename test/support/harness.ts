@@ -26,9 +26,9 @@ import {
 } from '../../workflows/contract/session.ts';
 import type { SignalOnce } from '../../workflows/contract/steered.ts';
 import { createClient } from '../../client/client.ts';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
-import { loadView } from '../../activities/transcript/view/view.ts';
+import { fileStore } from '../../store/values/file-store.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import { loadView } from '../../store/view/view.ts';
 import { join } from 'node:path';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { tempDir } from './temp-dir.ts';

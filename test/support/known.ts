@@ -1,15 +1,15 @@
 // All that a worker makes of a view, in one value: two views that are as good as each other have the same.
-import { seenFiles } from '../../activities/transcript/view/seen-files.ts';
+import { seenFiles } from '../../store/view/seen-files.ts';
 import { chooseKept, scaleOf } from '../../activities/compaction/choose-kept.ts';
 import { oldStretches } from '../../activities/compaction/collapse.ts';
-import type { RunConfig, RunModel } from '../../activities/configuration.ts';
-import { behindOf } from '../../activities/transcript/view/behind.ts';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
-import { finalText } from '../../activities/transcript/view/result.ts';
-import { inView } from '../../activities/transcript/view/in-view.ts';
-import { microcompact } from '../../activities/transcript/view/microcompact.ts';
-import { project } from '../../activities/transcript/view/project.ts';
-import { lastReply, type View } from '../../activities/transcript/view/view.ts';
+import type { RunConfig, RunModel } from '../../store/configuration.ts';
+import { behindOf } from '../../store/view/behind.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import { finalText } from '../../store/view/result.ts';
+import { inView } from '../../store/view/in-view.ts';
+import { microcompact } from '../../store/view/microcompact.ts';
+import { project } from '../../store/view/project.ts';
+import { lastReply, type View } from '../../store/view/view.ts';
 import { nextBoundary } from './any-transcript.ts';
 
 const model = { name: 'claude-test', window: 20_000 } as RunModel;

@@ -1,5 +1,5 @@
 // A process that writes one step of a session to the live channel. Arguments: folder, session, step, how many deltas.
-import { fileLive } from '../../activities/live/file-live.ts';
+import { fileLive } from '../../store/live/file-live.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
 const [, , dir = '', session = '', step = '0', deltas = '0'] = process.argv;

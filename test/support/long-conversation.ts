@@ -7,9 +7,9 @@ import { noHooks } from './no-hooks.ts';
 import { callRunner } from '../../activities/tools/call/runner.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { defineTool, type Tool } from '../../activities/tools/tool.ts';
-import type { Entry, ReplyEntry } from '../../activities/transcript/log/entries.ts';
-import { currentEpoch, systemText } from '../../activities/transcript/preamble.ts';
-import { emptyView } from '../../activities/transcript/view/view.ts';
+import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
+import { currentEpoch, systemText } from '../../store/transcript/preamble.ts';
+import { emptyView } from '../../store/view/view.ts';
 import { memoryLoop, type MemoryRun } from '../../client/testing/memory-loop.ts';
 import {
   fault,

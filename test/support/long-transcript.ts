@@ -1,5 +1,5 @@
 // A transcript of 1,002 entries in 251 segments, each a turn that read a file.
-import type { Store } from '../../activities/transcript/store/store.ts';
+import type { Store } from '../../store/values/store.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { callBlock, outcome, outcomes, reply, runStarted, stored, textBlock, transition, user } from './transcript.ts';
 

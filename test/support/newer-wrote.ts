@@ -1,5 +1,5 @@
 // A store as a worker sees it that is older than the Perdure which wrote it.
-import type { Store } from '../../activities/transcript/store/store.ts';
+import type { Store } from '../../store/values/store.ts';
 
 /** Segments and configurations have the next version; what has none is as it was. */
 export function newerWrote(store: Store): Store {

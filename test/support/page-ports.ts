@@ -1,7 +1,7 @@
 // The page without a server: sessions as a test says they stand, transcripts in memory, a live channel that says what it is given.
-import type { Told } from '../../activities/live/events.ts';
-import type { Entry } from '../../activities/transcript/log/entries.ts';
-import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
+import type { Told } from '../../store/live/events.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import { memoryStore } from '../../store/values/memory-store.ts';
 import { ownAccess } from '../../client/page/hosting/access.ts';
 import { newPass } from '../../client/page/hosting/passes.ts';
 import { opsPage } from '../../client/page/page-app.tsx';

@@ -1,7 +1,7 @@
 // A file system that loses what was not flushed: after a cut, a file has its flushed bytes and a folder its flushed names, and of
 // the other names whichever it pleases. Stricter than any real one, so what survives here survives everywhere.
 import { posix } from 'node:path';
-import type { Files } from '../../activities/transcript/store/file-io.ts';
+import type { Files } from '../../store/values/file-io.ts';
 
 type File = { readonly bytes: Uint8Array; flushed: boolean };
 type Node = File | Folder;

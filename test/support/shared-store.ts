@@ -2,11 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import { blobCache } from '../../activities/transcript/store/blob-cache.ts';
-import { s3Objects } from '../../activities/transcript/store/s3/s3-objects.ts';
-import type { SealKeys } from '../../activities/transcript/store/s3/record-seal.ts';
-import { storeMemory } from '../../activities/transcript/store/s3/sealed-since.ts';
-import { s3Store, type S3Store } from '../../activities/transcript/store/s3/s3-store.ts';
+import { blobCache } from '../../store/values/blob-cache.ts';
+import { s3Objects } from '../../store/values/s3/s3-objects.ts';
+import type { SealKeys } from '../../store/values/s3/record-seal.ts';
+import { storeMemory } from '../../store/values/s3/sealed-since.ts';
+import { s3Store, type S3Store } from '../../store/values/s3/s3-store.ts';
 import { BUCKET, S3_KEYS } from './s3-gateway.ts';
 import { tempDir } from './temp-dir.ts';
 

@@ -1,6 +1,6 @@
-// What every backend of the store must do (activities/transcript/store/store.ts): one suite, run against each.
+// What every backend of the store must do (store/values/store.ts): one suite, run against each.
 import { describe, expect, test } from 'vitest';
-import { hashOf, type Store, StoreError } from '../../activities/transcript/store/store.ts';
+import { hashOf, type Store, StoreError } from '../../store/values/store.ts';
 
 const bytesOf = (text: string): Uint8Array => Buffer.from(text);
 

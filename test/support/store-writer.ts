@@ -1,8 +1,8 @@
 // A process that writes to a store until it is killed or done, and says in one line each what was acknowledged.
 // Arguments: folder, name of this writer, how many steps.
 import { writeSync } from 'node:fs';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
-import { hashOf } from '../../activities/transcript/store/store.ts';
+import { fileStore } from '../../store/values/file-store.ts';
+import { hashOf } from '../../store/values/store.ts';
 
 const [, , dir = '', name = '', steps = '0'] = process.argv;
 const store = fileStore({ dir });

@@ -1,9 +1,9 @@
 // Builders for transcripts: the smallest entries that mean what their names say.
 import type { ContentBlock, Message } from '@anthropic-ai/sdk/resources/messages';
-import { hashOf, type Store } from '../../activities/transcript/store/store.ts';
-import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
-import { nextSegment } from '../../activities/transcript/view/next-segment.ts';
-import { emptyView, type View } from '../../activities/transcript/view/view.ts';
+import { hashOf, type Store } from '../../store/values/store.ts';
+import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
+import { nextSegment } from '../../store/view/next-segment.ts';
+import { emptyView, type View } from '../../store/view/view.ts';
 import type { Notice } from '../../workflows/contract/activities.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { noSpend, type Terminal, type TransitionReason } from '../../workflows/contract/loop.ts';

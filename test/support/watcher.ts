@@ -1,8 +1,8 @@
 // A watcher of the live channel in a test: follows until the test is over, and can be asked what it has seen.
 import { onTestFinished } from 'vitest';
-import type { Told, Watched } from '../../activities/live/events.ts';
-import { fileLive } from '../../activities/live/file-live.ts';
-import type { Cursor, Live, LiveItem, Watching } from '../../activities/live/follow.ts';
+import type { Told, Watched } from '../../store/live/events.ts';
+import { fileLive } from '../../store/live/file-live.ts';
+import type { Cursor, Live, LiveItem, Watching } from '../../store/live/follow.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { heldToSchema } from './held-to-schema.ts';
 import { until } from './until.ts';

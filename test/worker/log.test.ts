@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { logText } from '../../system/log.ts';
-import type { Observation } from '../../activities/live/observe.ts';
+import type { Observation } from '../../store/live/observe.ts';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
 import { logFile, workerLog, type LogOptions } from '../../worker/log.ts';
 import { observeByLog } from '../../worker/monitor/event-log.ts';

@@ -1,6 +1,6 @@
 // What a signal may bring as the body of a message: whoever can signal a session can send anything.
 import { expect, test } from 'vitest';
-import { hashOf } from '../../activities/transcript/store/store.ts';
+import { hashOf } from '../../store/values/store.ts';
 import { isBody } from '../../workflows/inbox.ts';
 
 const hash = hashOf(Buffer.from('bytes'));

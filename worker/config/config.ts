@@ -19,7 +19,7 @@ import {
 } from './tools.ts';
 import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
 import type { AfterStopHandler } from '../../activities/deps.ts';
-import type { ModelTable } from '../../activities/configuration.ts';
+import type { ModelTable } from '../../store/configuration.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
 import type { CompactionRules, Effort } from '../../workflows/contract/loop.ts';
 import type { Profile } from '../../workflows/contract/failures.ts';

@@ -3,7 +3,7 @@
 import type { Client } from '@temporalio/client';
 import type { Log } from '../../system/log.ts';
 import { reasonOf } from '../../system/text.ts';
-import { parseStored, type Store } from '../../activities/transcript/store/store.ts';
+import { parseStored, type Store } from '../../store/values/store.ts';
 
 /** Records `namespaces/<id>`. */
 export const USERS = 'namespaces';

@@ -2,7 +2,7 @@
 import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { betasOf } from '../../activities/model/betas.ts';
-import type { ModelRequestSeen, Observe } from '../../activities/live/observe.ts';
+import type { ModelRequestSeen, Observe } from '../../store/live/observe.ts';
 import { isInside, realOf } from '../../system/process/places.ts';
 import { reasonOf, type Redact } from '../../system/text.ts';
 import { redactor } from '../redact.ts';

@@ -1,7 +1,7 @@
 // The metrics of a worker, on Temporal's own meter: they go out beside Temporal's, by whatever exporter its runtime has (O14). A counter counts
 // what this process has seen: it starts at 0 with it, and what a killed worker did not come to tell is counted nowhere.
 import type { MetricMeter, MetricTags } from '@temporalio/common';
-import type { ModelCallSeen, Observation, Observe } from '../../activities/live/observe.ts';
+import type { ModelCallSeen, Observation, Observe } from '../../store/live/observe.ts';
 import type { Seen } from '../../workflows/contract/told.ts';
 
 /** Distinct values of a label in one process; those beyond are one, `other`. */

@@ -1,7 +1,7 @@
 // One trace for each run and the agents below it (O15), in the words of OpenTelemetry's GenAI conventions. Content is never in it.
 import { randomBytes } from 'node:crypto';
-import type { ModelCallSeen, Observation, Observe, ObservedAbout } from '../../activities/live/observe.ts';
-import { iterationSpanOf, runSpanOf, traceIdOf } from '../../activities/live/trace-context.ts';
+import type { ModelCallSeen, Observation, Observe, ObservedAbout } from '../../store/live/observe.ts';
+import { iterationSpanOf, runSpanOf, traceIdOf } from '../../store/live/trace-context.ts';
 import type { Log } from '../../system/log.ts';
 import { callingSpan, queryIdOf } from '../../workflows/contract/ids.ts';
 import type { Seen } from '../../workflows/contract/told.ts';

@@ -1,6 +1,6 @@
 // A store of which each operation is told: how long it took, and whether it failed.
-import type { Observe } from '../../activities/live/observe.ts';
-import type { Store } from '../../activities/transcript/store/store.ts';
+import type { Observe } from '../../store/live/observe.ts';
+import type { Store } from '../../store/values/store.ts';
 
 export function watchStore(store: Store, observe: Observe): Store {
   const timed = async <Value>(operation: keyof Store, run: () => Promise<Value>): Promise<Value> => {

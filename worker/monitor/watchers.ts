@@ -1,7 +1,7 @@
 // Who watches a worker, put together: each is told everything, and one that throws keeps it from no other and from no step (L21).
 import { type InjectedSinks, Runtime } from '@temporalio/worker';
 import type { Log } from '../../system/log.ts';
-import type { Observe } from '../../activities/live/observe.ts';
+import type { Observe } from '../../store/live/observe.ts';
 import type { Network } from '../../system/network.ts';
 import { reasonOf } from '../../system/text.ts';
 import { observeByDump } from './dump-requests.ts';

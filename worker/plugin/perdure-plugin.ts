@@ -13,7 +13,7 @@ import type { Profile } from '../../workflows/contract/failures.ts';
 import { hostQueue, recordsQueue, type SessionHost } from '../../workflows/contract/session.ts';
 import { configDefaults } from '../config/config-defaults.ts';
 import { checkConfig, ConfigProblem, type PerdureConfig } from '../config/config.ts';
-import type { Store } from '../../activities/transcript/store/store.ts';
+import type { Store } from '../../store/values/store.ts';
 import { createDeps } from '../create-deps.ts';
 import { drainTimes, recordSlots, registerActivities, timesOf } from '../create-worker.ts';
 import { type DataFolder, dataFolder, type Env } from '../embedded/data-folder.ts';

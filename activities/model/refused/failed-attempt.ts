@@ -5,11 +5,11 @@ import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/comm
 import type { ModelResult } from '../../../workflows/contract/activities.ts';
 import { MODEL_ATTEMPT_DIED } from '../../../workflows/contract/failures.ts';
 import { noSpend, type Spend } from '../../../workflows/contract/loop.ts';
-import type { RunConfig } from '../../configuration.ts';
+import type { RunConfig } from '../../../store/configuration.ts';
 import { backoffMs, type Verdict } from '../classify.ts';
 import type { Attempt } from '../../attempt.ts';
 import type { Deps } from '../../deps.ts';
-import { keySegment } from '../../transcript/store/store.ts';
+import { keySegment } from '../../../store/values/store.ts';
 
 /** Retries after a defect of ours: another reply may not meet it, and each is paid for. */
 const MOST_OF_DEFECT = 2;

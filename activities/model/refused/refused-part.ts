@@ -1,7 +1,7 @@
 // What a refused request is made without when it is made again: a part that it had, never one that it had not, so that there is an end to it.
 import type { Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelRequest } from '../../deps.ts';
-import { changesTools } from '../../transcript/system-message.ts';
+import { changesTools } from '../../../store/transcript/system-message.ts';
 import { betasOf, COMPACTION_BETA, INLINE_TOOLS_BETA, THINKING_BINDING_BETA } from '../betas.ts';
 import type { Verdict } from '../classify.ts';
 import { beginsWithSummary, REFUSABLE } from '../request.ts';

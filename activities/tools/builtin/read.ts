@@ -1,9 +1,9 @@
 // The read tool: numbered lines of a file, or of a stored result, a range at a time; images and PDF documents as they are (L85).
 import type { FileHandle } from 'node:fs/promises';
 import { z } from 'zod';
-import { entryRange } from '../../transcript/log/entries.ts';
-import { examineMedia, MEDIA_START, sizeProblem, startsAsMedia } from '../../transcript/media.ts';
-import { resultHash } from '../../transcript/preview.ts';
+import { entryRange } from '../../../store/log/entries.ts';
+import { examineMedia, MEDIA_START, sizeProblem, startsAsMedia } from '../../../store/transcript/media.ts';
+import { resultHash } from '../../../store/transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
 import { type BuiltinOptions, shownName } from './files/options.ts';
 import { skillFolders } from './files/skills.ts';

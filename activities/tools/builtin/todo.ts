@@ -1,7 +1,7 @@
 // The todo tool (L83): the run's task list. Each call replaces it, and its result is the list: an entry of the transcript as any other.
 import { z } from 'zod';
 import { onOneLine } from '../../../system/text.ts';
-import { NO_TASKS } from '../../transcript/view/task-list.ts';
+import { NO_TASKS } from '../../../store/view/task-list.ts';
 import { defineTool, type Tool } from '../tool.ts';
 
 const [MOST_TASKS, LONGEST_TASK, LONGEST_LIST] = [100, 400, 8_000];

@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Stats } from 'node:fs';
 import { z } from 'zod';
-import { countLines } from '../../transcript/preview.ts';
+import { countLines } from '../../../store/transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
 import { type BuiltinOptions, formatCount, shownName } from './files/options.ts';
 import { confine, type Confined, fromRoot, quotePath, type Workspace, workspaceOf } from './files/confine.ts';

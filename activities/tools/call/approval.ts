@@ -1,8 +1,8 @@
 // Approvals as values (L55): what is asked about a call, and with which input it runs once someone has decided.
 import type { Ask, Decision } from '../../../workflows/contract/activities.ts';
 import { type Hash, isHash } from '../../../workflows/contract/ids.ts';
-import type { CallLog } from '../../transcript/log/entries.ts';
-import { StoreError, type Store } from '../../transcript/store/store.ts';
+import type { CallLog } from '../../../store/log/entries.ts';
+import { StoreError, type Store } from '../../../store/values/store.ts';
 import type { Judged } from './check-call.ts';
 import { inputHash, recordAsked, wasAsked } from './journal.ts';
 import { clip } from '../../../system/text.ts';

@@ -1,14 +1,14 @@
 // The loop's side of tool calls: their traits, and the runner that carries out L33.
 import type { CallPlan } from './prepare.ts';
-import type { Outcome } from '../../transcript/log/entries.ts';
+import type { Outcome } from '../../../store/log/entries.ts';
 import type { OutcomeFacts, ToolContextState, Ask, Decision } from '../../../workflows/contract/activities.ts';
 import type { DelegatedEnd, Delegation } from '../../../workflows/contract/delegation.ts';
 import type { Tool as ApiTool } from '@anthropic-ai/sdk/resources/messages';
-import type { RunConfig } from '../../configuration.ts';
+import type { RunConfig } from '../../../store/configuration.ts';
 import type { Left } from '../../../workflows/contract/loop.ts';
 import type { CallKey } from '../../../workflows/contract/ids.ts';
 import type { Attempt } from '../../attempt.ts';
-import type { LiveEvent } from '../../live/events.ts';
+import type { LiveEvent } from '../../../store/live/events.ts';
 import type { CloseFailure } from '../close-tools.ts';
 import type { ClosedRun } from '../tool.ts';
 

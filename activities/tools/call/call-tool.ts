@@ -1,5 +1,5 @@
 // Calls a tool and turns every way it can end into a value: an output, a failure the model can read, a stop (L33, L48).
-import { StoreError } from '../../transcript/store/store.ts';
+import { StoreError } from '../../../store/values/store.ts';
 import { clip } from '../../../system/text.ts';
 import {
   FatalToolFailure,

@@ -8,16 +8,16 @@ import {
   endInWords,
 } from '../../../workflows/contract/delegation.ts';
 import type { MessageBody } from '../../../workflows/contract/people.ts';
-import { configReader } from '../../configuration.ts';
+import { configReader } from '../../../store/configuration.ts';
 import { storedInput, withApproval, type Chosen } from './approval.ts';
 import { abortCause, guardTool, type Ran } from './call-tool.ts';
 import { withPostTool } from './check-call.ts';
 import { inputHash, readDelegated, recordDelegated, type DelegatedRecord } from './journal.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
-import { textBody } from '../../transcript/log/bodies.ts';
-import type { Store } from '../../transcript/store/store.ts';
-import { describeEnd, lastRunOf } from '../../transcript/view/agent-end.ts';
-import { structuredOutput } from '../../transcript/view/result.ts';
+import { textBody } from '../../../store/log/bodies.ts';
+import type { Store } from '../../../store/values/store.ts';
+import { describeEnd, lastRunOf } from '../../../store/view/agent-end.ts';
+import { structuredOutput } from '../../../store/view/result.ts';
 import type { Tool, ToolContext, ToolOutput } from '../tool.ts';
 import { concludeCall, refuseCall, type Verdict } from './verdict.ts';
 import {

@@ -2,14 +2,14 @@
 // so before anything else. They are words alone, and no hook is asked about them.
 import type { Append, AppendingStep, OutcomeItem } from '../../../workflows/contract/activities.ts';
 import { type Attempt, stopAttempt } from '../../attempt.ts';
-import type { configReader } from '../../configuration.ts';
-import type { LiveChannel } from '../../live/events.ts';
-import { tellIfDies } from '../../live/tell.ts';
+import type { configReader } from '../../../store/configuration.ts';
+import type { LiveChannel } from '../../../store/live/events.ts';
+import { tellIfDies } from '../../../store/live/tell.ts';
 import type { CallBlock, CallRunner } from './call-port.ts';
 import { readOutcome } from './journal.ts';
-import { isDamage, type Store } from '../../transcript/store/store.ts';
-import type { Transcripts } from '../../transcript/transcripts.ts';
-import { lastReply, type View } from '../../transcript/view/view.ts';
+import { isDamage, type Store } from '../../../store/values/store.ts';
+import type { Transcripts } from '../../../store/transcript/transcripts.ts';
+import { lastReply, type View } from '../../../store/view/view.ts';
 
 export type RecordsEnds = {
   readonly store: Store;

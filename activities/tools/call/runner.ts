@@ -8,13 +8,13 @@ import { describeGivenUp, type AbortedBy, type Attempt } from '../../attempt.ts'
 import type { AskingStep, CallPort, CallRunner, CallBlock, EarlyOutcome } from './call-port.ts';
 import type { HookRunner } from '../../hooks/hooks.ts';
 import { thisHost, type Host } from '../../../system/process/host.ts';
-import { toolEnd } from '../../live/tell.ts';
-import type { RunConfig } from '../../configuration.ts';
+import { toolEnd } from '../../../store/live/tell.ts';
+import type { RunConfig } from '../../../store/configuration.ts';
 import type { ToolEnv } from '../../../workflows/contract/facts.ts';
-import { observedRun, type Observe, type ToolCallSeen } from '../../live/observe.ts';
+import { observedRun, type Observe, type ToolCallSeen } from '../../../store/live/observe.ts';
 import { askPeople, withdrawAsked } from '../../people/ask-people.ts';
-import type { Store } from '../../transcript/store/store.ts';
-import type { SeenByTools } from '../../transcript/view/seen-files.ts';
+import type { Store } from '../../../store/values/store.ts';
+import type { SeenByTools } from '../../../store/view/seen-files.ts';
 import { deeperThan, MAX_DEPTH } from '../../../system/json.ts';
 import { executeCall, executeEarly, type Done } from './execute.ts';
 import { copyForObservers } from '../observed-input.ts';

@@ -1,7 +1,7 @@
 // A verdict is the end of a call before it is measured and stored: the words the model reads and the facts the loop acts on. Pure.
 import { toUSVString } from 'node:util';
 import type { Decision, OutcomeFacts, SeenFile } from '../../../workflows/contract/activities.ts';
-import type { CallLog, Outcome } from '../../transcript/log/entries.ts';
+import type { CallLog, Outcome } from '../../../store/log/entries.ts';
 import type { TakenReport } from './claim-report.ts';
 import { clip } from '../../../system/text.ts';
 import { describeDenial } from '../rules/permission.ts';
@@ -9,12 +9,12 @@ import type { Ran } from './call-tool.ts';
 import type { AbortCause, PermissionDecision } from '../tool.ts';
 import type { Void } from './workbench.ts';
 import { type CallKey, estimateTokens } from '../../../workflows/contract/ids.ts';
-import type { Store } from '../../transcript/store/store.ts';
+import type { Store } from '../../../store/values/store.ts';
 import type { RecordedOutcome } from './journal.ts';
-import { RESULT_LIMIT, PREVIEW_LIMIT, resultName, previewText } from '../../transcript/preview.ts';
+import { RESULT_LIMIT, PREVIEW_LIMIT, resultName, previewText } from '../../../store/transcript/preview.ts';
 import type { StoredMedium } from '../../../workflows/contract/people.ts';
-import { examineMedia, fitsMessage, TOO_MANY_MEDIA } from '../../transcript/media.ts';
-import { outcomeCharacters } from '../../transcript/view/microcompact.ts';
+import { examineMedia, fitsMessage, TOO_MANY_MEDIA } from '../../../store/transcript/media.ts';
+import { outcomeCharacters } from '../../../store/view/microcompact.ts';
 
 export type Verdict = {
   readonly kind: 'verdict';

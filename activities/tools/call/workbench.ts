@@ -7,19 +7,19 @@ import { type CallKey, type SessionId, type Hash, keyHead } from '../../../workf
 import type { PermissionRules } from '../../../workflows/contract/session.ts';
 import { mayReadByRules } from '../rules/match-rules.ts';
 import type { HookRunner } from '../../hooks/hooks.ts';
-import type { LiveEvent } from '../../live/events.ts';
-import { traceparentIn } from '../../live/trace-context.ts';
+import type { LiveEvent } from '../../../store/live/events.ts';
+import { traceparentIn } from '../../../store/live/trace-context.ts';
 import type { Attempt } from '../../attempt.ts';
 import type { AskPeople } from '../../people/ask-people.ts';
 import type { Host } from '../../../system/process/host.ts';
-import { type Store, isDamage } from '../../transcript/store/store.ts';
+import { type Store, isDamage } from '../../../store/values/store.ts';
 import type { CallSettings, NamedInput } from './prepare.ts';
 import type { ToolRegistry } from '../registry.ts';
 import { type AbortCause, Superseded, ToolFailure, type ToolContext } from '../tool.ts';
-import type { SeenByTools } from '../../transcript/view/seen-files.ts';
-import { readEntries } from '../../transcript/view/render-entries.ts';
+import type { SeenByTools } from '../../../store/view/seen-files.ts';
+import { readEntries } from '../../../store/view/render-entries.ts';
 import { recordChild } from './journal.ts';
-import { resultHash } from '../../transcript/preview.ts';
+import { resultHash } from '../../../store/transcript/preview.ts';
 
 /** The means that the calls of a run share. */
 export type Workbench = CallSettings & {

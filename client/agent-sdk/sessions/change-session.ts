@@ -4,7 +4,7 @@ import { pause } from '../../../system/async.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { ClientProblem } from '../../problem.ts';
 import { z } from 'zod';
-import { keySegment, parseStored, type Store } from '../../../activities/transcript/store/store.ts';
+import { keySegment, parseStored, type Store } from '../../../store/values/store.ts';
 
 /** Milliseconds: the server deletes in its own time. */
 const PATIENCE_MS = 20_000;

@@ -1,8 +1,8 @@
 // Sessions as programs for in-process agents list, read, name and delete them: those of query(), on the server and in the store that the
 // environment names.
 import { resolve } from 'node:path';
-import type { Entry } from '../../../activities/transcript/log/entries.ts';
-import { bodyReader } from '../../../activities/transcript/log/bodies.ts';
+import type { Entry } from '../../../store/log/entries.ts';
+import { bodyReader } from '../../../store/log/bodies.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { type Opened, openServer } from '../../connect/open-server.ts';
 import { ClientProblem } from '../../problem.ts';

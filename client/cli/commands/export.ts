@@ -19,7 +19,7 @@ export function exportCommand(program: Command, cli: Cli): void {
 
 async function exportIt(cli: Cli, id: string, file: string | undefined): Promise<number> {
   const { exportSession } = await import('../../store-care/export-session.ts');
-  const { openStore } = await import('../../../activities/transcript/store/open-store.ts');
+  const { openStore } = await import('../../../store/values/open-store.ts');
   return withSession(cli, id, async ({ temporal, folder, sessions }, session) => {
     const path = resolve(cli.cwd(), file ?? `${session}.perdure`);
     const { care } = openStore({ ...folder, dataDir: folder.root });

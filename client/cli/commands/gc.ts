@@ -31,7 +31,7 @@ export function gcCommand(program: Command, cli: Cli): void {
 
 async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = [] }: Flags): Promise<number> {
   const { cleanStore, GRACE_MS } = await import('../../store-care/clean-store.ts');
-  const { openStore } = await import('../../../activities/transcript/store/open-store.ts');
+  const { openStore } = await import('../../../store/values/open-store.ts');
   const graceMs = olderThan === undefined ? GRACE_MS : duration('--older-than', olderThan);
   if (graceMs < GRACE_MS) throw new UsageError(`--older-than ${olderThan ?? ''} is too short: give 1d or more`);
   return withServer(cli, async ({ temporal, folder }) => {

@@ -39,7 +39,7 @@ async function accept(cli: Cli, path: string, { lines, widens }: Brought, yes: b
 
 async function importIt(cli: Cli, path: string, { cwd, yes }: Required<Flags>): Promise<number> {
   const { importSession } = await import('../../store-care/import-session.ts');
-  const { openStore } = await import('../../../activities/transcript/store/open-store.ts');
+  const { openStore } = await import('../../../store/values/open-store.ts');
   const { attributesUsable } = await import('../../sessions/find/attributes.ts');
   return withServer(cli, async ({ temporal: { client, connection }, folder, target, embedded }) => {
     const { store, id } = openStore({ ...folder, dataDir: folder.root });

@@ -1,7 +1,7 @@
 // What goes wrong, as HTTP says it: a status, and a problem of RFC 9457 with one sentence.
 import type { Context } from 'hono';
 import { reasonOf, showUnseen } from '../../../system/text.ts';
-import { StoreError } from '../../../activities/transcript/store/store.ts';
+import { StoreError } from '../../../store/values/store.ts';
 import { ClientProblem, type ProblemKind } from '../../problem.ts';
 import { mayDo, type Role } from '../hosting/people.ts';
 

@@ -1,6 +1,6 @@
 // The events of a stream: those of a follower, each with the place of who has seen it; for a listener that comes again, from its place on.
 import type { MessageId, SessionId } from '../../../workflows/contract/ids.ts';
-import type { Watched } from '../../../activities/live/events.ts';
+import type { Watched } from '../../../store/live/events.ts';
 import type { Followed } from '../../follow/cursor.ts';
 import type { FollowOptions } from '../../follow/follow.ts';
 import { goalOf } from '../../follow/goal.ts';

@@ -1,6 +1,6 @@
 // How pieces of what is happening look: words that stream, calls, lines, and what was taken back.
 import { showUnseen } from '../../../system/text.ts';
-import type { LiveEvent, Watched } from '../../../activities/live/events.ts';
+import type { LiveEvent, Watched } from '../../../store/live/events.ts';
 import { compactionText, noticeText, describeStaged, transitionText } from '../../render/words.ts';
 import { steeredText } from '../../render/steered-words.ts';
 import { count, shortTime } from '../../units.ts';

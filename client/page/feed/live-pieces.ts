@@ -1,8 +1,8 @@
 // What a session says at this moment and has not stored yet, as pieces on the screen. A piece belongs to an attempt: when that is
 // stored the transcript has it, and when it dies it is taken back (L16). Pure: events in, changes out.
 import { showUnseen } from '../../../system/text.ts';
-import { hashOf } from '../../../activities/transcript/store/store.ts';
-import type { Told, Watched } from '../../../activities/live/events.ts';
+import { hashOf } from '../../../store/values/store.ts';
+import type { Told, Watched } from '../../../store/live/events.ts';
 import type { Progress } from '../transcript/call-card.tsx';
 import { asking, drawPiece, lineHtml, type Piece, type Place, voidHtml, wrapped } from './draw-piece.tsx';
 import type { Change } from './ring.ts';

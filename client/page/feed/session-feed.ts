@@ -1,10 +1,10 @@
 // One session, followed once for all who watch it here. The live channel says what happens, a look each second how the session stands,
 // and the store has what counts: whatever the channel loses is read from there, so that a watcher has no gap.
-import type { Told } from '../../../activities/live/events.ts';
-import { configReader } from '../../../activities/configuration.ts';
+import type { Told } from '../../../store/live/events.ts';
+import { configReader } from '../../../store/configuration.ts';
 import { createLimit, pause } from '../../../system/async.ts';
-import { bodyReader } from '../../../activities/transcript/log/bodies.ts';
-import { createViewCache, emptyView } from '../../../activities/transcript/view/view.ts';
+import { bodyReader } from '../../../store/log/bodies.ts';
+import { createViewCache, emptyView } from '../../../store/view/view.ts';
 import { RecentMap } from '../../../system/recent-map.ts';
 import { reasonOf } from '../../../system/text.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';

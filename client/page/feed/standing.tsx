@@ -1,10 +1,10 @@
 // How a session stands for all who watch it: its transcript as far as it was read, what waits for a person, what is wrong; and what
 // changes on the screen when more is known.
-import { configReader, type RunConfig } from '../../../activities/configuration.ts';
+import { configReader, type RunConfig } from '../../../store/configuration.ts';
 import { createLimit } from '../../../system/async.ts';
-import { bodyReader } from '../../../activities/transcript/log/bodies.ts';
-import { isDamage, StoreError } from '../../../activities/transcript/store/store.ts';
-import { createViewCache, loadView, loadWorkingView, type View } from '../../../activities/transcript/view/view.ts';
+import { bodyReader } from '../../../store/log/bodies.ts';
+import { isDamage, StoreError } from '../../../store/values/store.ts';
+import { createViewCache, loadView, loadWorkingView, type View } from '../../../store/view/view.ts';
 import type { RecentMap } from '../../../system/recent-map.ts';
 import { reasonOf } from '../../../system/text.ts';
 import type { Hash, MessageId, SessionId } from '../../../workflows/contract/ids.ts';

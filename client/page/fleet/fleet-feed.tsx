@@ -1,7 +1,7 @@
 // All sessions as one view of them shows, looked at again and again for as long as somebody watches: one look for all who watch the same.
 import { pause } from '../../../system/async.ts';
 import { showUnseen, reasonOf } from '../../../system/text.ts';
-import { StoreError } from '../../../activities/transcript/store/store.ts';
+import { StoreError } from '../../../store/values/store.ts';
 import type { WaitingApproval } from '../../sessions/decide.ts';
 import type { SessionCounts, SessionPage } from '../../sessions/find/list-sessions.ts';
 import type { SessionInfo } from '../../sessions/info.ts';

@@ -11,7 +11,7 @@ import { ApprovalForm, approvalId } from './approval-form.tsx';
 import { Background } from './background.tsx';
 import { Lately } from './lately.tsx';
 import { isReply } from '../../sessions/history/items.ts';
-import { taskListOf } from '../../../activities/transcript/view/task-list.ts';
+import { taskListOf } from '../../../store/view/task-list.ts';
 
 /** Where parts are put: containers of the session's page. */
 export const PLACES = {

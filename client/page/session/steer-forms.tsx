@@ -1,6 +1,6 @@
 // More for the run under way, and options for the next one. Drawn once with the page, so that what is typed stays while all else changes.
 import { showUnseen } from '../../../system/text.ts';
-import type { RunConfig } from '../../../activities/configuration.ts';
+import type { RunConfig } from '../../../store/configuration.ts';
 import { permissionModes } from '../../../workflows/contract/options-problem.ts';
 
 type Props = { readonly path: string; readonly config: RunConfig | null };

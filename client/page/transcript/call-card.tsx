@@ -1,7 +1,7 @@
 // One tool call: folded to a line with how it came out; open, its input, its output and how long it took.
 import { showUnseen } from '../../../system/text.ts';
-import type { Outcome } from '../../../activities/transcript/log/entries.ts';
-import { isUntimed } from '../../../activities/live/tell.ts';
+import type { Outcome } from '../../../store/log/entries.ts';
+import { isUntimed } from '../../../store/live/tell.ts';
 import { changeOf, diffRows, SHOWN } from '../../render/diff-rows.ts';
 import { compactInput, endWord, outcomeWords, REPEATED } from '../../render/tool-lines.ts';
 import { count, shortTime } from '../../units.ts';

@@ -1,8 +1,8 @@
 // One entry of a transcript on the page. All of a model's, a tool's or a person's words are text, with whatever is unseen in them named.
 import { showUnseen } from '../../../system/text.ts';
-import type { BoundaryEntry, Entry, EpochEntry, ReplyEntry } from '../../../activities/transcript/log/entries.ts';
-import { isRepeated } from '../../../activities/transcript/log/entries.ts';
-import { systemText } from '../../../activities/transcript/preamble.ts';
+import type { BoundaryEntry, Entry, EpochEntry, ReplyEntry } from '../../../store/log/entries.ts';
+import { isRepeated } from '../../../store/log/entries.ts';
+import { systemText } from '../../../store/transcript/preamble.ts';
 import type { RunEnded } from '../../../workflows/contract/activities.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { totalTokens } from '../../../workflows/contract/loop.ts';

@@ -1,6 +1,6 @@
 // A transcript as it is shown to people: entries in their order, each with the run it is of, and each call with its outcome, which is stored
 // after it. Grows with the transcript; what an addition changes of older items is told.
-import { type Entry, type Outcome, type ReplyEntry } from '../../../activities/transcript/log/entries.ts';
+import { type Entry, type Outcome, type ReplyEntry } from '../../../store/log/entries.ts';
 
 export type Item = {
   readonly position: number;

@@ -9,7 +9,7 @@ import { builtinTools } from '../../../activities/tools/builtin/builtin-tools.ts
 import { createRegistry } from '../../../activities/tools/registry.ts';
 import { callRunner } from '../../../activities/tools/call/runner.ts';
 import { probeSandbox } from '../../../activities/tools/sandbox.ts';
-import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
+import { memoryStore } from '../../../store/values/memory-store.ts';
 import { reply, toolUse, type ScriptedModelOptions } from '../../../worker/scripted-model/index.ts';
 import { callKey, type Hash } from '../../../workflows/contract/ids.ts';
 import type { AttachmentProvider } from '../../../activities/attachments/prefetch.ts';
@@ -18,7 +18,7 @@ import { benchDeps, fakeAttempt, prompt } from '../../support/bench-deps.ts';
 import { noHooks } from '../../support/no-hooks.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
-import { noticeText } from '../../../activities/transcript/view/notices.ts';
+import { noticeText } from '../../../store/view/notices.ts';
 
 type Setup = {
   readonly script: ScriptedModelOptions['script'];

@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { chooseKept } from '../../../activities/compaction/choose-kept.ts';
-import type { Entry } from '../../../activities/transcript/log/entries.ts';
-import { hasCalls, hasThinking } from '../../../activities/transcript/marks.ts';
+import type { Entry } from '../../../store/log/entries.ts';
+import { hasCalls, hasThinking } from '../../../store/transcript/marks.ts';
 import {
   boundary,
   callBlock,

@@ -2,9 +2,9 @@
 import { APIError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { collapse } from '../../../activities/compaction/collapse.ts';
-import type { Entry } from '../../../activities/transcript/log/entries.ts';
+import type { Entry } from '../../../store/log/entries.ts';
 import type { Collapse } from '../../../workflows/contract/activities.ts';
-import { project } from '../../../activities/transcript/view/project.ts';
+import { project } from '../../../store/view/project.ts';
 import { estimateTokens } from '../../../workflows/contract/ids.ts';
 import {
   callBlock,

@@ -2,9 +2,9 @@
 import { APIError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { compact } from '../../../activities/compaction/compact.ts';
-import type { BoundaryEntry, Entry } from '../../../activities/transcript/log/entries.ts';
-import { hashOf } from '../../../activities/transcript/store/store.ts';
-import { project } from '../../../activities/transcript/view/project.ts';
+import type { BoundaryEntry, Entry } from '../../../store/log/entries.ts';
+import { hashOf } from '../../../store/values/store.ts';
+import { project } from '../../../store/view/project.ts';
 import type { Compact } from '../../../workflows/contract/activities.ts';
 import type { Hash, MessageId } from '../../../workflows/contract/ids.ts';
 import {

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { APIError } from '@anthropic-ai/sdk';
 import { refusedBefore } from '../../../activities/compaction/summarize.ts';
 import { classify } from '../../../activities/model/classify.ts';
-import type { Entry } from '../../../activities/transcript/log/entries.ts';
-import { hashOf } from '../../../activities/transcript/store/store.ts';
+import type { Entry } from '../../../store/log/entries.ts';
+import { hashOf } from '../../../store/values/store.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import { boundary, callBlock, outcome, outcomes, reply, textBlock, user } from '../../support/transcript.ts';
 

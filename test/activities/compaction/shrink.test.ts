@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { collapse } from '../../../activities/compaction/collapse.ts';
 import { compact } from '../../../activities/compaction/compact.ts';
-import type { Entry } from '../../../activities/transcript/log/entries.ts';
+import type { Entry } from '../../../store/log/entries.ts';
 import type { Append, Compact } from '../../../workflows/contract/activities.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import { callBlock, outcome, outcomes, reply, runStarted, session, textBlock, user } from '../../support/transcript.ts';

@@ -3,8 +3,8 @@
 import { expect, test } from 'vitest';
 import { compact } from '../../../activities/compaction/compact.ts';
 import { readOutcome } from '../../../activities/tools/call/journal.ts';
-import type { Entry } from '../../../activities/transcript/log/entries.ts';
-import { createTranscripts } from '../../../activities/transcript/transcripts.ts';
+import type { Entry } from '../../../store/log/entries.ts';
+import { createTranscripts } from '../../../store/transcript/transcripts.ts';
 import {
   fault,
   reply,

@@ -1,8 +1,8 @@
 // The task list in what stands for older messages (L83).
 import { expect, test } from 'vitest';
 import { compact } from '../../../activities/compaction/compact.ts';
-import type { Entry } from '../../../activities/transcript/log/entries.ts';
-import { project } from '../../../activities/transcript/view/project.ts';
+import type { Entry } from '../../../store/log/entries.ts';
+import { project } from '../../../store/view/project.ts';
 import {
   callBlock,
   collapsed,

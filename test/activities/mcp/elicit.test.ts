@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { answerServer, CallClock, formOf } from '../../../activities/mcp/elicit.ts';
 import { askPeople, type PeopleAnswer, type PeopleQuestion } from '../../../activities/people/ask-people.ts';
-import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
+import { memoryStore } from '../../../store/values/memory-store.ts';
 import { callKey, type Hash } from '../../../workflows/contract/ids.ts';
 import { until } from '../../support/until.ts';
 

@@ -2,11 +2,11 @@
 import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Observation } from '../../../activities/live/observe.ts';
+import type { Observation } from '../../../store/live/observe.ts';
 import { fitNotes, readMerged } from '../../../activities/memory/consolidate.ts';
 import { createMemory } from '../../../activities/memory/memory.ts';
 import { addNote, noteName, notesFolder, readNotes } from '../../../activities/memory/notes.ts';
-import type { Entry } from '../../../activities/transcript/log/entries.ts';
+import type { Entry } from '../../../store/log/entries.ts';
 import { gate, reply, type ParsedRequest, type Reply } from '../../../worker/scripted-model/index.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import { totalTokens } from '../../../workflows/contract/loop.ts';

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { createMemory, noteOf, pickedNotes, pickQuestion, tellNotes } from '../../../activities/memory/memory.ts';
 import { leftAfter } from '../../../activities/memory/ended-run.ts';
 import { MOST_NOTES, type Note, notesFolder, readNotes } from '../../../activities/memory/notes.ts';
-import type { Entry } from '../../../activities/transcript/log/entries.ts';
+import type { Entry } from '../../../store/log/entries.ts';
 import { reply } from '../../../worker/scripted-model/index.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import { noSpend, totalTokens } from '../../../workflows/contract/loop.ts';

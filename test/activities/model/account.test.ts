@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { classify } from '../../../activities/model/classify.ts';
 import { afterFailure, countFailure, noTries } from '../../../activities/model/refused/failed-attempt.ts';
 import { judge } from '../../../activities/model/judge.ts';
-import { defaultBackoff } from '../../../activities/configuration.ts';
+import { defaultBackoff } from '../../../store/configuration.ts';
 import { noSpend } from '../../../workflows/contract/loop.ts';
 
 type Failure = {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createAccumulator } from '../../../activities/model/stream/accumulate.ts';
 import { StalledStream } from '../../../activities/model/classify.ts';
 import { anthropicModel, streamReply, type StreamLimits } from '../../../activities/model/stream/stream.ts';
-import { patience } from '../../../activities/configuration.ts';
+import { patience } from '../../../store/configuration.ts';
 import type { ModelPort, ModelRequest } from '../../../activities/deps.ts';
 
 const MINUTE = 60_000;

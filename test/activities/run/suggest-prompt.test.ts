@@ -1,6 +1,6 @@
 // What a person may write next, after a natural end (L56).
 import { expect, test } from 'vitest';
-import { isSuggestion, readSuggestion } from '../../../activities/run/suggestion.ts';
+import { isSuggestion, readSuggestion } from '../../../store/view/suggestion.ts';
 import { afterStop } from '../../../activities/run-stop-hooks.ts';
 import { reply, type ParsedRequest, type Reply } from '../../../worker/scripted-model/index.ts';
 import { totalTokens } from '../../../workflows/contract/loop.ts';

@@ -11,8 +11,8 @@ import {
 import { executeCall } from '../../../activities/tools/call/execute.ts';
 import type { Workbench } from '../../../activities/tools/call/workbench.ts';
 import type { AbortCause, Tool } from '../../../activities/tools/tool.ts';
-import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
-import { StoreError, type Store } from '../../../activities/transcript/store/store.ts';
+import { memoryStore } from '../../../store/values/memory-store.ts';
+import { StoreError, type Store } from '../../../store/values/store.ts';
 import type { CallKey, SessionId } from '../../../workflows/contract/ids.ts';
 import { bench, callRun, done, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { countLines, previewText, resultHash, resultName } from '../../../activities/transcript/preview.ts';
+import { countLines, previewText, resultHash, resultName } from '../../../store/transcript/preview.ts';
 
 const name = resultName('a'.repeat(64));
 

@@ -4,7 +4,7 @@ import type { Decision } from '../../../workflows/contract/activities.ts';
 import { claimCall, inputHash, recordStopped } from '../../../activities/tools/call/journal.ts';
 import { executeCall } from '../../../activities/tools/call/execute.ts';
 import { ToolFailure, type Tool, type ToolContext, type Verified } from '../../../activities/tools/tool.ts';
-import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
+import { memoryStore } from '../../../store/values/memory-store.ts';
 import { processIdentity } from '../../../system/process/identity.ts';
 import type { CallKey, SessionId } from '../../../workflows/contract/ids.ts';
 import { bench, callRun, done, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';

@@ -8,7 +8,7 @@ import { defineTool, type PermissionDecision, type Tool } from '../../../activit
 import type { CallRun, Workbench } from '../../../activities/tools/call/workbench.ts';
 import type { Decision } from '../../../workflows/contract/activities.ts';
 import { bench, callRun, done, losingFirstOutcome, request, simpleTool, workersGone } from './support.ts';
-import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
+import { memoryStore } from '../../../store/values/memory-store.ts';
 import { until } from '../../support/until.ts';
 
 /** A tool that writes its text in capitals, and what it ran with. */

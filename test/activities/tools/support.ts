@@ -18,8 +18,8 @@ import type {
   Void,
   Workbench,
 } from '../../../activities/tools/call/workbench.ts';
-import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
-import { StoreError, type Store } from '../../../activities/transcript/store/store.ts';
+import { memoryStore } from '../../../store/values/memory-store.ts';
+import { StoreError, type Store } from '../../../store/values/store.ts';
 import type { CallKey, SessionId } from '../../../workflows/contract/ids.ts';
 import { noHooks } from '../../support/no-hooks.ts';
 

@@ -1,7 +1,7 @@
 // Hooks around one call, in the order of L33.
 import { expect, test } from 'vitest';
 import { type HookRunner, type PostToolVerdict, type PreToolVerdict } from '../../../activities/hooks/hooks.ts';
-import type { LiveEvent } from '../../../activities/live/events.ts';
+import type { LiveEvent } from '../../../store/live/events.ts';
 import { findClaim } from '../../../activities/tools/call/journal.ts';
 import { executeCall } from '../../../activities/tools/call/execute.ts';
 import type { Tool } from '../../../activities/tools/tool.ts';

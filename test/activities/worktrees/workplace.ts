@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Sandbox } from '../../../activities/tools/sandbox.ts';
-import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
-import type { Store } from '../../../activities/transcript/store/store.ts';
+import { memoryStore } from '../../../store/values/memory-store.ts';
+import type { Store } from '../../../store/values/store.ts';
 import { createWorktrees } from '../../../activities/worktrees/worktrees.ts';
 import { fakeAttempt } from '../../support/bench-deps.ts';
 import { tempDir } from '../../support/temp-dir.ts';

@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
-import { StoreError, type Store } from '../../../activities/transcript/store/store.ts';
+import { memoryStore } from '../../../store/values/memory-store.ts';
+import { StoreError, type Store } from '../../../store/values/store.ts';
 import { createWorktrees } from '../../../activities/worktrees/worktrees.ts';
 import { fakeAttempt } from '../../support/bench-deps.ts';
 import { git, initRepository, writeFiles } from '../../support/repository.ts';

@@ -1,6 +1,6 @@
 // What a program sees while it happens: replies as the Messages API streams them, calls that run, retries.
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { Watched } from '../../../activities/live/events.ts';
+import type { Watched } from '../../../store/live/events.ts';
 import { liveMessages } from '../../../client/agent-sdk/live.ts';
 
 const at = { iteration: 2, step: 1, attempt: 1 };

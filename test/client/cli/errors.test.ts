@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { failureOf, failureText, UsageError } from '../../../client/cli/errors.ts';
 import { ClientProblem } from '../../../client/problem.ts';
-import { StoreError } from '../../../activities/transcript/store/store.ts';
+import { StoreError } from '../../../store/values/store.ts';
 import { SetupProblem } from '../../../system/setup-problem.ts';
 
 test.each([

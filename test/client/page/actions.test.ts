@@ -1,6 +1,6 @@
 // What a person does on the page, and what is said of it.
 import { expect, test } from 'vitest';
-import { hashOf } from '../../../activities/transcript/store/store.ts';
+import { hashOf } from '../../../store/values/store.ts';
 import { ClientProblem } from '../../../client/problem.ts';
 import { type Asked, nothingRecent, type Recent } from '../../../client/sessions/history/recent.ts';
 import { stagedPage } from '../../support/page-ports.ts';

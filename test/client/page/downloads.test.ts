@@ -1,7 +1,7 @@
 // What is too long for the page, and what is no text: asked for by itself.
 import { expect, test } from 'vitest';
-import type { Entry } from '../../../activities/transcript/log/entries.ts';
-import { hashOf } from '../../../activities/transcript/store/store.ts';
+import type { Entry } from '../../../store/log/entries.ts';
+import { hashOf } from '../../../store/values/store.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import type { MediaType, MessageBody } from '../../../workflows/contract/people.ts';
 import { pdfOf, pngOf } from '../../support/images.ts';

@@ -1,6 +1,6 @@
 // The page, asked as a browser, another site and a stranger would ask it. No port is opened.
 import { expect, test } from 'vitest';
-import type { Entry } from '../../../activities/transcript/log/entries.ts';
+import type { Entry } from '../../../store/log/entries.ts';
 import type { PagePorts } from '../../../client/page/ports.ts';
 import { ClientProblem } from '../../../client/problem.ts';
 import { newPass } from '../../../client/page/hosting/passes.ts';

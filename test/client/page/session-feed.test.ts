@@ -1,6 +1,6 @@
 // One subscription for all who watch a session, and what each of them is given.
 import { expect, test } from 'vitest';
-import type { Told } from '../../../activities/live/events.ts';
+import type { Told } from '../../../store/live/events.ts';
 import { eventStream } from '../../../client/page/feed/event-stream.ts';
 import { changeRing } from '../../../client/page/feed/ring.ts';
 import { ownAccess } from '../../../client/page/hosting/access.ts';

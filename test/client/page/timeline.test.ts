@@ -1,6 +1,6 @@
 // The timeline and the plots of a session, from a transcript and the steps that a history tells.
 import { expect, test } from 'vitest';
-import type { Entry } from '../../../activities/transcript/log/entries.ts';
+import type { Entry } from '../../../store/log/entries.ts';
 import { barOf } from '../../../client/sessions/history/bars.ts';
 import { columnsOf } from '../../../client/page/timeline/columns.ts';
 import { iterationsOf, stepsByIteration } from '../../../client/sessions/history/iterations.ts';

@@ -1,6 +1,6 @@
 // What a person sees of a run, as the events come.
 import { expect, test } from 'vitest';
-import type { Watched } from '../../../activities/live/events.ts';
+import type { Watched } from '../../../store/live/events.ts';
 import { showUnseen } from '../../../system/text.ts';
 import type { RunOutcome } from '../../../client/sessions/outcome.ts';
 import type { Hash, MessageId, SessionId } from '../../../workflows/contract/ids.ts';

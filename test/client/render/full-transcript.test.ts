@@ -1,8 +1,8 @@
 // `perdure show --full` and `--json`: all of a session, whatever the model still sees of it.
 import { expect, test } from 'vitest';
-import type { Entry } from '../../../activities/transcript/log/entries.ts';
-import { hashOf } from '../../../activities/transcript/store/store.ts';
-import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
+import type { Entry } from '../../../store/log/entries.ts';
+import { hashOf } from '../../../store/values/store.ts';
+import { memoryStore } from '../../../store/values/memory-store.ts';
 import { fullTranscript } from '../../../client/render/full-transcript.ts';
 import { createPaint } from '../../../client/paint.ts';
 import { sessionJson, readWholeResult } from '../../../client/sessions/dump.ts';

@@ -1,6 +1,6 @@
 // What is told by an attempt that dies, and told again by the next.
 import { expect, test } from 'vitest';
-import type { Watched } from '../../../activities/live/events.ts';
+import type { Watched } from '../../../store/live/events.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import { at, screen } from './screen.ts';
 

@@ -1,7 +1,7 @@
 // What `perdure show` prints of a session.
 import { expect, test } from 'vitest';
-import type { CallLog, Entry } from '../../../activities/transcript/log/entries.ts';
-import { hashOf } from '../../../activities/transcript/store/store.ts';
+import type { CallLog, Entry } from '../../../store/log/entries.ts';
+import { hashOf } from '../../../store/values/store.ts';
 import { createPaint } from '../../../client/paint.ts';
 import { showUnseen } from '../../../system/text.ts';
 import { transcriptText } from '../../../client/render/transcript.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { expect, test } from 'vitest';
-import { openStore } from '../../../activities/transcript/store/open-store.ts';
+import { openStore } from '../../../store/values/open-store.ts';
 import { cleanStore, GRACE_MS } from '../../../client/store-care/clean-store.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 

@@ -1,7 +1,7 @@
 // What a cleaning keeps, of a store whose objects the test sets.
 import { expect, test } from 'vitest';
-import type { RecordContents, StoreCare } from '../../../activities/transcript/store/store-care.ts';
-import { hashOf } from '../../../activities/transcript/store/store.ts';
+import type { RecordContents, StoreCare } from '../../../store/values/store-care.ts';
+import { hashOf } from '../../../store/values/store.ts';
 import { markReached } from '../../../client/store-care/mark-reached.ts';
 
 const bytesOf = (text: string): Uint8Array => Buffer.from(text);

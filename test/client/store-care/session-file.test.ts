@@ -2,7 +2,7 @@
 import { closeSync, ftruncateSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { hashOf } from '../../../activities/transcript/store/store.ts';
+import { hashOf } from '../../../store/values/store.ts';
 import { broughtBy } from '../../../client/store-care/brought.ts';
 import { readSessionFile, type SessionHeader, writeLines } from '../../../client/store-care/session-file.ts';
 import type { RunOptions } from '../../../workflows/contract/session.ts';

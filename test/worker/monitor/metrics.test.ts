@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { noopMetricMeter, type MetricTags } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import type { Observation } from '../../../activities/live/observe.ts';
+import type { Observation } from '../../../store/live/observe.ts';
 import { noSpend } from '../../../workflows/contract/loop.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { boundedLabel, COUNTERS, HISTOGRAMS, type Meter, observeByMetrics } from '../../../worker/monitor/metrics.ts';

@@ -6,7 +6,7 @@ import type { lookup } from 'node:dns';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { s3Objects } from '../../../activities/transcript/store/s3/s3-objects.ts';
+import { s3Objects } from '../../../store/values/s3/s3-objects.ts';
 import { webFetchTool } from '../../../activities/tools/builtin/web-fetch.ts';
 import { openSpanExporter } from '../../../worker/monitor/otlp.ts';
 import { openNetwork } from '../../../worker/network/network.ts';

@@ -1,6 +1,6 @@
 // The HTTP API, asked as programs, other sites and strangers would ask it. No port is opened.
 import { expect, test } from 'vitest';
-import { StoreError } from '../../../../activities/transcript/store/store.ts';
+import { StoreError } from '../../../../store/values/store.ts';
 import { operations } from '../../../../client/page/api/operations.ts';
 import type { PagePorts } from '../../../../client/page/ports.ts';
 import { ClientProblem } from '../../../../client/problem.ts';

@@ -1,7 +1,7 @@
 // A stream that breaks at any event, and is taken up by its last id, comes to the same as one that never broke.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Watched } from '../../../../activities/live/events.ts';
+import type { Watched } from '../../../../store/live/events.ts';
 import { formatPlace, OVER, parsePlace } from '../../../../client/page/api/event-place.ts';
 import { placedEvents, type Placed } from '../../../../client/page/api/resume-events.ts';
 import { cursorAfter, type Followed } from '../../../../client/follow/cursor.ts';

@@ -1,0 +1,90 @@
+// The parts of messages and results that do not travel through the workflow, long texts, images and documents: read from the store
+// once, kept while there is room.
+import type { Hash } from '../../workflows/contract/ids.ts';
+import type { Entry } from './entries.ts';
+import type { Store } from '../values/store.ts';
+import type { MessageBody } from '../../workflows/contract/people.ts';
+
+/** Texts by their hash, images and documents in base64 by their `mediaKey`. */
+export type Bodies = ReadonlyMap<Hash, string>;
+
+export type BodyReader = (entries: readonly Entry[]) => Promise<Bodies>;
+
+/** The same bytes may be a text of one message and an image of another. */
+export function mediaKey(hash: Hash): Hash {
+  return `media ${hash}` as Hash;
+}
+
+/** `maxCharacters` kept from call to call; what one call needs is read whatever its size. Throws StoreError. */
+export function bodyReader(store: Store, { maxCharacters = 16 * 1024 * 1024 } = {}): BodyReader {
+  const kept = new Map<Hash, string>();
+  let size = 0;
+
+  const read = async ([key, { hash, decode }]: [Hash, StoredPart]): Promise<[Hash, string]> => {
+    const known = kept.get(key);
+    if (known !== undefined) return [key, known];
+    const text = decode(await store.get(hash));
+    if (!kept.has(key)) size += text.length;
+    kept.set(key, text);
+    return [key, text];
+  };
+  const trim = (): void => {
+    for (const [hash, text] of kept) {
+      if (size <= maxCharacters) return;
+      kept.delete(hash);
+      size -= text.length;
+    }
+  };
+
+  return async (entries) => {
+    const bodies = new Map(await Promise.all([...storedParts(entries)].map(read)));
+    trim();
+    return bodies;
+  };
+}
+
+type StoredPart = { readonly hash: Hash; readonly decode: (bytes: Uint8Array) => string };
+
+const asText = (bytes: Uint8Array): string => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+const asBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+
+function storedParts(entries: readonly Entry[]): Map<Hash, StoredPart> {
+  const parts = new Map<Hash, StoredPart>();
+  for (const entry of entries) {
+    if (entry.kind === 'user' && entry.body.kind === 'stored')
+      parts.set(entry.body.hash, { hash: entry.body.hash, decode: asText });
+    for (const { hash } of mediaOf(entry)) parts.set(mediaKey(hash), { hash, decode: asBase64 });
+  }
+  return parts;
+}
+
+export function mediaOf(entry: Entry): readonly { readonly hash: Hash }[] {
+  if (entry.kind === 'user') return entry.body.media ?? [];
+  return entry.kind === 'outcomes' ? entry.outcomes.flatMap(({ media }) => media ?? []) : [];
+}
+
+/**
+ * Bytes of JSON, in which one character may take six. A session takes up to 10,000 signals before it continues as new, and a message
+ * lies in its history twice: as it came and as it was taken. A session full of them stays well below the 50 MB at which the server
+ * ends it.
+ */
+export const LARGEST_INLINE = 1024;
+
+/** Durable before it is sent. Throws StoreError. */
+export async function textBody(store: Store, text: string): Promise<MessageBody> {
+  if (text.length <= LARGEST_INLINE && Buffer.byteLength(JSON.stringify(text)) <= LARGEST_INLINE)
+    return { kind: 'text', text };
+  const bytes = new TextEncoder().encode(text);
+  return { kind: 'stored', hash: await store.put(bytes), bytes: bytes.length };
+}
+
+/** All that is stored of a message. */
+export function bodyHashes(body: MessageBody): readonly Hash[] {
+  return [...(body.kind === 'stored' ? [body.hash] : []), ...(body.media ?? []).map(({ hash }) => hash)];
+}
+
+/** Says in words what a reader of texts does not see; empty for a message without images and documents. */
+export function mediaNote({ media = [] }: MessageBody): string {
+  const each = media.map(({ mediaType, bytes }) => `[${mediaType}, ${bytes.toLocaleString('en')} bytes]`);
+  return each.length === 0 ? '' : `\n${each.join(' ')}`;
+}

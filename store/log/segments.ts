@@ -1,0 +1,78 @@
+// Segments as bytes, and the next one of a view. The order of fields is the order they were given in, never sorted: a tool
+// input goes back to the model as it came, or the prompt cache is lost. Equal inputs in equal order give equal hashes.
+import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
+import { type Behind, type Segment, kindOf, unknownKind, NEAR, PAGE } from './entries.ts';
+import { StoreError, newerValue, newerVersion, parseStored } from '../values/store.ts';
+
+/** Where a segment was looked for: `entry` is its last entry's position, null for the head, which nothing points to yet. */
+export type Where = { readonly session: SessionId; readonly entry: number | null };
+
+export function placeOf({ session, entry }: Where): string {
+  return entry === null ? `session ${session}, head` : `session ${session}, entry ${entry}`;
+}
+
+export function encodeSegment(segment: Segment): Uint8Array {
+  const { v, session, parent, n, first, page, near, behind, entries } = segment;
+  const links = { ...(page && { page }), ...(near && { near }), ...(behind && { behind }) };
+  return Buffer.from(JSON.stringify({ v, session, parent, n, first, ...links, entries }));
+}
+
+/**
+ * Throws StoreError `newer` for a segment of a later version, `corrupt` for what is none. Contents of entries are trusted: the hash
+ * vouches for them.
+ */
+export function decodeSegment(bytes: Uint8Array, hash: Hash, where: Where): Segment {
+  const value = parseStored(bytes);
+  const what = `${placeOf(where)}: stored value ${hash}`;
+  const newer = newerSign(value);
+  if (newer !== undefined) throw newerValue(what, newer);
+  const problem = segmentProblem(value);
+  if (problem !== undefined) throw new StoreError('corrupt', `${what} is no segment of a transcript: ${problem}`);
+  return value as Segment;
+}
+
+function newerSign(value: unknown): string | undefined {
+  const { entries, behind } = (value ?? {}) as Partial<Record<keyof Segment, unknown>>;
+  const kept = isBehind(behind) ? behind.entries.map(([, entry]) => entry) : [];
+  return newerVersion(value) ?? unknownKind([...(Array.isArray(entries) ? (entries as unknown[]) : []), ...kept]);
+}
+
+function segmentProblem(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return 'it is not a JSON object';
+  const { v, session, parent, n, first, page, near, behind, entries } = value as Partial<
+    Record<keyof Segment, unknown>
+  >;
+  if (v !== 1) return `its version is ${JSON.stringify(v) ?? 'missing'}, this Perdure reads 1`;
+  if (typeof session !== 'string') return 'it names no session';
+  if (!isCount(n) || !isCount(first)) return 'its place is not given';
+  if (n === 0 ? parent !== null || first !== 0 : !isHash(parent)) return 'its parent is not given';
+  if (hasPage(n) ? !Array.isArray(page) || page.length !== PAGE || !page.every(isHash) : page !== undefined) {
+    return 'its page of earlier hashes is not whole';
+  }
+  if (near !== undefined && !(Array.isArray(near) && near.length === n % PAGE && near.every(isHash)))
+    return 'its list of hashes near it is not whole';
+  if (behind !== undefined && !isBehind(behind)) return 'what it keeps of earlier entries is not whole';
+  if (!Array.isArray(entries) || entries.length === 0) return 'it has no entries';
+  return entries.every((entry) => kindOf(entry) !== undefined) ? undefined : 'it has an entry without a kind';
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isBehind(value: unknown): value is Behind {
+  const { from, entries } = (value ?? {}) as Partial<Record<keyof Behind, unknown>>;
+  if (!isCount(from) || !Array.isArray(entries)) return false;
+  return entries.every(
+    (each: unknown) => Array.isArray(each) && isCount(each[0]) && each[0] < from && kindOf(each[1]) !== undefined,
+  );
+}
+
+export function hasPage(n: number): boolean {
+  return n > 0 && n % PAGE === 0;
+}
+
+/** Earlier releases wrote none: who reads does not count on it. */
+export function hasNear(n: number): boolean {
+  return n % NEAR === 0 && !hasPage(n) && n > 0;
+}

@@ -1,0 +1,38 @@
+// A boundary that was made beside the run (L9), until it is appended: then it stands for what it sums up, unless that has been changed meanwhile.
+import type { Hash } from '../../workflows/contract/ids.ts';
+import { readMarks } from './marks.ts';
+import { hashOf, type Store, StoreError } from '../values/store.ts';
+import { taskListOf } from '../view/task-list.ts';
+import type { BoundaryEntry, Entry } from '../log/entries.ts';
+
+/** `at`: how many entries there were. */
+type Prepared = { readonly at: number; readonly boundary: BoundaryEntry };
+
+export function encodeBoundary(
+  boundary: BoundaryEntry,
+  at: number,
+): { readonly hash: Hash; readonly bytes: Uint8Array } {
+  const bytes = new TextEncoder().encode(JSON.stringify({ at, boundary } satisfies Prepared));
+  return { hash: hashOf(bytes), bytes };
+}
+
+/** The boundary as it is to be appended to `entries`; null where the model would not see what it was made from. Throws StoreError. */
+export async function takeBoundary(
+  store: Pick<Store, 'get'>,
+  hash: Hash,
+  entries: readonly Entry[],
+): Promise<BoundaryEntry | null> {
+  const bytes = await store.get(hash);
+  if (!bytes)
+    throw new StoreError('missing', `the prepared boundary ${hash} is not there: restore the store from a backup`);
+  const { at, boundary } = JSON.parse(new TextDecoder().decode(bytes)) as Prepared;
+  if (entries.slice(at).some(changesPast)) return null;
+  const { tasks: _then, bareBefore: _before, ...made } = boundary;
+  const tasks = taskListOf(entries);
+  const { bareBefore } = readMarks(entries);
+  return { ...made, ...(tasks !== null && { tasks }), ...(bareBefore > 0 && { bareBefore }) };
+}
+
+function changesPast(entry: Entry): boolean {
+  return entry.kind === 'boundary' || entry.kind === 'epoch' || entry.kind === 'snip' || entry.kind === 'microcompact';
+}

@@ -1,0 +1,97 @@
+// Values of a store elsewhere, kept on this machine: what was written or read once is not asked for again (W2). A file each, named by
+// its hash and checked against it on every read; the least recently used go when there are too many bytes. Never the only copy.
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Hash, isHash } from '../../workflows/contract/ids.ts';
+import { hashOf, isErrno } from './store.ts';
+
+export type BlobCache = {
+  /** Null when it is not here, or is not whole any more. */
+  get(hash: Hash): Promise<Uint8Array | null>;
+  put(hash: Hash, bytes: Uint8Array): void;
+};
+
+const MAX_BYTES = 512 * 1024 * 1024;
+
+/** Several processes may share `dir`. A disk that is full or read-only makes it slower, and nothing else. */
+export function blobCache(dir: string, maxBytes = MAX_BYTES): BlobCache {
+  const files = bestEffort(() => listed(dir), new Map<Hash, number>());
+  let total = [...files.values()].reduce((sum, size) => sum + size, 0);
+
+  const forget = (hash: Hash): void => {
+    total -= files.get(hash) ?? 0;
+    files.delete(hash);
+  };
+  const use = (hash: Hash, size: number): void => {
+    forget(hash);
+    files.set(hash, size);
+    total += size;
+  };
+  const shrink = (): void => {
+    for (const hash of files.keys()) {
+      if (total <= maxBytes) return;
+      forget(hash);
+      rmSync(join(dir, hash), { force: true });
+    }
+  };
+
+  return {
+    get: async (hash) => {
+      const path = join(dir, hash);
+      const bytes = await readFile(path).catch(nullUnlessDefect);
+      if (bytes !== null && hashOf(bytes) === hash) {
+        use(hash, bytes.length);
+        return bytes;
+      }
+      forget(hash);
+      if (bytes !== null) bestEffort(() => rmSync(path, { force: true }), undefined);
+      return null;
+    },
+    put: (hash, bytes) => {
+      if (bytes.length > maxBytes / 4 || files.has(hash)) return;
+      bestEffort(() => {
+        write(dir, hash, bytes);
+        use(hash, bytes.length);
+        shrink();
+      }, undefined);
+    },
+  };
+}
+
+/** Oldest first. What another version, or a process that died, left there is not ours to count. */
+function listed(dir: string): Map<Hash, number> {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const found = readdirSync(dir).flatMap((name) => {
+    const stat = isHash(name) ? statSync(join(dir, name), { throwIfNoEntry: false }) : undefined;
+    return stat ? [{ hash: name as Hash, size: stat.size, time: stat.mtimeMs }] : [];
+  });
+  return new Map(found.toSorted((one, other) => one.time - other.time).map(({ hash, size }) => [hash, size]));
+}
+
+/** Whole under its name: another process may read it at any moment. */
+function write(dir: string, hash: Hash, bytes: Uint8Array): void {
+  const temp = join(dir, `tmp-${randomUUID()}`);
+  try {
+    writeFileSync(temp, bytes, { mode: 0o600 });
+    renameSync(temp, join(dir, hash));
+  } catch (error) {
+    rmSync(temp, { force: true });
+    throw error;
+  }
+}
+
+function bestEffort<T>(work: () => T, otherwise: T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!isErrno(error)) throw error;
+    return otherwise;
+  }
+}
+
+function nullUnlessDefect(error: unknown): null {
+  if (!isErrno(error)) throw error;
+  return null;
+}

@@ -1,0 +1,68 @@
+// Reading from a store folder: everything is checked, so that damage is an error and never an answer.
+import type { Hash } from '../../workflows/contract/ids.ts';
+import { type FileLayout, decodeRecord, type KeyRecord, valueIn } from './key-record.ts';
+import type { Files } from './file-io.ts';
+import { createLimit } from '../../system/async.ts';
+import { corruptRecord, corruptValue, isErrno, missingValue, toStoreError } from './store.ts';
+
+export type FileReads = {
+  /** Throws StoreError. */
+  blob(hash: Hash): Promise<Uint8Array>;
+  /** Whether what is under the hash is there and whole. */
+  whole(hash: Hash): Promise<boolean>;
+  /** Null when it is not there. Throws StoreError. */
+  record(key: string): KeyRecord | null;
+};
+
+/** Reads at once: keeps a cold read of a long session below the limit on open files. */
+const AT_ONCE = 64;
+
+export function createFileReads(files: Files, layout: FileLayout): FileReads {
+  const limit = createLimit(AT_ONCE);
+
+  const readBlob = async (path: string): Promise<Uint8Array | null> => {
+    try {
+      return await limit(() => files.read(path));
+    } catch (error) {
+      return nullIfMissing(path, error);
+    }
+  };
+  const readRecord = (path: string): Uint8Array | null => {
+    try {
+      return files.exists(path) ? files.readNow(path) : null;
+    } catch (error) {
+      return nullIfMissing(path, error);
+    }
+  };
+
+  return {
+    blob: async (hash) => {
+      const path = layout.blob(hash);
+      // A cleaning may move it from one place to the other, and back, at any moment.
+      const file = (await readBlob(path)) ?? (await readBlob(layout.asideBlob(hash))) ?? (await readBlob(path));
+      if (!file) throw missingValue(hash, path);
+      const value = valueIn(file, hash);
+      if (!value) throw corruptValue(hash, path, file.length);
+      return value;
+    },
+    whole: async (hash) => {
+      const path = layout.blob(hash);
+      if (!files.exists(path)) return false;
+      const file = await readBlob(path);
+      return file !== null && valueIn(file, hash) !== null;
+    },
+    record: (key) => {
+      const path = layout.record(key);
+      const file = readRecord(path);
+      if (!file) return null;
+      const record = decodeRecord(key, file);
+      if ('problem' in record) throw corruptRecord(key, path, record.problem);
+      return record;
+    },
+  };
+}
+
+function nullIfMissing(path: string, error: unknown): null {
+  if (isErrno(error) && error.code === 'ENOENT') return null;
+  throw toStoreError('read from the store', path, error);
+}

@@ -1,0 +1,138 @@
+// The store in a folder: the default on one machine. Several processes may use one folder at once.
+import { runOnce } from '../../system/async.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
+import { type FileLayout, fileLayout, encodeRecord, type KeyRecord } from './key-record.ts';
+import { createFileReads, type FileReads } from './file-reads.ts';
+import { createFileWrites, type FileWrites, type Files, nodeFiles } from './file-io.ts';
+import { createFolders, storeIdentity } from './store-folder.ts';
+import { hashOf, corruptRecord, isErrno, toStoreError, type Created, type Store } from './store.ts';
+
+export type FileStoreOptions = {
+  readonly dir: string;
+  /** The file system, for tests. */
+  readonly files?: Files;
+};
+
+/** A temp file of this age (milliseconds) belongs to nobody. */
+const STALE = 24 * 3_600_000;
+
+export function fileStore({ dir, files = nodeFiles }: FileStoreOptions): Store {
+  const parts = partsOf(fileLayout(dir), files);
+  const { layout, reads } = parts;
+  const open = runOnce(() => openFolder(files, layout));
+
+  const guarded = async <T>(path: string, write: () => Promise<T>): Promise<T> => {
+    try {
+      await open();
+      return await write();
+    } catch (error) {
+      throw toStoreError('write to the store', path, error);
+    }
+  };
+  const step = async (key: string, bytes: Uint8Array, blobs: readonly Uint8Array[]): Promise<Created> => {
+    const path = layout.record(key);
+    return guarded(path, async () =>
+      !files.exists(path) && (await writeRecord(parts, key, { bytes, blobs }))
+        ? { kind: 'created' }
+        : existing(parts, key),
+    );
+  };
+
+  return {
+    put: (bytes) => {
+      const hash = hashOf(bytes);
+      return guarded(layout.blob(hash), async () => (await writeBlob(parts, hash, bytes), hash));
+    },
+    create: (key, bytes) => step(key, bytes, []),
+    writeStep: ({ key, bytes, blobs }) => step(key, bytes, blobs),
+    get: async (hash) => (await open(), reads.blob(hash)),
+    has: async (hash) => files.exists(layout.blob(hash)) || files.exists(layout.asideBlob(hash)),
+    read: async (key) => {
+      await open();
+      const record = reads.record(key);
+      if (!record) return null;
+      await guarded(layout.record(key), () => nameBlobs(parts, key, record));
+      return record.bytes;
+    },
+  };
+}
+
+type Parts = {
+  readonly files: Files;
+  readonly layout: FileLayout;
+  readonly reads: FileReads;
+  readonly writes: FileWrites;
+};
+
+function partsOf(layout: FileLayout, files: Files): Parts {
+  const writes = createFileWrites(files, createFolders(files, layout.dir), layout.temp);
+  return { files, layout, reads: createFileReads(files, layout), writes };
+}
+
+/**
+ * A value that is there and whole needs no second file, but its name may not be durable yet, and it is as old as a new one from now on, for
+ * it may have lain there unnamed until a cleaning (W4). A damaged one is replaced.
+ */
+async function writeBlob(parts: Parts, hash: Hash, bytes: Uint8Array): Promise<void> {
+  const { files, layout, reads, writes } = parts;
+  const path = layout.blob(hash);
+  if ((await reads.whole(hash)) && files.renew(path)) return writes.flushNames([path]);
+  await writes.write([path], bytes, (temp) => nameEach(parts, temp, [hash]));
+}
+
+/** False when the key is taken. */
+async function writeRecord(parts: Parts, key: string, record: KeyRecord): Promise<boolean> {
+  const { layout, writes } = parts;
+  const path = layout.record(key);
+  const hashes = record.blobs.map(hashOf);
+  return writes.write(
+    [path, ...hashes.map(layout.blob)],
+    encodeRecord(key, record),
+    async (temp) => writes.link(temp, path) && nameEach(parts, temp, hashes),
+  );
+}
+
+async function existing(parts: Parts, key: string): Promise<Created> {
+  const { layout, reads, writes } = parts;
+  const path = layout.record(key);
+  // Whoever created it may not have flushed its name yet.
+  await writes.flushNames([path]);
+  const record = reads.record(key);
+  if (!record) throw corruptRecord(key, path, 'vanished while it was read');
+  await nameBlobs(parts, key, record);
+  return { kind: 'existing', bytes: record.bytes };
+}
+
+/** Whoever created the record may have died before its values had their names, or before these were flushed. */
+async function nameBlobs(parts: Parts, key: string, { blobs }: KeyRecord): Promise<void> {
+  if (blobs.length === 0) return;
+  const { layout, writes } = parts;
+  const hashes = blobs.map(hashOf);
+  await nameEach(parts, layout.record(key), hashes);
+  await writes.flushNames(hashes.map(layout.blob));
+}
+
+/** Gives `from`, which holds the values of all `hashes`, their names. A name that stands for a damaged file is taken over. */
+async function nameEach({ files, layout, reads, writes }: Parts, from: string, hashes: readonly Hash[]): Promise<true> {
+  for (const hash of hashes) {
+    const path = layout.blob(hash);
+    if (!writes.link(from, path) && !((await reads.whole(hash)) && files.renew(path))) writes.replace(from, path);
+  }
+  return true;
+}
+
+async function openFolder(files: Files, layout: FileLayout): Promise<void> {
+  await storeIdentity(layout.dir, files);
+  for (const { name, age } of files.ages(layout.temp)) {
+    if (age > STALE) removeStale(files, `${layout.temp}/${name}`);
+  }
+}
+
+/** Another process may be removing it too, and a folder that cannot be cleaned can still be read. */
+function removeStale(files: Files, path: string): void {
+  try {
+    files.unlink(path);
+  } catch (error) {
+    if (!isErrno(error)) throw error;
+  }
+}

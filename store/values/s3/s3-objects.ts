@@ -1,0 +1,221 @@
+// Objects of a bucket, as the S3 store uses them: requests with the SDK's own retries, and its errors as sentences (W1).
+// The SDK is loaded with the first request: who keeps the store in a folder neither needs nor loads it.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { S3Client } from '@aws-sdk/client-s3';
+import { runOnce } from '../../../system/async.ts';
+import { codeOf } from '../../../system/text.ts';
+import type { Network } from '../../../system/network.ts';
+import { throughProxies } from './s3-proxies.ts';
+import { toProblem } from './s3-problems.ts';
+import { StoreError } from '../store.ts';
+
+/** Names are relative to the prefix. Every method throws StoreError `unavailable` with what to do. */
+export type Objects = {
+  put(name: string, bytes: Uint8Array): Promise<void>;
+  /** False when there is an object of that name, whoever made it. */
+  putNew(name: string, bytes: Uint8Array): Promise<boolean>;
+  /** Null when there is none. */
+  get(name: string): Promise<Uint8Array | null>;
+  /** With when it was written, by the clock of the service. */
+  getDated(name: string): Promise<Dated | null>;
+  /** All below `folder`, which ends in a `/`, a page at a time. */
+  list(folder: string): AsyncIterable<Listed>;
+  /** Milliseconds since the epoch; null when there is none. */
+  writtenAt(name: string): Promise<number | null>;
+  /** False when there is none, or it was written after `olderThan`. */
+  copy(from: string, to: string, olderThan?: number): Promise<boolean>;
+  remove(name: string): Promise<void>;
+  /** Where it is, for people. */
+  place(name: string): string;
+};
+
+/** `at`: milliseconds since the epoch. */
+export type Dated = { readonly bytes: Uint8Array; readonly at: number };
+
+export type Listed = { readonly name: string; readonly bytes: number; readonly at: number };
+
+export type Bucket = {
+  readonly bucket: string;
+  /** Without a `/` at its end; empty: the whole bucket is the store's. */
+  readonly prefix: string;
+  /** Absent: as AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL says, else AWS's own. */
+  readonly endpoint?: string;
+  /** How long one try may take, for tests. */
+  readonly requestMs?: number;
+  /** Absent: as the SDK does by itself. */
+  readonly network?: (() => Network) | undefined;
+};
+
+/** Tries of one request, the first included. What still fails is tried again by Temporal, later. */
+const TRIES = 4;
+const CONNECT_MS = 10_000;
+const UNDECIDED_MS = 50;
+/** A request of some MB on a slow line. */
+const REQUEST_MS = 60_000;
+
+/** A page of a transcript is read at once. */
+const SOCKETS = 64;
+
+type Sdk = typeof import('@aws-sdk/client-s3');
+type Opened = { readonly sdk: Sdk; readonly client: S3Client };
+
+/** Region, endpoint and credentials are found by the SDK's own chain: AWS_REGION, AWS_ENDPOINT_URL, a profile, a role, … */
+export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, network }: Bucket): Objects {
+  const opened = runOnce(() => openClient(endpoint, requestMs, network?.()));
+  const keyOf = (name: string): string => (prefix === '' ? name : `${prefix}/${name}`);
+  const place = (name: string): string => `s3://${bucket}/${keyOf(name)}`;
+
+  const request = async <T>(doing: string, name: string, send: (with_: Opened) => Promise<T>): Promise<T> => {
+    try {
+      return await send(await opened());
+    } catch (error) {
+      const secrets = await opened()
+        .then(({ client }) => client.config.credentials())
+        .then(Object.values, () => []);
+      throw toProblem(`cannot ${doing} (${place(name)})`, bucket, error, secrets);
+    }
+  };
+
+  const getDated = (name: string): Promise<Dated | null> =>
+    request('read from the store', name, async ({ sdk, client }) => {
+      const command = new sdk.GetObjectCommand({ Bucket: bucket, Key: keyOf(name) });
+      // Its body is part of the request: a cut in the middle of it is tried again as the rest is.
+      return readWhole(() => unless(ABSENT, client.send(command)));
+    });
+
+  return {
+    place,
+    put: (name, bytes) =>
+      request('write to the store', name, async ({ sdk, client }) => {
+        await client.send(new sdk.PutObjectCommand({ Bucket: bucket, Key: keyOf(name), Body: bytes }));
+      }),
+    putNew: (name, bytes) =>
+      request('write to the store', name, async ({ sdk, client }) => {
+        const command = new sdk.PutObjectCommand({ Bucket: bucket, Key: keyOf(name), Body: bytes, IfNoneMatch: '*' });
+        return putOnce(() => unless(TAKEN, client.send(command)));
+      }),
+    get: async (name) => (await getDated(name))?.bytes ?? null,
+    getDated,
+    list: async function* (folder) {
+      for (let from: string | undefined; ;) {
+        const token = from === undefined ? {} : { ContinuationToken: from };
+        const page = await request('list the store', folder, ({ sdk, client }) =>
+          client.send(new sdk.ListObjectsV2Command({ Bucket: bucket, Prefix: keyOf(folder), ...token })),
+        );
+        for (const { Key = '', Size = 0, LastModified } of page.Contents ?? [])
+          yield { name: Key.slice(keyOf('').length), bytes: Size, at: LastModified?.getTime() ?? Date.now() };
+        from = page.NextContinuationToken;
+        if (from === undefined) return;
+      }
+    },
+    writtenAt: (name) =>
+      request('read from the store', name, async ({ sdk, client }) => {
+        const command = new sdk.HeadObjectCommand({ Bucket: bucket, Key: keyOf(name) });
+        const found = await unless(ABSENT, client.send(command));
+        return found && (found.LastModified?.getTime() ?? Date.now());
+      }),
+    copy: (from, to, olderThan) =>
+      request('clean the store', from, async ({ sdk, client }) => {
+        const command = new sdk.CopyObjectCommand({
+          Bucket: bucket,
+          CopySource: `${bucket}/${keyOf(from)}`,
+          Key: keyOf(to),
+          ...(olderThan !== undefined && { CopySourceIfUnmodifiedSince: new Date(olderThan) }),
+        });
+        return (await unless(GONE, client.send(command))) !== null;
+      }),
+    remove: (name) =>
+      request('clean the store', name, async ({ sdk, client }) => {
+        await client.send(new sdk.DeleteObjectCommand({ Bucket: bucket, Key: keyOf(name) }));
+      }),
+  };
+}
+
+const TAKEN: ReadonlySet<string> = new Set(['PreconditionFailed']);
+/** Another conditional write of the same name is under way: it decides nothing yet. */
+const UNDECIDED = 'ConditionalRequestConflict';
+const ABSENT: ReadonlySet<string> = new Set(['NoSuchKey', 'NotFound']);
+/** Not there, or not as it was. */
+const GONE: ReadonlySet<string> = new Set([...TAKEN, ...ABSENT]);
+
+async function unless<T>(names: ReadonlySet<string>, sent: Promise<T>): Promise<T | null> {
+  try {
+    return await sent;
+  } catch (error) {
+    if (error instanceof Error && names.has(error.name)) return null;
+    throw error;
+  }
+}
+
+async function putOnce(send: () => Promise<object | null>): Promise<boolean> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return (await send()) !== null;
+    } catch (error) {
+      if (!(error instanceof Error) || error.name !== UNDECIDED || tried >= TRIES) throw error;
+      await sleep(UNDECIDED_MS * tried);
+    }
+  }
+}
+
+type Got = {
+  readonly Body?: { transformToByteArray(): Promise<Uint8Array> } | undefined;
+  readonly ContentLength?: number | undefined;
+  readonly LastModified?: Date | undefined;
+};
+
+async function readWhole(get: () => Promise<Got | null>): Promise<Dated | null> {
+  for (let tried = 1; ; tried += 1) {
+    const got = await get();
+    if (got === null) return null;
+    try {
+      const bytes = (await got.Body?.transformToByteArray()) ?? new Uint8Array();
+      const { ContentLength: expected = bytes.length } = got;
+      const at = got.LastModified?.getTime() ?? Date.now();
+      if (bytes.length === expected) return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), at };
+      throw new Error(`the connection was cut after ${bytes.length} of ${expected} bytes`);
+    } catch (error) {
+      if (tried >= TRIES) throw error;
+    }
+  }
+}
+
+async function openClient(
+  endpoint: string | undefined,
+  requestTimeout: number,
+  network: Network | undefined,
+): Promise<Opened> {
+  const sdk = await loadSdk();
+  const ca = network?.certificates;
+  const { AWS_ENDPOINT_URL_S3: forS3, AWS_ENDPOINT_URL: forAll } = process.env;
+  const client = new sdk.S3Client({
+    maxAttempts: TRIES,
+    // Gateways of one's own have no name for each bucket.
+    forcePathStyle: Boolean(endpoint || forS3 || forAll),
+    ...(endpoint !== undefined && { endpoint }),
+    // What is read is checked against its own hash, what is sent is signed with one: a checksum beside them is work for nothing.
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: CONNECT_MS,
+      requestTimeout,
+      throwOnRequestTimeout: true,
+      httpAgent: { keepAlive: true, maxSockets: SOCKETS },
+      httpsAgent: { keepAlive: true, maxSockets: SOCKETS, ...(ca && { ca: [...ca] }) },
+    },
+  });
+  if (network) client.config.requestHandler = throughProxies(client.config.requestHandler, network, requestTimeout);
+  return { sdk, client };
+}
+
+async function loadSdk(): Promise<Sdk> {
+  // Else each command on Node 20 prints seven lines about what the SDK will need later.
+  process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
+  try {
+    return await import('@aws-sdk/client-s3');
+  } catch (error) {
+    if (codeOf(error)?.endsWith('MODULE_NOT_FOUND') !== true) throw error;
+    const what = 'the store is on S3, and the package @aws-sdk/client-s3 is not installed';
+    throw new StoreError('unavailable', `${what}: npm install @aws-sdk/client-s3`, { cause: error });
+  }
+}

@@ -1,0 +1,146 @@
+// The one port to durable bytes. Values are content-addressed and immutable; keys are written once.
+// There is no list, no delete and no mutable value: nothing in the product needs one.
+import { createHash } from 'node:crypto';
+import type { Hash } from '../../workflows/contract/ids.ts';
+
+export type Created =
+  | { readonly kind: 'created' }
+  /** Someone was first: `bytes` is what they wrote, and stays. */
+  | { readonly kind: 'existing'; readonly bytes: Uint8Array };
+
+export type Store = {
+  /** Durable when it resolves. The same bytes give the same hash, and writing them again is harmless. */
+  put(bytes: Uint8Array): Promise<Hash>;
+  /** The bytes, checked against their hash. Throws StoreError `missing` or `corrupt`. */
+  get(hash: Hash): Promise<Uint8Array>;
+  /** Whether something is stored under it; only `get` says whether it is whole. */
+  has(hash: Hash): Promise<boolean>;
+  /**
+   * Conditional create of `key` (segments of [A-Za-z0-9._-], joined by `/`; no key is a folder of another): of all who
+   * try, one creates. Durable when it resolves.
+   */
+  create(key: string, bytes: Uint8Array): Promise<Created>;
+  /** Reads the value created under `key`, or null. Throws StoreError `corrupt` when the record is damaged. */
+  read(key: string): Promise<Uint8Array | null>;
+  /** Writes the products of one step together: cheaper than `put` then `create`. Whoever finds `key` can get `blobs`, always. */
+  writeStep(step: StepWrite): Promise<Created>;
+};
+
+/** When `key` exists already, the answer is `existing` and `blobs` may not have been written: the first step's were. */
+export type StepWrite = {
+  readonly key: string;
+  readonly bytes: Uint8Array;
+  readonly blobs: readonly Uint8Array[];
+};
+
+/** `newer`: it is whole, and a newer Perdure wrote it. */
+export type StoreProblem = 'missing' | 'corrupt' | 'newer' | 'unavailable';
+
+/** A sentence for people: which value, what is wrong with it, where it is. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError';
+  readonly problem: StoreProblem;
+  constructor(problem: StoreProblem, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.problem = problem;
+  }
+}
+
+/** True for a value that no retry and no other worker will find whole. */
+export function isDamage(error: unknown): error is StoreError {
+  return error instanceof StoreError && (error.problem === 'missing' || error.problem === 'corrupt');
+}
+
+// Sentences for what goes wrong in a store: which value, what is wrong, where, and what to do.
+
+const advice: Readonly<Record<string, string>> = {
+  ENOSPC: 'no space is left on the disk: free some, work goes on by itself',
+  EDQUOT: 'the disk quota is used up: free some space, work goes on by itself',
+  EIO: 'the disk reports an input/output error: check it, and restore the store from a backup if it is failing',
+  EROFS: 'the file system is read-only: mount it writable again (a disk error may have made it so)',
+  EMFILE: 'this process has too many files open: raise its limit (ulimit -n)',
+  ENFILE: 'this machine has too many files open: raise its limit (fs.file-max)',
+  EACCES: 'permission is denied: give this user read and write access to the folder',
+  EPERM: 'the operation is not permitted: give this user read and write access to the folder',
+  ENOENT: 'the folder is gone: something removed it while the store was in use',
+};
+
+export function isErrno(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string';
+}
+
+/** An error of the file system as a StoreError; anything else is thrown as it is. */
+export function toStoreError(doing: string, path: string, error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  if (!isErrno(error)) throw error;
+  const code = error.code ?? '';
+  return new StoreError('unavailable', `cannot ${doing} (${path}): ${advice[code] ?? error.message} (${code})`, {
+    cause: error,
+  });
+}
+
+const RESTORE = 'restore it from a backup, or see what going on without it means: `perdure repair ID`';
+
+export function missingValue(hash: Hash, place: string): StoreError {
+  return new StoreError('missing', `stored value ${hash} is missing (${place}): ${RESTORE}`);
+}
+
+export function corruptValue(hash: Hash, place: string, bytes: number): StoreError {
+  const what = `stored value ${hash} does not match its hash (${place}, ${bytes} bytes)`;
+  return new StoreError('corrupt', `${what}: it was damaged after it was written, ${RESTORE}`);
+}
+
+export function corruptRecord(key: string, place: string, problem: string): StoreError {
+  return new StoreError(
+    'corrupt',
+    `the record "${key}" ${problem} (${place}): it was damaged after it was written, restore it from a backup`,
+  );
+}
+
+// SHA-256 as the name of a value.
+
+export function hashOf(bytes: Uint8Array): Hash {
+  return createHash('sha256').update(bytes).digest('hex') as Hash;
+}
+
+// The form of the store's keys, and how ids chosen by others become part of one.
+
+const segment = /^[A-Za-z0-9._-]{1,200}$/;
+const ours = /^x-[0-9a-f]{64}$/;
+
+/** Why `key` will not do, or undefined. */
+export function keyProblem(key: string): string | undefined {
+  const bad = key.split('/').find((part) => !segment.test(part) || part === '.' || part === '..');
+  if (bad === undefined) return undefined;
+  return `the key "${key.slice(0, 300)}" has a segment "${bad.slice(0, 220)}": use 1 to 200 of [A-Za-z0-9._-], neither "." nor ".."`;
+}
+
+/** `id` as one key segment or folder name: itself where it can be, else `x-` and a hash of it. Different ids stay different. */
+export function keySegment(id: string): string {
+  const plain = keyProblem(id) === undefined && !id.includes('/') && !ours.test(id);
+  return plain ? id : `x-${hashOf(Buffer.from(id))}`;
+}
+
+/** Undefined when it is no JSON. */
+export function parseStored(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the sign that a newer Perdure wrote it; undefined for the version that is read here, and for values without a version. */
+export function newerVersion(value: unknown): string | undefined {
+  const v = (value as { readonly v?: unknown } | null | undefined)?.v;
+  return Number.isSafeInteger(v) && (v as number) > 1 ? `version ${String(v)}, this one reads 1` : undefined;
+}
+
+/** `sign`: what shows it. */
+export function newerValue(what: string, sign: string): StoreError {
+  return new StoreError(
+    'newer',
+    `${what} was written by a newer Perdure (${sign}): update this one, or leave it to workers of that version`,
+  );
+}

@@ -1,0 +1,96 @@
+// The end of an agent in words for the model of its parent: as the outcome of a call (L67), or as a notification (L71).
+import type { Notice } from '../../workflows/contract/activities.ts';
+import type { AgentEnd, AgentNews, WorktreeEnd } from '../../workflows/contract/delegation.ts';
+import { totalTokens, type Spend, type Terminal } from '../../workflows/contract/loop.ts';
+import type { Entry } from '../log/entries.ts';
+import { clip, onOneLine, quoteLines } from '../../system/text.ts';
+import { isDamage, type Store } from '../values/store.ts';
+import { finalText, resultOf } from './result.ts';
+import { loadRun } from './view.ts';
+
+/** Characters of an answer in a notification: the rest is asked for. */
+const LONGEST_ANSWER = 8_000;
+
+export type LastRun = { readonly entries: readonly Entry[]; readonly said: string; readonly completed: boolean };
+
+/** Null without one that was stored. Throws StoreError. */
+export async function lastRunOf(store: Store, { run, session }: AgentEnd): Promise<LastRun | null> {
+  if (!run?.head) return null;
+  const { entries } = await loadRun(store, session, run.head, run.run);
+  const result = resultOf({ entries }, run.run);
+  return { entries, said: (result?.text ?? finalText(entries)).trim(), completed: result?.reason === 'completed' };
+}
+
+/** `said`: the last words of its last run. */
+export function describeEnd(end: AgentEnd, said: string, quote = (words: string): string => words): string {
+  const { run, session, spend } = end;
+  const about = `(agent session ${session}: ${run?.turns ?? 0} turns, ${formatSpend(spend)})`;
+  const changes = describeWorktree(end.worktree);
+  if (run?.terminal.reason === 'completed') return joined(said === '' ? '' : quote(said), changes, about);
+  const why = run === null ? 'was stopped before it began' : `ended with ${formatEnd(run.terminal)}`;
+  const words = said === '' ? 'It had said nothing.' : `Its last words:\n${quote(said)}`;
+  return joined(`The agent ${why}.`, words, changes, about);
+}
+
+const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
+
+/** L72. */
+function describeWorktree(end: WorktreeEnd | undefined): string {
+  if (end === undefined) return '';
+  const left = 'left' in end && end.left !== undefined ? ` Its folder ${end.left} could not be removed.` : '';
+  const kept = end.kind === 'unchanged' || end.kind === 'gone' ? end.branch : undefined;
+  const stays = kept && ` Its branch ${kept} stays: it could not be removed, or somebody has moved it.`;
+  switch (end.kind) {
+    case 'unchanged':
+      return `It changed no files${stays ? `.${stays}` : ': its branch is removed.'}${left}`;
+    case 'committed': {
+      const { branch, files, insertions, deletions } = end;
+      const changed = `${count(files, 'file')} changed, ${count(insertions, 'line')} added, ${deletions} removed`;
+      return `Its changes are on branch ${branch}, and are not merged: ${changed}.${left}`;
+    }
+    case 'kept':
+      return `Its changes are not committed${end.path === undefined ? '' : ` and stay in ${end.path}`}: ${onOneLine(end.detail)}.`;
+    case 'gone':
+      return `Its work tree ${end.path} is gone: someone removed it, with what was not committed.${stays ?? ''}`;
+  }
+}
+
+/** Throws StoreError, unless its transcript is damaged: that is no damage of its parent's. */
+export async function agentNotice(store: Store, { agent, title, end }: AgentNews): Promise<Notice> {
+  const source = `agent ${agent} (${JSON.stringify(title)}), which worked in the background and has ended`;
+  const text =
+    end.kind === 'failed'
+      ? `It failed: ${onOneLine(end.detail)}.`
+      : describeEnd(end, await shortWords(store, end), quoteLines);
+  return { kind: 'attachment', source, text };
+}
+
+async function shortWords(store: Store, end: AgentEnd): Promise<string> {
+  const said = await lastWords(store, end);
+  if (said.length <= LONGEST_ANSWER) return said;
+  return `${clip(said, LONGEST_ANSWER)}\n(The rest of it is not shown here: agent_output gives all of it.)`;
+}
+
+/** Throws StoreError, but for damage. */
+export async function lastWords(store: Store, end: AgentEnd): Promise<string> {
+  try {
+    return (await lastRunOf(store, end))?.said ?? '';
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return 'Its transcript is damaged: what it said cannot be read.';
+  }
+}
+
+function formatEnd(terminal: Terminal): string {
+  const detail = 'detail' in terminal ? `: ${terminal.detail}` : '';
+  return onOneLine(`${terminal.reason}${detail}`).replace(/\.$/, '');
+}
+
+function formatSpend({ usage, usd }: Spend): string {
+  const cost = usd === null ? '' : `, $${usd.toFixed(4)}`;
+  return `${totalTokens(usage)} tokens${cost}`;
+}
+
+function joined(...parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join('\n\n');
+}

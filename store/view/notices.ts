@@ -1,0 +1,133 @@
+// The loop's own sentences to the model. They are fixed: the prompt cache depends on them.
+import type { Notice, PreambleChanged } from '../../workflows/contract/activities.ts';
+import type { RunLimit } from '../../workflows/contract/loop.ts';
+import { entryName, type EntryRange } from '../log/entries.ts';
+
+export const CONTINUE =
+  'Your reply was cut off because it reached the output limit. Continue exactly where it stopped: no apology, no recap.';
+
+export const CALL_CUT =
+  'Your last tool call was cut off because the reply reached the output limit, so it did not run. Make it again, ' +
+  'and break long inputs into several smaller calls.';
+
+export const INTERRUPTED = 'The run was interrupted here.';
+
+/** Stands where a user message has to be and there is nothing to say. */
+export const GO_ON = 'Continue.';
+
+/** The result of a call of which nothing is known. */
+export const NO_OUTCOME = 'No outcome was recorded for this call.';
+
+/** The result of a call that returned nothing: the API refuses an empty error. */
+export const NO_OUTPUT = '(no output)';
+
+/** An older result in the place of its text (L8). `name` is what the read tool opens. */
+export function shrunkResult(characters: number, name: string): string {
+  return `[An older result, about ${characters} characters, is no longer shown here. It was kept: the read tool opens it at path "${name}".]`;
+}
+
+/** Said where images and documents stood that are no longer shown (L24, L25). */
+export const BARE =
+  '(The images and documents named here are no longer shown: a request with them was refused. A smaller one, or a part of one, may do.)';
+
+/** The text that stands for a stretch of the conversation (L9). */
+export function shortForm(range: EntryRange, text: string): string {
+  return `[A part of this conversation in short. The read tool opens all of it at path "${entryName(range)}".]\n${text}`;
+}
+
+/** The text that stands for everything before position `before` (L10). */
+export function summaryText(before: number, text: string): string {
+  const whole = before > 0 ? ` The read tool opens all of it at path "${entryName({ from: 0, to: before })}".` : '';
+  return `[This conversation began earlier. What follows is a summary of that part.${whole}]\n${text}\n[End of the summary.]`;
+}
+
+/** Said after what is kept of the conversation, where its summary is the API's own. */
+export function carriedText(before: number): string {
+  return `[The part of this conversation before position ${before} is a summary now. The read tool opens all of it at path "${entryName({ from: 0, to: before })}". What holds of it word for word follows: what was asked for in this run.]`;
+}
+
+const sumUp = (why: string): string =>
+  `This run ends now, because ${why}. Do not call tools. Say briefly what is done, what is not, and how to go on, for whoever takes it up.`;
+
+const WRAP_UP: Readonly<Record<RunLimit, string>> = {
+  cost: sumUp('its budget is almost spent'),
+  tokens: sumUp('its tokens are almost used up'),
+  time: sumUp('its time is almost over'),
+  turns: sumUp('it has no turns left'),
+};
+
+const cutShort = (what: string): string =>
+  `The run before this one was ended because ${what}, and what it was about may be unfinished: look at how things stand before you rely on them. This run has limits of its own.`;
+
+const BUDGET_SPENT: Readonly<Record<'cost' | 'tokens', string>> = {
+  cost: cutShort('its budget was spent'),
+  tokens: cutShort('its tokens were used up'),
+};
+
+/** The text the model gets for a notice; null for those that are for people. */
+export function noticeText(notice: Notice): string | null {
+  switch (notice.kind) {
+    case 'continue':
+      return CONTINUE;
+    case 'call_cut':
+      return CALL_CUT;
+    case 'interrupted':
+      return INTERRUPTED;
+    case 'model_switched':
+      return modelSwitched(notice.calls);
+    case 'stop_hook':
+      return `A check that runs before you may stop is not satisfied:\n${notice.text}`;
+    case 'token_budget':
+      return `You have used ${notice.spent} of the ${notice.budget} output tokens set for this task, so there is room for more work. Go on with the task; if it is truly complete, check it once more and improve what can be improved.`;
+    case 'structured_output':
+      return `Your final answer does not satisfy the required JSON schema: ${notice.problem}\nAnswer again with the corrected JSON alone.`;
+    case 'hook_context':
+      return `Added by the hook ${notice.hook}:\n${notice.text}`;
+    case 'files_changed':
+      return `These files were changed by someone else since you last read or wrote them; read them again before you rely on them:\n${notice.paths.join('\n')}`;
+    case 'attachment':
+      return `From ${notice.source}:\n${notice.text}`;
+    case 'repaired':
+      return `The record of this conversation was damaged, and it goes on from the last part that is whole: ${notice.lost}. What you did in the lost part may have taken effect: look before you do it again.`;
+    case 'preamble_changed':
+      return preambleChanged(notice);
+    case 'wrap_up':
+      return WRAP_UP[notice.limit];
+    case 'budget_spent':
+      return BUDGET_SPENT[notice.limit];
+    case 'max_turns_reached':
+    case 'error':
+    case 'batch_summary':
+    case 'about_model':
+    case 'about_skills':
+    case 'compaction_failed':
+    case 'hook_failed':
+      return null;
+  }
+}
+
+/** What is said of the tools is left out where they are changed by other means. */
+export function preambleChanged(
+  { parts, ended, toolsGone, toolsBack, toolsNew = [] }: PreambleChanged,
+  withTools = true,
+): string {
+  const names = toolsNew.map(({ name }) => String(name));
+  const ofTools = [
+    ...(toolsGone.length === 0 ? [] : [`Not available any more, a call is refused: ${toolsGone.join(', ')}.`]),
+    ...(toolsBack.length === 0 ? [] : [`Available again: ${toolsBack.join(', ')}.`]),
+    ...(names.length === 0 ? [] : [`New, or with other inputs: ${names.join(', ')}.`]),
+  ];
+  const lines = [
+    ...(parts.length === 0 ? [] : ['This has changed since this conversation began, and holds from now on:']),
+    ...parts.map(({ text }) => text),
+    ...(ended.length === 0 ? [] : [`No longer holds: ${ended.join('; ')}.`]),
+    ...(withTools ? ofTools : []),
+  ];
+  return lines.join('\n');
+}
+
+function modelSwitched(calls: readonly string[]): string {
+  const switched = 'Another model could not finish this reply, and you go on in its place.';
+  if (calls.length === 0) return switched;
+  return `${switched} It had started calls that may have run, and whose results are not known: ${calls.join(', ')}. Make those again that you need.`;
+}

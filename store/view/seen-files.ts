@@ -1,0 +1,77 @@
+// Which files the agent knows of, and as what: those its file tools have read or written, and those it was told have changed
+// (L43). Read from the transcript, so that it holds wherever the session goes on.
+import { RecentMap } from '../../system/recent-map.ts';
+import type { SeenFile } from '../../workflows/contract/activities.ts';
+import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
+import type { Entry } from '../log/entries.ts';
+import type { View } from './shared-view.ts';
+
+/** By absolute path; the one seen last comes last. */
+export type SeenFiles = ReadonlyMap<string, Known>;
+
+/** `told`: no tool has seen it so, the agent was told that it has changed. */
+type Known = SeenFile & { readonly told?: true };
+
+/** Files remembered of a session. */
+export const MOST_SEEN = 200;
+/** Sessions remembered. */
+const SESSIONS = 256;
+
+type Read = { readonly length: number; readonly last: Entry | undefined; readonly seen: Seen };
+type Seen = RecentMap<string, Known>;
+
+/** Reads what is new of a session since it was asked last. */
+export function seenFiles(): (view: View, added: readonly Entry[]) => SeenFiles {
+  const sessions = new RecentMap<SessionId, Read>(SESSIONS);
+  return (view, added) => {
+    const known = sessions.get(view.session);
+    // The entry itself, not an equal one: then what is before it has been read as well.
+    const goesOn = known !== undefined && known.length > 0 && view.at(known.length - 1) === known.last;
+    const seen = goesOn ? known.seen : noFiles();
+    read(seen, view.from(goesOn ? known.length : 0));
+    sessions.set(view.session, { length: view.length, last: view.at(view.length - 1), seen });
+    return added.length === 0 ? seen : read(copyOf(seen), added);
+  };
+}
+
+const noFiles = (): Seen => new RecentMap(MOST_SEEN);
+
+function read(seen: Seen, entries: readonly Entry[]): Seen {
+  for (const file of entries.flatMap(filesSeenIn)) seen.set(file.path, file);
+  return seen;
+}
+
+function copyOf(seen: Seen): Seen {
+  const copy = noFiles();
+  for (const [path, file] of seen) copy.set(path, file);
+  return copy;
+}
+
+export function filesSeenIn(entry: Entry): readonly Known[] {
+  if (entry.kind === 'outcomes') return entry.outcomes.flatMap((outcome) => outcome.seen ?? []);
+  if (entry.kind !== 'notice' || entry.notice.kind !== 'files_changed') return [];
+  return (entry.notice.files ?? []).map((file) => ({ ...file, told: true as const }));
+}
+
+/** What file tools of sessions saw: up to a reply by its transcript, since then by the calls of this worker. */
+export type SeenByTools = {
+  readonly of: (session: SessionId, head: Hash | null, path: string) => Promise<readonly Known[]>;
+  readonly add: (session: SessionId, files: readonly SeenFile[]) => void;
+};
+
+export function seenByTools(viewOf: (session: SessionId, head: Hash | null) => Promise<View>): SeenByTools {
+  const told = seenFiles();
+  const recent = new RecentMap<SessionId, RecentMap<string, SeenFile>>(SESSIONS);
+  return {
+    async of(session, head, path) {
+      const before = told(await viewOf(session, head), []).get(path);
+      const since = recent.get(session)?.get(path);
+      return [before, since].filter((seen) => seen !== undefined);
+    },
+    add(session, files) {
+      const known = recent.get(session) ?? new RecentMap<string, SeenFile>(MOST_SEEN);
+      for (const file of files) known.set(file.path, file);
+      if (files.length > 0) recent.set(session, known);
+    },
+  };
+}

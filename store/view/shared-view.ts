@@ -1,0 +1,102 @@
+// A transcript up to one head: immutable to whoever holds it. Successive views of a session share one growing array, so that
+// an append costs what is appended and not what is there (L4: the 5,000th turn costs what the 10th does).
+import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
+import { type Behind, type Entry, type ReplyEntry, PAGE } from '../log/entries.ts';
+import type { StoredSegment } from '../log/read-chain.ts';
+
+/** Stands for an entry that was not read: it commits no short form, and changes nothing. */
+export const UNREAD: Entry = { kind: 'collapse_committed', count: 0 };
+
+export type View = {
+  readonly session: SessionId;
+  readonly head: Hash | null;
+  /** Segments, and entries, up to the head. */
+  readonly segments: number;
+  readonly length: number;
+  /** Before this position only the entries that still count were read. 0 for a whole view. */
+  readonly begin: number;
+  /** Size of the segments that were read in bytes, as stored. */
+  readonly bytes: number;
+  /** Hashes of the last 1 to 64 segments, since the last page, oldest first. */
+  readonly recent: readonly Hash[];
+  /** All entries, oldest first, `UNREAD` for those that were not read. A copy at each use: take it once. */
+  readonly entries: readonly Entry[];
+  at(position: number): Entry | undefined;
+  /** A copy of the entries from `position` on. */
+  from(position: number): readonly Entry[];
+  grow(segment: AddedSegment): View;
+};
+
+export type AddedSegment = { readonly hash: Hash; readonly bytes: number; readonly entries: readonly Entry[] };
+
+type Facts = Pick<View, 'session' | 'head' | 'segments' | 'length' | 'begin' | 'bytes' | 'recent'>;
+
+export function emptyView(session: SessionId): View {
+  return viewOf({ session, head: null, segments: 0, length: 0, begin: 0, bytes: 0, recent: [] }, []);
+}
+
+/**
+ * Of a boundary that keeps `behind`: before its `from` only what it keeps counts, though `chain`, which ends with the head, begins with
+ * some of those entries. They would count twice: what is kept says what they have changed.
+ */
+export function viewBehind(chain: readonly StoredSegment[], behind: Behind): View {
+  const [oldest] = chain;
+  if (!oldest || oldest.segment.first > behind.from)
+    throw new RangeError('a partial view needs all that is not behind it');
+  const { session, parent, n, first } = oldest.segment;
+  const shared = Array.from({ length: behind.from }, () => UNREAD);
+  for (const [position, entry] of behind.entries) shared[position] = entry;
+  const read = chain.flatMap(({ segment }) => segment.entries);
+  for (const entry of read.slice(behind.from - first)) shared.push(entry);
+  let facts: Facts = { session, head: parent, segments: n, length: first, begin: behind.from, bytes: 0, recent: [] };
+  for (const segment of chain) facts = grown(facts, added(segment));
+  return viewOf(facts, shared);
+}
+
+/** `shared` may hold more than `facts.length` entries: those of views that grew from this one. */
+function viewOf(facts: Facts, shared: Entry[]): View {
+  const from = (position: number): readonly Entry[] => shared.slice(position, facts.length);
+  return {
+    ...facts,
+    get entries() {
+      return from(0);
+    },
+    at: (position) => (position < facts.length ? shared[position] : undefined),
+    from,
+    grow: (segment) => {
+      // Only the first to grow from this view finds its end free; a second one (a fork, another attempt) gets its own array.
+      const own = shared.length === facts.length ? shared : shared.slice(0, facts.length);
+      for (const entry of segment.entries) own.push(entry);
+      return viewOf(grown(facts, segment), own);
+    },
+  };
+}
+
+function added({ hash, bytes, segment: { entries } }: StoredSegment): AddedSegment {
+  return { hash, bytes, entries };
+}
+
+function grown(facts: Facts, { hash, bytes, entries }: AddedSegment): Facts {
+  return {
+    session: facts.session,
+    head: hash,
+    segments: facts.segments + 1,
+    length: facts.length + entries.length,
+    begin: facts.begin,
+    bytes: facts.bytes + bytes,
+    recent: facts.segments % PAGE === 0 ? [hash] : [...facts.recent, hash],
+  };
+}
+
+export function growAll(view: View, chain: readonly StoredSegment[]): View {
+  return chain.reduce((grownView, segment) => grownView.grow(added(segment)), view);
+}
+
+/** The last reply and the position of its entry, or null. */
+export function lastReply(view: View): { readonly reply: ReplyEntry; readonly position: number } | null {
+  for (let position = view.length - 1; position >= 0; position -= 1) {
+    const entry = view.at(position);
+    if (entry?.kind === 'reply') return { reply: entry, position };
+  }
+  return null;
+}

@@ -1,0 +1,8 @@
+// Every backend keeps the store's contract.
+import { fileStore } from '../../../store/values/file-store.ts';
+import { memoryStore } from '../../../store/values/memory-store.ts';
+import { storeContract } from '../../support/store-contract.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+storeContract('memory', memoryStore);
+storeContract('files', () => fileStore({ dir: tempDir() }));
