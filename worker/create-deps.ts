@@ -39,7 +39,7 @@ import { redactor } from './redact.ts';
 import type { KeyRing } from './payloads/key-ring.ts';
 import { runDefaults } from './config/defaults.ts';
 import type { ModelAccess } from './model-access.ts';
-import { createModels } from './models/models.ts';
+import { createModels } from '../models/models.ts';
 import { sessionHost } from './config/session-host.ts';
 import type { SessionHost } from '../workflows/contract/session.ts';
 import type { ToolEnv } from '../workflows/contract/facts.ts';

@@ -3,7 +3,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { anthropicModel } from '../activities/model/stream/stream.ts';
 import type { ModelPort } from '../activities/deps.ts';
 import { isKeyless } from './keyless.ts';
-import type { AskServer } from './models/server-facts.ts';
+import type { AskServer } from '../models/server-facts.ts';
 import type { Network } from '../system/network.ts';
 import { openNetwork } from './network/network.ts';
 import { demoScript, startScriptedModel } from './scripted-model/index.ts';

@@ -1,7 +1,7 @@
 // Types of agents of such programs, as a configuration has them.
 import { meansTool } from '../../activities/tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
-import { modelProblem } from '../../worker/models/find-model.ts';
+import { modelProblem } from '../../models/find-model.ts';
 import { ClientProblem } from '../problem.ts';
 import { inwardName } from './names.ts';
 import { modeOf } from './permission-modes.ts';

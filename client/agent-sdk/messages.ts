@@ -6,7 +6,7 @@ import { addSpend, noSpend, type Spend, type TerminalReason, type Usage } from '
 import type { RunOutcome } from '../sessions/outcome.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { VERSION } from '../../worker/version.ts';
-import { baseName, catalogue } from '../../worker/models/catalogue.ts';
+import { baseName, catalogue } from '../../models/catalogue.ts';
 import { outwardInput, outwardName } from './names.ts';
 import { statusesOf, toolsOf } from './tools.ts';
 import type { UUID } from 'node:crypto';

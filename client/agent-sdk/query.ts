@@ -1,7 +1,7 @@
 // query() as programs for in-process agents call it, on a durable session. The program's process is the session's worker: its tools and
 // hooks run here, and what needs it waits while it is gone. Started again under a name, it goes on where it was.
 import type { OptionChanges } from '../../workflows/contract/session.ts';
-import { catalogue } from '../../worker/models/catalogue.ts';
+import { catalogue } from '../../models/catalogue.ts';
 import { prepareWorker } from '../connect/own-worker.ts';
 import { ClientProblem } from '../problem.ts';
 import { VERSION } from '../../worker/version.ts';

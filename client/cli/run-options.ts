@@ -14,7 +14,7 @@ import { sessionIdProblem } from '../sessions/info.ts';
 import { UsageError } from './errors.ts';
 import { type JsonSchema, schemaProblem } from '../../system/schema/json-schema.ts';
 import { readNamedFile, whyUnread } from '../../system/read-named-file.ts';
-import { modelProblem } from '../../worker/models/find-model.ts';
+import { modelProblem } from '../../models/find-model.ts';
 import { oneLine } from '../paint.ts';
 import { parseDuration } from '../units.ts';
 import { added, fallbacksOf, foldersOf, isNone, NONE, tagsOf, toolEnvOf } from './repeatable.ts';

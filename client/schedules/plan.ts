@@ -13,7 +13,7 @@ import {
   TASK_QUEUE,
 } from '../../workflows/contract/session.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
-import { modelProblem } from '../../worker/models/find-model.ts';
+import { modelProblem } from '../../models/find-model.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { checkedId, newSessionId, STORE_KEY } from '../sessions/info.ts';

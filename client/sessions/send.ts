@@ -33,7 +33,7 @@ import {
 import { withChanges, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { schemaProblem } from '../../system/schema/json-schema.ts';
 import type { Store } from '../../store/values/store.ts';
-import { modelProblem } from '../../worker/models/find-model.ts';
+import { modelProblem } from '../../models/find-model.ts';
 
 type Opening = {
   readonly session: SessionId;

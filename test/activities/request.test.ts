@@ -4,7 +4,7 @@ import { effortFor, quietly, thinkingFor } from '../../activities/model/request.
 import type { Tool } from '../../activities/tools/tool.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { benchDeps, fakeAttempt, look, touching } from '../support/bench-deps.ts';
-import { createModels } from '../../worker/models/models.ts';
+import { createModels } from '../../models/models.ts';
 import { until } from '../support/until.ts';
 
 const { facts } = createModels();

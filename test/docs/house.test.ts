@@ -19,6 +19,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['log', 'store/log/', 'store/transcript/media.ts', 'store/transcript/preview.ts'],
   ['view', 'store/'],
   ['live', 'store/live/'],
+  ['models', 'models/'],
   ['people', 'activities/people/'],
   ['attempt', 'activities/attempt.ts', 'activities/step-record.ts'],
   [
@@ -53,7 +54,6 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['network', 'worker/network/'],
   ['payloads', 'worker/payloads/'],
   ['embedded server', 'worker/embedded/'],
-  ['models', 'worker/models/'],
   ['worker configuration', 'worker/config/'],
   ['scripted model', 'worker/scripted-model/'],
   ['worker', 'worker/'],

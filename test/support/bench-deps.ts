@@ -21,7 +21,7 @@ import { defineTool, type Tool } from '../../activities/tools/tool.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { createTranscripts } from '../../store/transcript/transcripts.ts';
 import type { Store } from '../../store/values/store.ts';
-import { createModels } from '../../worker/models/models.ts';
+import { createModels } from '../../models/models.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { startScriptedModel, type ScriptedModelOptions } from '../../worker/scripted-model/index.ts';
 import type { Append, CallModel } from '../../workflows/contract/activities.ts';

@@ -10,7 +10,7 @@ import { callRunner } from '../../activities/tools/call/runner.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { defineTool, type Tool } from '../../activities/tools/tool.ts';
 import { createTranscripts } from '../../store/transcript/transcripts.ts';
-import { createModels } from '../../worker/models/models.ts';
+import { createModels } from '../../models/models.ts';
 import { reply, text, thinking, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import type { Append, Compact, Compacted } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';

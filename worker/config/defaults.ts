@@ -1,6 +1,6 @@
 // From a configuration to what a run gets when its caller did not choose (L57).
 import type { RunDefaults } from '../../activities/deps.ts';
-import { catalogue } from '../models/catalogue.ts';
+import { catalogue } from '../../models/catalogue.ts';
 import { agentDefaults } from '../../activities/tools/agent-types.ts';
 import { defaultBackoff, DEFAULT_SYSTEM_PROMPT, FIRST_BYTE_MS } from '../../store/configuration.ts';
 

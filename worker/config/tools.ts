@@ -6,7 +6,7 @@ import { builtinNames } from '../../activities/tools/builtin/builtin-tools.ts';
 import { definitionOf, VALID_NAME } from '../../activities/tools/registry.ts';
 import { nearName } from '../../workflows/contract/options-problem.ts';
 import { MOST_NOTES } from '../../activities/memory/notes.ts';
-import { modelProblem } from '../models/find-model.ts';
+import { modelProblem } from '../../models/find-model.ts';
 import { type InputSchema, isStandard } from '../../system/schema/input-schema.ts';
 import type { Recovery, Risk, Tool } from '../../activities/tools/tool.ts';
 import { KEY_AGENTS, type KeyAgent, type WebSettings } from '../../activities/tools/builtin/files/options.ts';

@@ -1,5 +1,5 @@
 // Compaction without a server: a memory store, a recorded live channel, and a small model that says what it is told to say.
-import { createModels } from '../../../worker/models/models.ts';
+import { createModels } from '../../../models/models.ts';
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import type { AbortedBy, Attempt } from '../../../activities/attempt.ts';
 import type { SummaryDeps } from '../../../activities/compaction/small-model.ts';

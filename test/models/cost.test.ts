@@ -1,9 +1,9 @@
 // What replies cost, by the prices that are published: the table has been worked out by hand from the documents of 2026-11-26.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import { expect, test } from 'vitest';
-import { contextOf, spendOf } from '../../../activities/model/bill.ts';
-import { createModels } from '../../../worker/models/models.ts';
-import { costOf, totalTokens } from '../../../workflows/contract/loop.ts';
+import { contextOf, spendOf } from '../../activities/model/bill.ts';
+import { createModels } from '../../models/models.ts';
+import { costOf, totalTokens } from '../../workflows/contract/loop.ts';
 
 type Usage = Message['usage'];
 

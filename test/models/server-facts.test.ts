@@ -1,7 +1,7 @@
 // What a model's server says of it by the Models API, and how it is kept (X1).
 import { expect, test } from 'vitest';
-import { createModels } from '../../../worker/models/models.ts';
-import { factsIn, serverFacts } from '../../../worker/models/server-facts.ts';
+import { createModels } from '../../models/models.ts';
+import { factsIn, serverFacts } from '../../models/server-facts.ts';
 
 const yes = { supported: true };
 const no = { supported: false };

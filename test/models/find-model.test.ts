@@ -1,7 +1,7 @@
 // From what a person wrote to the name that is sent, and what is refused on the way (X2).
 import { describe, expect, test } from 'vitest';
-import { baseName, catalogue, catalogueFacts } from '../../../worker/models/catalogue.ts';
-import { findModel, modelProblem } from '../../../worker/models/find-model.ts';
+import { baseName, catalogue, catalogueFacts } from '../../models/catalogue.ts';
+import { findModel, modelProblem } from '../../models/find-model.ts';
 
 const sent = (name: string, finding = {}): string => {
   const found = findModel(name, finding);
