@@ -11,8 +11,8 @@ import {
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Answer } from '../workflows/contract/activities.ts';
 import { STORE_CORRUPT, findUndecodable } from '../workflows/contract/failures.ts';
-import { firingsOf, type FiringsSeen, isOver } from './people/ask-server.ts';
-import { peopleOf, type People } from './people/ask-people.ts';
+import { firingsOf, type FiringsSeen, isOver } from '../tools/people/ask-server.ts';
+import { peopleOf, type People } from '../tools/people/ask-people.ts';
 import { isDamage, StoreError } from '../store/values/store.ts';
 
 /** Why an attempt's signal was aborted: someone stopped the run, the worker is going away, or the attempt is no longer ours (L50). */

@@ -4,7 +4,7 @@ import type { CallModel, ModelAnswer, ModelResult, FindReply } from '../workflow
 import { type Attempt, describeGivenUp } from './attempt.ts';
 import { shared } from '../system/async.ts';
 import type { Deps } from './deps.ts';
-import { recordEnds } from './tools/call/record-ends.ts';
+import { recordEnds } from './calls/record-ends.ts';
 import { RecentMap } from '../system/recent-map.ts';
 import { promptHooks } from './run/around-runs.ts';
 import { announce, finish, tellBoundary, tellIfDies, retell } from '../store/live/tell.ts';

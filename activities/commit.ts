@@ -3,7 +3,7 @@
 import type { Commit, Committed } from '../workflows/contract/activities.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
-import { recordEnds } from './tools/call/record-ends.ts';
+import { recordEnds } from './calls/record-ends.ts';
 import { runEnd, sessionEnd } from './run/around-runs.ts';
 import { announce, tellIfDies } from '../store/live/tell.ts';
 

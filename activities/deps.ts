@@ -1,6 +1,6 @@
 // Everything the activities need of the world, given once by the worker (L54): nothing here is global.
 import type { Attachments } from './attachments/attachments.ts';
-import type { SkillSettings } from './tools/builtin/files/skills.ts';
+import type { SkillSettings } from '../tools/builtin/files/skills.ts';
 import type { AttachmentProvider } from './attachments/prefetch.ts';
 import type { Attempt } from './attempt.ts';
 import type { Backoff, ConfigReader, Models, ModelTable, RunConfig } from '../store/configuration.ts';
@@ -19,10 +19,10 @@ import type { Entry } from '../store/log/entries.ts';
 import type { Store } from '../store/values/store.ts';
 import type { Extended, Transcripts } from '../store/transcript/transcripts.ts';
 import type { Redact } from '../system/text.ts';
-import type { ToolServers } from './mcp/open-servers.ts';
+import type { ToolServers } from '../tools/mcp/open-servers.ts';
 import type { BackgroundCommands } from '../system/process/background-files.ts';
-import type { AgentSettings } from './tools/agent-types.ts';
-import type { CallRunner } from './tools/call/call-port.ts';
+import type { AgentSettings } from '../tools/agent-types.ts';
+import type { CallRunner } from './calls/call-port.ts';
 import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 
 export type { ModelRequest };

@@ -4,7 +4,7 @@ import type { RunTool, ToolResult } from '../workflows/contract/activities.ts';
 import { callKey } from '../workflows/contract/ids.ts';
 import { type Attempt, stopAttempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
-import { storedCall } from './tools/call/record-ends.ts';
+import { storedCall } from './calls/record-ends.ts';
 import { refuseWithoutHooks } from './guards.ts';
 import { tellIfDies } from '../store/live/tell.ts';
 

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
 import { z } from 'zod';
-import { defineTool } from '../activities/tools/tool.ts';
+import { defineTool } from '../tools/tool.ts';
 import { agentSettings } from '../worker/config/agents.ts';
 import { installRuntime } from '../worker/install-runtime.ts';
 import { workerLog } from '../worker/log.ts';

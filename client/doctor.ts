@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import type { Client } from '@temporalio/client';
-import { probeSandbox } from '../activities/tools/sandbox.ts';
+import { probeSandbox } from '../tools/sandbox.ts';
 import { openLive } from '../store/live/open-live.ts';
 import { shownAddress } from '../store/live/redis-link.ts';
 import { openStore } from '../store/values/open-store.ts';

@@ -1,11 +1,11 @@
 // What `perdure doctor` finds of the network: which proxy each of what a worker reaches is asked through (X5),
 // and whether MCP servers can be used.
 import { isAbsolute } from 'node:path';
-import { tryServer } from '../activities/mcp/open-servers.ts';
-import type { McpServer } from '../activities/mcp/servers.ts';
+import { tryServer } from '../tools/mcp/open-servers.ts';
+import type { McpServer } from '../tools/mcp/servers.ts';
 import { findPlaces } from '../system/process/places.ts';
 import { reasonOf } from '../system/text.ts';
-import { probeSandbox } from '../activities/tools/sandbox.ts';
+import { probeSandbox } from '../tools/sandbox.ts';
 import { ConfigProblem, type PerdureConfig } from '../worker/config/config.ts';
 import type { DataFolder, Env } from '../worker/embedded/data-folder.ts';
 import { resolveConnection } from '../worker/embedded/resolve-connection.ts';

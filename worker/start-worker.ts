@@ -5,7 +5,7 @@ import { IllegalStateError, NativeConnection } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import { createDeps } from './create-deps.ts';
 import type { RunDefaults } from '../activities/deps.ts';
-import type { McpBounds } from '../activities/mcp/servers.ts';
+import type { McpBounds } from '../tools/mcp/servers.ts';
 import { configDefaults } from './config/config-defaults.ts';
 import { type PerdureConfig } from './config/config.ts';
 import { createTogether, createWorker, type PairedWorker } from './create-worker.ts';

@@ -11,11 +11,11 @@ import type { Extended } from '../../store/transcript/transcripts.ts';
 import { lastReply, type View } from '../../store/view/view.ts';
 import { instructionsFor } from './instructions.ts';
 import { skillsFor, skillsTold } from './skills.ts';
-import type { SkillSettings } from '../tools/builtin/files/skills.ts';
+import type { SkillSettings } from '../../tools/builtin/files/skills.ts';
 import { prefetch, type Attachment, type AttachmentProvider } from './prefetch.ts';
 import type { BackgroundCommands } from '../../system/process/background-files.ts';
 import { isInReach, isInside, type Reach } from '../../system/process/places.ts';
-import { factsOf } from '../tools/builtin/files/open-inside.ts';
+import { factsOf } from '../../tools/builtin/files/open-inside.ts';
 import { type SeenFiles, seenFiles } from '../../store/view/seen-files.ts';
 
 export type Attachments = {

@@ -5,10 +5,10 @@ import { dirname, join, relative } from 'node:path';
 import type { RunConfig } from '../../store/configuration.ts';
 import { foldersUp, isInside } from '../../system/process/places.ts';
 import { clip, quoteLines } from '../../system/text.ts';
-import { confine } from '../tools/builtin/files/confine.ts';
-import { openFile } from '../tools/builtin/files/open-inside.ts';
-import { mayReadByRules } from '../tools/rules/match-rules.ts';
-import { ToolFailure } from '../tools/failures.ts';
+import { confine } from '../../tools/builtin/files/confine.ts';
+import { openFile } from '../../tools/builtin/files/open-inside.ts';
+import { mayReadByRules } from '../../tools/rules/match-rules.ts';
+import { ToolFailure } from '../../tools/failures.ts';
 import type { SeenFiles } from '../../store/view/seen-files.ts';
 import type { Attachment } from './prefetch.ts';
 

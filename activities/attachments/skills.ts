@@ -1,8 +1,8 @@
 // Skills that a run may load are named to the model, each once (L79).
 import type { RunConfig } from '../../store/configuration.ts';
-import { isListed } from '../tools/listed.ts';
-import { findSkills, type Skill, type SkillSettings } from '../tools/builtin/files/skills.ts';
-import { mayReadByRules, touchingRule } from '../tools/rules/match-rules.ts';
+import { isListed } from '../../tools/listed.ts';
+import { findSkills, type Skill, type SkillSettings } from '../../tools/builtin/files/skills.ts';
+import { mayReadByRules, touchingRule } from '../../tools/rules/match-rules.ts';
 import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/ids.ts';
 import type { View } from '../../store/view/view.ts';
 import type { Attachment } from './prefetch.ts';

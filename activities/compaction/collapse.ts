@@ -3,7 +3,7 @@
 import type { Bodies } from '../../store/log/bodies.ts';
 import type { Collapse, Collapsed } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
-import { recordEnds } from '../tools/call/record-ends.ts';
+import { recordEnds } from '../calls/record-ends.ts';
 import { announce, finish, tellIfDies } from '../../store/live/tell.ts';
 import type { Asked } from '../model/ask-model.ts';
 import { chosenModel, keepsPast } from '../model/request.ts';

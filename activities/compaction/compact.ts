@@ -2,7 +2,7 @@
 // shrunk, and that is enough (L8). Safe to attempt twice: the step record returns what an earlier attempt stored.
 import type { Compact, Compacted } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
-import { recordEnds } from '../tools/call/record-ends.ts';
+import { recordEnds } from '../calls/record-ends.ts';
 import { aboutStep, type ObservedAbout } from '../../store/live/observe.ts';
 import { hookContext, hookFailed } from '../hooks/hook-context.ts';
 import type { HookContext } from '../hooks/hooks.ts';

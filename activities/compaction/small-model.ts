@@ -3,14 +3,14 @@ import type { Compact } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { type Attempt, describeGivenUp } from '../attempt.ts';
 import type { Deps, ModelPort } from '../deps.ts';
-import type { RecordsEnds } from '../tools/call/record-ends.ts';
+import type { RecordsEnds } from '../calls/record-ends.ts';
 import { askModel, type AskFailure, type Asked, type Question } from '../model/ask-model.ts';
 import type { Prices } from '../model/bill.ts';
 import { maxOutputIn } from '../model/classify.ts';
 import { noTries, type Tries } from '../model/refused/failed-attempt.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import { aboutStep } from '../../store/live/observe.ts';
-import type { AsksSmall } from '../tools/call/runner.ts';
+import type { AsksSmall } from '../calls/runner.ts';
 import { watchModel } from '../model/watch-model.ts';
 
 /** The means of one question. */

@@ -2,7 +2,7 @@
 import type { ContentBlock, Message } from '@anthropic-ai/sdk/resources/messages';
 import type { BlockState } from './stream/accumulate.ts';
 import { isThinking } from '../../store/view/sent-reply.ts';
-import type { CallBlock } from '../tools/call/call-port.ts';
+import type { CallBlock } from '../calls/call-port.ts';
 
 export type Judged =
   /** Calls are the complete tool_use blocks, first of their id each (L39). `cut`: the last tool_use was truncated and is dropped. */

@@ -7,8 +7,8 @@ import { callKey } from '../../workflows/contract/ids.ts';
 import { groupCalls } from '../../workflows/contract/calls.ts';
 import { spentLimit } from '../../workflows/contract/loop.ts';
 import { isDamage } from '../../store/values/store.ts';
-import type { CallBlock } from '../tools/call/call-port.ts';
-import type { CallPlan } from '../tools/call/prepare.ts';
+import type { CallBlock } from '../calls/call-port.ts';
+import type { CallPlan } from '../calls/prepare.ts';
 import type { ModelStep } from './step.ts';
 
 /** Characters of JSON of what one reply hands over: the answer of an activity is limited. What is more goes the regular way. */

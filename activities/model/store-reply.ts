@@ -7,7 +7,7 @@ import { requestCharacters } from '../../store/transcript/request-size.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import { describeGivenUp, isGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
-import type { CallRunner, EarlyOutcome, CallBlock } from '../tools/call/call-port.ts';
+import type { CallRunner, EarlyOutcome, CallBlock } from '../calls/call-port.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
 import { replyEvent } from '../../store/live/tell.ts';
 import type { RunConfig } from '../../store/configuration.ts';

@@ -2,7 +2,7 @@
 import type { Tool } from '@anthropic-ai/sdk/resources/messages';
 import { systemPartsOf } from '../../store/configuration.ts';
 import { aboutRun } from '../../system/log.ts';
-import { isListed } from '../tools/listed.ts';
+import { isListed } from '../../tools/listed.ts';
 import type { Entry, EpochReason } from '../../store/log/entries.ts';
 import { type Asked, beginEpoch, type Preamble, tellPreamble, toolsIn } from '../../store/transcript/preamble.ts';
 import { entriesOf } from '../../store/transcript/transcripts.ts';

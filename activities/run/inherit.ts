@@ -7,8 +7,8 @@ import type { Attempt } from '../attempt.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { Deps } from '../deps.ts';
 import { refuseScripted, refuseWithoutHooks } from '../guards.ts';
-import { lowestLimits, narrowedRules, narrowestMode, narrowestTools, type AgentType } from '../tools/agent-types.ts';
-import { asRelative } from '../tools/rules/match-rules.ts';
+import { lowestLimits, narrowedRules, narrowestMode, narrowestTools, type AgentType } from '../../tools/agent-types.ts';
+import { asRelative } from '../../tools/rules/match-rules.ts';
 
 export type Inherited = { readonly options: RunOptions; readonly permissions: PermissionRules };
 

@@ -20,8 +20,8 @@ import { runModels } from './run-models.ts';
 import { runNews } from './run-news.ts';
 import { findExtraFolders, findWorkspace } from './folders.ts';
 import { rulesOf } from './rules.ts';
-import { OF_SERVER, RESOURCES, serverOf } from '../tools/listed.ts';
-import { namesSome } from '../tools/rules/match-rules.ts';
+import { OF_SERVER, RESOURCES, serverOf } from '../../tools/listed.ts';
+import { namesSome } from '../../tools/rules/match-rules.ts';
 
 const MAX_EMPTY_REPLIES = 3;
 

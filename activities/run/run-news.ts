@@ -3,9 +3,9 @@ import type { Notice } from '../../workflows/contract/activities.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import type { Deps } from '../deps.ts';
 import { RecentMap } from '../../system/recent-map.ts';
-import { findSkills } from '../tools/builtin/files/skills.ts';
-import { isListed } from '../tools/listed.ts';
-import { mayReadByRules } from '../tools/rules/match-rules.ts';
+import { findSkills } from '../../tools/builtin/files/skills.ts';
+import { isListed } from '../../tools/listed.ts';
+import { mayReadByRules } from '../../tools/rules/match-rules.ts';
 import { priceLine } from './run-models.ts';
 
 /** Texts of which a worker remembers that a session's watchers have been told. */

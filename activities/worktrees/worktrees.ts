@@ -9,7 +9,7 @@ import type { SessionHost } from '../../workflows/contract/session.ts';
 import type { Attempt } from '../attempt.ts';
 import type { Worktrees } from '../deps.ts';
 import { isInside, realOf } from '../../system/process/places.ts';
-import type { Sandbox } from '../tools/sandbox.ts';
+import type { Sandbox } from '../../tools/sandbox.ts';
 import { keySegment, parseStored, type Store } from '../../store/values/store.ts';
 import { begunProblem, worktreesBeside, type Begun } from '../../store/begun-worktree.ts';
 import { commitWorktree, fence, keptAt, readyIn, refOf, saidBy } from './commit-worktree.ts';

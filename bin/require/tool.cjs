@@ -1,4 +1,4 @@
 // `require('perdure/tool')`.
 'use strict';
 require('./node.cjs');
-module.exports = require('../../dist/activities/tools/tool.js');
+module.exports = require('../../dist/tools/tool.js');

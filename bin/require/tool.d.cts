@@ -1,2 +1,2 @@
 // Types of `require('perdure/tool')`.
-export * from '../../dist/activities/tools/tool.js';
+export * from '../../dist/tools/tool.js';

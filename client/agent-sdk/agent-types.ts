@@ -1,5 +1,5 @@
 // Types of agents of such programs, as a configuration has them.
-import { meansTool } from '../../activities/tools/listed.ts';
+import { meansTool } from '../../tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { modelProblem } from '../../models/find-model.ts';
 import { ClientProblem } from '../problem.ts';

@@ -2,7 +2,7 @@
 // query does. A run keeps the rules that it was opened with, so that calls are still asked about, and answered here.
 import { resolve } from 'node:path';
 import { createAlways, ruleFor } from '../sessions/always-allow.ts';
-import { meansTool } from '../../activities/tools/listed.ts';
+import { meansTool } from '../../tools/listed.ts';
 import { parseRule, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../problem.ts';

@@ -1,13 +1,13 @@
 // Servers in the process of the program, with a server of its own (`McpServer`): connected in memory, and called over that connection.
 import type { z } from 'zod';
-import { McpError } from '../../activities/mcp/failures.ts';
-import { FOR_EVER, type Link, linkTo } from '../../activities/mcp/link.ts';
-import { type ListedTool, listTools } from '../../activities/mcp/list-tools.ts';
-import { callResult } from '../../activities/mcp/results.ts';
-import { IDEMPOTENCY_KEY } from '../../activities/mcp/server-tools.ts';
-import { mcpBounds } from '../../activities/mcp/servers.ts';
+import { McpError } from '../../tools/mcp/failures.ts';
+import { FOR_EVER, type Link, linkTo } from '../../tools/mcp/link.ts';
+import { type ListedTool, listTools } from '../../tools/mcp/list-tools.ts';
+import { callResult } from '../../tools/mcp/results.ts';
+import { IDEMPOTENCY_KEY } from '../../tools/mcp/server-tools.ts';
+import { mcpBounds } from '../../tools/mcp/servers.ts';
 import { reasonOf } from '../../system/text.ts';
-import { ToolFailure } from '../../activities/tools/tool.ts';
+import { ToolFailure } from '../../tools/tool.ts';
 import { ClientProblem } from '../problem.ts';
 import type { McpServerConfig, McpServerInstance, ToolExtra } from './shapes/mcp.ts';
 

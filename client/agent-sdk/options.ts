@@ -1,7 +1,7 @@
 // The options of such programs: what each is here, and a sentence for each that is not there. One that guards is refused; one that
 // would change nothing here is passed over, and said so.
 import { resolve } from 'node:path';
-import { OF_SERVER, RESOURCES } from '../../activities/tools/listed.ts';
+import { OF_SERVER, RESOURCES } from '../../tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/facts.ts';

@@ -1,8 +1,8 @@
 // Names of servers and their tools as programs write them, which may be anything, and as the API, rules and configurations take them.
 import { createHash } from 'node:crypto';
-import { toolName } from '../../activities/mcp/servers.ts';
-import { OF_SERVER } from '../../activities/tools/listed.ts';
-import { VALID_NAME } from '../../activities/tools/registry.ts';
+import { toolName } from '../../tools/mcp/servers.ts';
+import { OF_SERVER } from '../../tools/listed.ts';
+import { VALID_NAME } from '../../tools/registry.ts';
 
 /** A server's name in a configuration: at most 32 characters, no two `_` together and none at an end. */
 const LONGEST = 32;

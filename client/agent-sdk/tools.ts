@@ -1,12 +1,12 @@
 // Tools of the program: `tool()` and `createSdkMcpServer()` as such programs write them, and what they are in a worker's configuration.
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { callResult, outputOf } from '../../activities/mcp/results.ts';
-import type { McpServer, McpServers, ServerQuestion } from '../../activities/mcp/servers.ts';
+import { callResult, outputOf } from '../../tools/mcp/results.ts';
+import type { McpServer, McpServers, ServerQuestion } from '../../tools/mcp/servers.ts';
 import { ClientProblem } from '../problem.ts';
 import { TimedOut, within } from '../../system/async.ts';
-import { OF_SERVER } from '../../activities/tools/listed.ts';
-import { defineTool, type Tool, type ToolContext, ToolFailure } from '../../activities/tools/tool.ts';
+import { OF_SERVER } from '../../tools/listed.ts';
+import { defineTool, type Tool, type ToolContext, ToolFailure } from '../../tools/tool.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { ConnectedInstance, connectInstances } from './instances.ts';
 import { renamedRule, serverNames, toolNames } from './server-names.ts';

@@ -1,12 +1,12 @@
 // Calls that a person no longer wants to be asked about, while a terminal follows a session: rules as those of --allow, proposed from the call
 // in question. They are kept here and nowhere else: a run keeps the rules it was opened with (L57).
 import { isAbsolute } from 'node:path';
-import { parseShell } from '../../activities/tools/builtin/shell/parse-shell.ts';
-import { hostOf } from '../../activities/tools/builtin/web/addresses.ts';
-import { isAllowedByRules } from '../../activities/tools/rules/match-rules.ts';
-import { isRunner } from '../../activities/tools/rules/runners.ts';
-import type { Word } from '../../activities/tools/shell-command.ts';
-import type { RuleSubject } from '../../activities/tools/tool.ts';
+import { parseShell } from '../../tools/builtin/shell/parse-shell.ts';
+import { hostOf } from '../../tools/builtin/web/addresses.ts';
+import { isAllowedByRules } from '../../tools/rules/match-rules.ts';
+import { isRunner } from '../../tools/rules/runners.ts';
+import type { Word } from '../../tools/shell-command.ts';
+import type { RuleSubject } from '../../tools/tool.ts';
 import { parseRule, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import type { WaitingApproval } from './decide.ts';
 

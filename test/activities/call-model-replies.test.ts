@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { fault, gate, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
-import type { Tool } from '../../activities/tools/tool.ts';
+import type { Tool } from '../../tools/tool.ts';
 import type { Append } from '../../workflows/contract/activities.ts';
 import { benchDeps, fakeAttempt, prompt, look, touching } from '../support/bench-deps.ts';
 import { thrown } from '../support/thrown.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { callModel } from '../../activities/call-model.ts';
-import { defineTool, type Tool } from '../../activities/tools/tool.ts';
+import { defineTool, type Tool } from '../../tools/tool.ts';
 import { StoreError } from '../../store/values/store.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';

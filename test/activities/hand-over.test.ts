@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { Attempt } from '../../activities/attempt.ts';
 import { callModel } from '../../activities/call-model.ts';
-import { defineTool, type Tool } from '../../activities/tools/tool.ts';
+import { defineTool, type Tool } from '../../tools/tool.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import type { CallModel, ModelAnswer } from '../../workflows/contract/activities.ts';
 import { LARGEST_BATCH } from '../../workflows/contract/calls.ts';

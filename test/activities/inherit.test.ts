@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Deps } from '../../activities/deps.ts';
 import { openRun } from '../../activities/run/open-run.ts';
-import { mayReadByRules } from '../../activities/tools/rules/match-rules.ts';
+import { mayReadByRules } from '../../tools/rules/match-rules.ts';
 import type { AgentOrigin } from '../../workflows/contract/delegation.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { RunDefaults } from '../../activities/deps.ts';
-import { defineTool } from '../../activities/tools/tool.ts';
+import { defineTool } from '../../tools/tool.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { fault, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { asksForSummary } from '../support/asks-for-summary.ts';

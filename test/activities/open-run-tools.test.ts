@@ -4,7 +4,7 @@ import { openRun } from '../../activities/run/open-run.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { simpleTool } from './tools/support.ts';
+import { simpleTool } from '../tools/support.ts';
 
 async function opened(options: Partial<RunOptions>) {
   const bench = await benchDeps({ script: [], tools: ['bash', 'read'].map((name) => simpleTool({ name })) });

@@ -1,7 +1,7 @@
 // What a request says beside the messages: thinking, task budget, tools.
 import { describe, expect, test } from 'vitest';
 import { effortFor, quietly, thinkingFor } from '../../activities/model/request.ts';
-import type { Tool } from '../../activities/tools/tool.ts';
+import type { Tool } from '../../tools/tool.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { benchDeps, fakeAttempt, look, touching } from '../support/bench-deps.ts';
 import { createModels } from '../../models/models.ts';

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { runTool } from '../../activities/run-tool.ts';
-import { readOutcome } from '../../activities/tools/call/journal.ts';
-import type { Tool } from '../../activities/tools/tool.ts';
+import { readOutcome } from '../../activities/calls/journal.ts';
+import type { Tool } from '../../tools/tool.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { benchDeps, fakeAttempt, touching, type BenchOptions } from '../support/bench-deps.ts';

@@ -1,6 +1,6 @@
 // What watchers are told of a reply once it is stored.
 import { expect, test } from 'vitest';
-import type { Tool } from '../../activities/tools/tool.ts';
+import type { Tool } from '../../tools/tool.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { fault, gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import { benchDeps, touching } from '../support/bench-deps.ts';

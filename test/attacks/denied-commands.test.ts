@@ -4,10 +4,10 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { bashTool } from '../../activities/tools/builtin/bash.ts';
-import { decide } from '../../activities/tools/rules/permission.ts';
-import { probeSandbox } from '../../activities/tools/sandbox.ts';
-import { tempFolder } from '../activities/tools/support.ts';
+import { bashTool } from '../../tools/builtin/bash.ts';
+import { decide } from '../../tools/rules/permission.ts';
+import { probeSandbox } from '../../tools/sandbox.ts';
+import { tempFolder } from '../tools/support.ts';
 
 const bash = bashTool({ sandbox: await probeSandbox({ kinds: ['group'] }) });
 

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { tempFolder } from '../activities/tools/support.ts';
+import { tempFolder } from '../tools/support.ts';
 
 const spawner = new URL('../../dist/system/process/spawner.js', import.meta.url).href;
 

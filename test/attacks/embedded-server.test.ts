@@ -8,7 +8,7 @@ import { openServer, type Opened } from '../../client/connect/open-server.ts';
 import { clientConverter } from '../../worker/payloads/data-converter.ts';
 import { findPlaces } from '../../system/process/places.ts';
 import { bwrapArguments } from '../../system/process/bwrap.ts';
-import { confine } from '../../activities/tools/builtin/files/confine.ts';
+import { confine } from '../../tools/builtin/files/confine.ts';
 import { Client } from '@temporalio/client';
 import { hostEnv, serverOf, temporaryData } from '../worker/embedded/support.ts';
 import type { DataFolder } from '../../worker/embedded/data-folder.ts';

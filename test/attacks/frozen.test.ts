@@ -3,24 +3,16 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { executeCall } from '../../activities/tools/call/execute.ts';
-import { bashTool } from '../../activities/tools/builtin/bash.ts';
-import { findClaim } from '../../activities/tools/call/journal.ts';
-import { probeSandbox } from '../../activities/tools/sandbox.ts';
-import { Superseded } from '../../activities/tools/tool.ts';
+import { executeCall } from '../../activities/calls/execute.ts';
+import { bashTool } from '../../tools/builtin/bash.ts';
+import { findClaim } from '../../activities/calls/journal.ts';
+import { probeSandbox } from '../../tools/sandbox.ts';
+import { Superseded } from '../../tools/tool.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
 import { crashHarness } from '../support/crash-harness.ts';
 import { until } from '../support/until.ts';
-import {
-  bench,
-  callRun,
-  processesWith,
-  request,
-  simpleTool,
-  tempFolder,
-  toolContext,
-} from '../activities/tools/support.ts';
+import { bench, callRun, processesWith, request, simpleTool, tempFolder, toolContext } from '../tools/support.ts';
 
 const configFile = new URL('../support/crash-config.mjs', import.meta.url).href;
 

@@ -7,11 +7,11 @@ import { expect, test } from 'vitest';
 import { atExit } from '../../system/process/at-exit.ts';
 import { runCommand } from '../../activities/hooks/run-command.ts';
 import { pipePlace } from '../../system/process/spawn-tree.ts';
-import { bashTool } from '../../activities/tools/builtin/bash.ts';
-import { whyGitMayDoMore } from '../../activities/tools/builtin/shell/git.ts';
-import { doubtInConfig } from '../../activities/tools/builtin/shell/git-config.ts';
-import { probeSandbox } from '../../activities/tools/sandbox.ts';
-import { tempFolder, toolContext } from '../activities/tools/support.ts';
+import { bashTool } from '../../tools/builtin/bash.ts';
+import { whyGitMayDoMore } from '../../tools/builtin/shell/git.ts';
+import { doubtInConfig } from '../../tools/builtin/shell/git-config.ts';
+import { probeSandbox } from '../../tools/sandbox.ts';
+import { tempFolder, toolContext } from '../tools/support.ts';
 
 const group = await probeSandbox({ kinds: ['group'] });
 

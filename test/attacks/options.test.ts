@@ -13,7 +13,7 @@ import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
 import { harness } from '../support/harness.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { simpleTool } from '../activities/tools/support.ts';
+import { simpleTool } from '../tools/support.ts';
 
 /** As a program in JavaScript gives it. */
 const misspelled = (given: object): never => given as never;

@@ -2,12 +2,12 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { bashTool } from '../../activities/tools/builtin/bash.ts';
+import { bashTool } from '../../tools/builtin/bash.ts';
 import { openPipes } from '../../system/process/spawn-tree.ts';
 import { findPrograms, type Programs } from '../../system/process/programs.ts';
 import { startCommand } from '../../system/process/spawner.ts';
-import { probeSandbox, type Sandbox } from '../../activities/tools/sandbox.ts';
-import { tempFolder, toolContext } from '../activities/tools/support.ts';
+import { probeSandbox, type Sandbox } from '../../tools/sandbox.ts';
+import { tempFolder, toolContext } from '../tools/support.ts';
 
 const programs = findPrograms(process.env);
 const sandbox = await probeSandbox({ programs });

@@ -4,16 +4,16 @@ import { chmodSync, chownSync, existsSync, mkdirSync, statSync, symlinkSync } fr
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { fileLive } from '../../store/live/file-live.ts';
-import { builtinTools } from '../../activities/tools/builtin/builtin-tools.ts';
-import { createRegistry } from '../../activities/tools/registry.ts';
-import { prepareCall } from '../../activities/tools/call/prepare.ts';
+import { builtinTools } from '../../tools/builtin/builtin-tools.ts';
+import { createRegistry } from '../../tools/registry.ts';
+import { prepareCall } from '../../activities/calls/prepare.ts';
 import { findPlaces } from '../../system/process/places.ts';
-import { probeSandbox } from '../../activities/tools/sandbox.ts';
+import { probeSandbox } from '../../tools/sandbox.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
-import { tempFolder, toolContext } from '../activities/tools/support.ts';
+import { tempFolder, toolContext } from '../tools/support.ts';
 
 async function homeAsWorkspace() {
   const home = tempFolder();

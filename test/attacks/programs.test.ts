@@ -13,13 +13,13 @@ import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { hookRunner } from '../../activities/hooks/hook-runner.ts';
-import { builtinTools } from '../../activities/tools/builtin/builtin-tools.ts';
+import { builtinTools } from '../../tools/builtin/builtin-tools.ts';
 import { findPrograms } from '../../system/process/programs.ts';
-import { probeSandbox } from '../../activities/tools/sandbox.ts';
+import { probeSandbox } from '../../tools/sandbox.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { hookContext } from '../activities/hooks/support.ts';
-import { workingSandboxes } from '../activities/tools/sandboxes.ts';
-import { tempFolder, toolContext } from '../activities/tools/support.ts';
+import { workingSandboxes } from '../tools/sandboxes.ts';
+import { tempFolder, toolContext } from '../tools/support.ts';
 
 const NAMES = ['mkfifo', 'bwrap', 'setpriv', 'unshare', 'sh', 'bash', 'temporal', 'go', 'ps', 'git', 'rg', 'npm'];
 

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import proto from '@temporalio/proto';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { defineTool } from '../../activities/tools/tool.ts';
+import { defineTool } from '../../tools/tool.ts';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { joinServer, type Embedded } from '../../worker/embedded/join-server.ts';

@@ -7,10 +7,10 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findPlaces } from '../../system/process/places.ts';
 import { keyringFilter } from '../../system/process/keyring-filter.mjs';
-import { bashTool } from '../../activities/tools/builtin/bash.ts';
-import { probeSandbox, type Sandbox } from '../../activities/tools/sandbox.ts';
-import { inputFor, tempFolder, toolContext } from '../activities/tools/support.ts';
-import { unfiltered, workingSandboxes } from '../activities/tools/sandboxes.ts';
+import { bashTool } from '../../tools/builtin/bash.ts';
+import { probeSandbox, type Sandbox } from '../../tools/sandbox.ts';
+import { inputFor, tempFolder, toolContext } from '../tools/support.ts';
+import { unfiltered, workingSandboxes } from '../tools/sandboxes.ts';
 
 const works = (await workingSandboxes()).some(({ kind }) => kind === 'bwrap');
 

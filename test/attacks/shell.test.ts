@@ -4,12 +4,12 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { bashTool } from '../../activities/tools/builtin/bash.ts';
-import { decide } from '../../activities/tools/rules/permission.ts';
-import { prepareCall } from '../../activities/tools/call/prepare.ts';
-import { createRegistry } from '../../activities/tools/registry.ts';
-import { probeSandbox } from '../../activities/tools/sandbox.ts';
-import { tempFolder, toolContext } from '../activities/tools/support.ts';
+import { bashTool } from '../../tools/builtin/bash.ts';
+import { decide } from '../../tools/rules/permission.ts';
+import { prepareCall } from '../../activities/calls/prepare.ts';
+import { createRegistry } from '../../tools/registry.ts';
+import { probeSandbox } from '../../tools/sandbox.ts';
+import { tempFolder, toolContext } from '../tools/support.ts';
 
 const group = await probeSandbox({ kinds: ['group'] });
 const bash = bashTool({ sandbox: group });

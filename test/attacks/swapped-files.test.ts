@@ -14,11 +14,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { builtinTools } from '../../activities/tools/builtin/builtin-tools.ts';
-import { executeCall } from '../../activities/tools/call/execute.ts';
-import { probeSandbox } from '../../activities/tools/sandbox.ts';
+import { builtinTools } from '../../tools/builtin/builtin-tools.ts';
+import { executeCall } from '../../activities/calls/execute.ts';
+import { probeSandbox } from '../../tools/sandbox.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
-import { bench, callRun, request, tempFolder } from '../activities/tools/support.ts';
+import { bench, callRun, request, tempFolder } from '../tools/support.ts';
 
 const tools = builtinTools({ sandbox: await probeSandbox({ kinds: ['group'] }) });
 

@@ -3,7 +3,7 @@
 import { chmodSync, existsSync, mkdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { probeSandbox } from '../../activities/tools/sandbox.ts';
+import { probeSandbox } from '../../tools/sandbox.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { createWorktrees } from '../../activities/worktrees/worktrees.ts';
 import { fakeAttempt } from '../support/bench-deps.ts';

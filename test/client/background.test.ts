@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { backgroundFolder, backgroundRoot, type BackgroundRecord } from '../../system/process/background-files.ts';
 import { processIdentity } from '../../system/process/identity.ts';
-import { wordStart } from '../../activities/tools/builtin/shell/background.ts';
+import { wordStart } from '../../tools/builtin/shell/background.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { createPaint } from '../../client/paint.ts';
 import { backgroundText } from '../../client/render/transcript.ts';

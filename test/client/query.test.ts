@@ -7,7 +7,7 @@ import type { Followed } from '../../client/follow/cursor.ts';
 import { query, RunFailed } from '../../client/query.ts';
 import { ConfigProblem } from '../../worker/config/config.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { simpleTool } from '../activities/tools/support.ts';
+import { simpleTool } from '../tools/support.ts';
 
 const opened = vi.hoisted(() => vi.fn<() => Promise<Workplace>>());
 vi.mock('../../client/connect/workplace.ts', () => ({ openWorkplace: opened }));

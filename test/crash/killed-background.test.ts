@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
-import { processesWith } from '../activities/tools/support.ts';
+import { processesWith } from '../tools/support.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
 import { until } from '../support/until.ts';
 

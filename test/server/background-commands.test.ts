@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
-import { processesWith } from '../activities/tools/support.ts';
+import { processesWith } from '../tools/support.ts';
 import { backgroundRoot } from '../../system/process/background-files.ts';
 import { backgroundReader } from '../../client/sessions/history/background-reader.ts';
 import { backgroundCommands, startedCommands } from '../../client/sessions/history/background.ts';

@@ -1,7 +1,7 @@
 // Tools are told when a run has ended, however it did.
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { type ClosedRun, defineTool, type Tool } from '../../activities/tools/tool.ts';
+import { type ClosedRun, defineTool, type Tool } from '../../tools/tool.ts';
 import { fault, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';

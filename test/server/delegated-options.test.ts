@@ -1,7 +1,7 @@
 // Work that cannot begin as its tool says: its call fails, and the run goes on.
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineDelegatedTool } from '../../activities/tools/tool.ts';
+import { defineDelegatedTool } from '../../tools/tool.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { outcomes } from '../support/agents.ts';
 import { harness } from '../support/harness.ts';

@@ -1,7 +1,7 @@
 // Questions of MCP servers in the middle of a call (L77): people answer them as those of the model, while the call waits.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { AnswerServer } from '../../activities/mcp/servers.ts';
+import type { AnswerServer } from '../../tools/mcp/servers.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { fileStore } from '../../store/values/file-store.ts';
-import { defineTool } from '../../activities/tools/tool.ts';
+import { defineTool } from '../../tools/tool.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
 import { harness, type OpenSession } from '../support/harness.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { processInfo } from '../../system/process/proc.ts';
-import { defineTool, type Tool } from '../../activities/tools/tool.ts';
+import { defineTool, type Tool } from '../../tools/tool.ts';
 import { reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { defaultHandover, UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
 import { harness, type OpenSession } from '../support/harness.ts';

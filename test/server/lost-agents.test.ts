@@ -6,7 +6,7 @@ import { agentCall, byPrompt } from '../support/by-prompt.ts';
 import { harness, userMessage } from '../support/harness.ts';
 import { ownServer } from '../support/own-server.ts';
 import { until } from '../support/until.ts';
-import { defineTool } from '../../activities/tools/tool.ts';
+import { defineTool } from '../../tools/tool.ts';
 import { SIGNALS } from '../../workflows/contract/session.ts';
 import { z } from 'zod';
 

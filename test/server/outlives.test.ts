@@ -2,7 +2,7 @@
 import { Context } from '@temporalio/activity';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineTool, type Tool } from '../../activities/tools/tool.ts';
+import { defineTool, type Tool } from '../../tools/tool.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { defaultHandover } from '../../workflows/contract/session.ts';
 import { agentsOf } from '../support/agents.ts';

@@ -1,7 +1,7 @@
 // A failing shell call beside calls that run (L36).
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineTool } from '../../activities/tools/tool.ts';
+import { defineTool } from '../../tools/tool.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineTool } from '../../activities/tools/tool.ts';
+import { defineTool } from '../../tools/tool.ts';
 import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';

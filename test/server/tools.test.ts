@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineTool, FatalToolFailure, type Tool } from '../../activities/tools/tool.ts';
+import { defineTool, FatalToolFailure, type Tool } from '../../tools/tool.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
 

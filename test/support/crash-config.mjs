@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { defineTool } from '../../dist/activities/tools/tool.js';
+import { defineTool } from '../../dist/tools/tool.js';
 
 const add = (cwd, file, line) => appendFileSync(join(cwd, file), `${line}\n`);
 

@@ -1,6 +1,6 @@
 // What a configuration may say of agents, and how a wrong one is told.
 import { expect, test } from 'vitest';
-import { agentDefaults } from '../../activities/tools/agent-types.ts';
+import { agentDefaults } from '../../tools/agent-types.ts';
 import { configDefaults } from '../../worker/config/config-defaults.ts';
 import { checkConfig, ConfigProblem } from '../../worker/config/config.ts';
 

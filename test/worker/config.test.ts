@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { configDefaults } from '../../worker/config/config-defaults.ts';
 import { checkConfig, ConfigProblem, defineConfig, type PerdureConfig } from '../../worker/config/config.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
-import { simpleTool } from '../activities/tools/support.ts';
+import { simpleTool } from '../tools/support.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
 
 const price = { input: 1, output: 2, cacheRead: 0.1, cacheWrite: 1.25 };

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { defineTool } from '../../activities/tools/tool.ts';
+import { defineTool } from '../../tools/tool.ts';
 import { createDeps } from '../../worker/create-deps.ts';
 import { configDefaults } from '../../worker/config/config-defaults.ts';
 import { type PerdureConfig } from '../../worker/config/config.ts';

@@ -6,7 +6,7 @@ import {
   type AgentSettings,
   type AgentType,
   type AgentTypeLimits,
-} from '../../activities/tools/agent-types.ts';
+} from '../../tools/agent-types.ts';
 import { schemaProblem } from '../../system/schema/json-schema.ts';
 import { efforts, MOST, optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
 import type { Effort } from '../../workflows/contract/loop.ts';

@@ -20,7 +20,7 @@ import {
 import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
 import type { AfterStopHandler } from '../../activities/deps.ts';
 import type { ModelTable } from '../../store/configuration.ts';
-import type { Tool } from '../../activities/tools/tool.ts';
+import type { Tool } from '../../tools/tool.ts';
 import type { CompactionRules, Effort } from '../../workflows/contract/loop.ts';
 import type { Profile } from '../../workflows/contract/failures.ts';
 import { efforts, optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
@@ -33,9 +33,9 @@ import {
 import { permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
 import { issueText, tellRight } from './issue-text.ts';
-import type { AgentLimits, AgentType } from '../../activities/tools/agent-types.ts';
-import type { WebSettings } from '../../activities/tools/builtin/files/options.ts';
-import type { McpServers } from '../../activities/mcp/servers.ts';
+import type { AgentLimits, AgentType } from '../../tools/agent-types.ts';
+import type { WebSettings } from '../../tools/builtin/files/options.ts';
+import type { McpServers } from '../../tools/mcp/servers.ts';
 import { hooksSchema } from './hooks.ts';
 import { agentLimitsSchema, agentsSchema } from './agents.ts';
 import { mcpServersSchema } from './mcp-servers.ts';

@@ -1,7 +1,7 @@
 // The schema of the MCP servers in a configuration (L74).
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
-import type { HttpServer, StdioServer } from '../../activities/mcp/servers.ts';
+import type { HttpServer, StdioServer } from '../../tools/mcp/servers.ts';
 import { tellRight } from './issue-text.ts';
 import { missingCredentialsSchema, run, text, upTo } from './tools.ts';
 

@@ -2,14 +2,14 @@
 import { isIP } from 'node:net';
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
-import { builtinNames } from '../../activities/tools/builtin/builtin-tools.ts';
-import { definitionOf, VALID_NAME } from '../../activities/tools/registry.ts';
+import { builtinNames } from '../../tools/builtin/builtin-tools.ts';
+import { definitionOf, VALID_NAME } from '../../tools/registry.ts';
 import { nearName } from '../../workflows/contract/options-problem.ts';
 import { MOST_NOTES } from '../../activities/memory/notes.ts';
 import { modelProblem } from '../../models/find-model.ts';
 import { type InputSchema, isStandard } from '../../system/schema/input-schema.ts';
-import type { Recovery, Risk, Tool } from '../../activities/tools/tool.ts';
-import { KEY_AGENTS, type KeyAgent, type WebSettings } from '../../activities/tools/builtin/files/options.ts';
+import type { Recovery, Risk, Tool } from '../../tools/tool.ts';
+import { KEY_AGENTS, type KeyAgent, type WebSettings } from '../../tools/builtin/files/options.ts';
 import { HOST_PATTERN } from '../../workflows/contract/permission-rules.ts';
 import { reasonOf } from '../../system/text.ts';
 

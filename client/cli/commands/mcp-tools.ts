@@ -1,7 +1,7 @@
 // perdure mcp-tools: what the MCP servers of a configuration offer, by the names that rules and lists of tools have for it.
 import type { Command } from 'commander';
-import type { ListedTool, ToolList } from '../../../activities/mcp/list-tools.ts';
-import { type McpServers, toolName } from '../../../activities/mcp/servers.ts';
+import type { ListedTool, ToolList } from '../../../tools/mcp/list-tools.ts';
+import { type McpServers, toolName } from '../../../tools/mcp/servers.ts';
 import { jsonLine, reasonOf } from '../../../system/text.ts';
 import { didYouMean } from '../../../workflows/contract/options-problem.ts';
 import { dataFolder } from '../../../worker/embedded/data-folder.ts';
@@ -61,7 +61,7 @@ function chosen(servers: McpServers, only: string | undefined): McpServers {
 /** All at once, in the order of the configuration. */
 async function offeredBy(cli: Cli, servers: McpServers): Promise<readonly Offered[]> {
   const [{ tryServer }, { aroundServers }] = await Promise.all([
-    import('../../../activities/mcp/open-servers.ts'),
+    import('../../../tools/mcp/open-servers.ts'),
     import('../../network-checks.ts'),
   ]);
   const around = await aroundServers(cli.env, dataFolder(cli.env).root);

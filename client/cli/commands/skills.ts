@@ -1,7 +1,7 @@
 // perdure skills: those that runs in this folder are told of, and files that are none, with the reason.
 import { realpathSync } from 'node:fs';
 import type { Command } from 'commander';
-import { findSkills, skillSettings } from '../../../activities/tools/builtin/files/skills.ts';
+import { findSkills, skillSettings } from '../../../tools/builtin/files/skills.ts';
 import { dataFolder } from '../../../worker/embedded/data-folder.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';

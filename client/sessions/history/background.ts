@@ -1,12 +1,6 @@
 // Commands in the background of a session (L84): those that its transcript tells of, and, on the machine that has them, how each stands now
 // and what it wrote last.
-import {
-  describeCommand,
-  describeEnd,
-  sourceOf,
-  startedIn,
-  textOf,
-} from '../../../activities/tools/builtin/shell/background.ts';
+import { describeCommand, describeEnd, sourceOf, startedIn, textOf } from '../../../tools/builtin/shell/background.ts';
 import type { BackgroundReader } from './background-reader.ts';
 import { isReply, type Item } from './items.ts';
 

@@ -2,7 +2,7 @@
 // By "Compaction" of the API's documents, as of 2026-11-26, against the strict scripted model.
 import { expect, test } from 'vitest';
 import { compact } from '../../../activities/compaction/compact.ts';
-import { readOutcome } from '../../../activities/tools/call/journal.ts';
+import { readOutcome } from '../../../activities/calls/journal.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import { createTranscripts } from '../../../store/transcript/transcripts.ts';
 import {

@@ -1,13 +1,13 @@
 // A workspace, a data folder beside it, and the work tree of one agent.
 import { existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Sandbox } from '../../../activities/tools/sandbox.ts';
+import type { Sandbox } from '../../../tools/sandbox.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
 import type { Store } from '../../../store/values/store.ts';
 import { createWorktrees } from '../../../activities/worktrees/worktrees.ts';
 import { fakeAttempt } from '../../support/bench-deps.ts';
 import { tempDir } from '../../support/temp-dir.ts';
-import { workingSandboxes } from '../tools/sandboxes.ts';
+import { workingSandboxes } from '../../tools/sandboxes.ts';
 
 export const sandboxes = await workingSandboxes();
 const [best] = sandboxes as [Sandbox, ...Sandbox[]];

@@ -1,7 +1,7 @@
 // Options of programs for in-process agents.
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import type { Tool, ToolContext } from '../../../activities/tools/tool.ts';
+import type { Tool, ToolContext } from '../../../tools/tool.ts';
 import { findContinued } from '../../../client/agent-sdk/program/continue.ts';
 import { translateOptions } from '../../../client/agent-sdk/options.ts';
 import { inwardInput, outwardInput, outwardName } from '../../../client/agent-sdk/names.ts';

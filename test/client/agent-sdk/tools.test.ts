@@ -4,7 +4,7 @@ import * as z3 from 'zod/v3';
 import { checkInput } from '../../../system/schema/input-schema.ts';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';
-import type { Tool, ToolContext } from '../../../activities/tools/tool.ts';
+import type { Tool, ToolContext } from '../../../tools/tool.ts';
 import type { McpServerToolPolicy } from '../../../client/agent-sdk/shapes/mcp.ts';
 import { translateOptions } from '../../../client/agent-sdk/options.ts';
 import { createSdkMcpServer, tool, toolsOf, withInstances } from '../../../client/agent-sdk/tools.ts';

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { McpServers } from '../../../activities/mcp/servers.ts';
+import type { McpServers } from '../../../tools/mcp/servers.ts';
 import { mainHere } from '../../support/cli-here.ts';
 import { oddServer, packagedServer } from '../../support/mcp/servers.ts';
 import { tempDir } from '../../support/temp-dir.ts';

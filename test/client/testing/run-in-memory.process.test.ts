@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineTool } from '../../../activities/tools/tool.ts';
+import { defineTool } from '../../../tools/tool.ts';
 import { reply, runInMemory, toolResults, toolUse } from '../../../client/testing/index.ts';
 
 const stock = defineTool({

@@ -1,9 +1,9 @@
 // What was shrunk, shortened or summarised can be opened by the name given in its place (L8–L10).
 import { expect, test } from 'vitest';
 import { entryName, entryRange } from '../../../store/log/entries.ts';
-import { readTool } from '../../../activities/tools/builtin/read.ts';
-import type { Sandbox } from '../../../activities/tools/sandbox.ts';
-import { toolContext } from '../../../activities/tools/call/workbench.ts';
+import { readTool } from '../../../tools/builtin/read.ts';
+import type { Sandbox } from '../../../tools/sandbox.ts';
+import { toolContext } from '../../../activities/calls/workbench.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
 import { readEntries } from '../../../store/view/render-entries.ts';
 import { callKey, type Hash, type SessionId } from '../../../workflows/contract/ids.ts';

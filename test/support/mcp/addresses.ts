@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { findPrograms } from '../../../system/process/programs.ts';
-import type { HttpServer } from '../../../activities/mcp/servers.ts';
+import type { HttpServer } from '../../../tools/mcp/servers.ts';
 import { oddServer, type Options } from './odd-server.mjs';
 
 /** Nothing of a server is started: what has an address needs no sandbox. */

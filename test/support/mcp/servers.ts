@@ -4,12 +4,12 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { openServers } from '../../../activities/mcp/open-servers.ts';
-import type { McpBounds, McpServers, StdioServer } from '../../../activities/mcp/servers.ts';
-import { createRegistry } from '../../../activities/tools/registry.ts';
-import { probeSandbox, type Sandbox } from '../../../activities/tools/sandbox.ts';
+import { openServers } from '../../../tools/mcp/open-servers.ts';
+import type { McpBounds, McpServers, StdioServer } from '../../../tools/mcp/servers.ts';
+import { createRegistry } from '../../../tools/registry.ts';
+import { probeSandbox, type Sandbox } from '../../../tools/sandbox.ts';
 import type { Network } from '../../../system/network.ts';
-import type { Tool, ToolContext, ToolOutput } from '../../../activities/tools/tool.ts';
+import type { Tool, ToolContext, ToolOutput } from '../../../tools/tool.ts';
 import type { Options } from './odd-server.mjs';
 
 const program = fileURLToPath(new URL('./odd-server.mjs', import.meta.url));

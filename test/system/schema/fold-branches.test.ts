@@ -4,9 +4,9 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { foldBranches } from '../../../system/schema/fold-branches.ts';
 import { mendInput } from '../../../system/schema/mend-input.ts';
-import { prepareCall } from '../../../activities/tools/call/prepare.ts';
-import { createRegistry } from '../../../activities/tools/registry.ts';
-import { defineTool } from '../../../activities/tools/tool.ts';
+import { prepareCall } from '../../../activities/calls/prepare.ts';
+import { createRegistry } from '../../../tools/registry.ts';
+import { defineTool } from '../../../tools/tool.ts';
 
 const text = { type: 'string' };
 const branchesOf = (...names: readonly string[]) =>

@@ -4,9 +4,9 @@ import * as v from 'valibot';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import { checkInput, type InputSchema } from '../../../system/schema/input-schema.ts';
-import { prepareCall } from '../../../activities/tools/call/prepare.ts';
-import { createRegistry, definitionOf } from '../../../activities/tools/registry.ts';
-import { defineTool, type Tool } from '../../../activities/tools/tool.ts';
+import { prepareCall } from '../../../activities/calls/prepare.ts';
+import { createRegistry, definitionOf } from '../../../tools/registry.ts';
+import { defineTool, type Tool } from '../../../tools/tool.ts';
 
 const plain = {
   type: 'object',

@@ -1,15 +1,15 @@
 // A loop just large enough to run the demo with the real tools, whose answers it must be able to read.
 import { randomUUID } from 'node:crypto';
 import type { ContentBlock, MessageParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
-import { globTool } from '../../../activities/tools/builtin/glob.ts';
-import { grepTool } from '../../../activities/tools/builtin/grep.ts';
-import type { BuiltinOptions } from '../../../activities/tools/builtin/files/options.ts';
-import { readTool } from '../../../activities/tools/builtin/read.ts';
-import { writeTool } from '../../../activities/tools/builtin/write.ts';
-import { probeSandbox } from '../../../activities/tools/sandbox.ts';
-import type { Tool, ToolContext } from '../../../activities/tools/tool.ts';
+import { globTool } from '../../../tools/builtin/glob.ts';
+import { grepTool } from '../../../tools/builtin/grep.ts';
+import type { BuiltinOptions } from '../../../tools/builtin/files/options.ts';
+import { readTool } from '../../../tools/builtin/read.ts';
+import { writeTool } from '../../../tools/builtin/write.ts';
+import { probeSandbox } from '../../../tools/sandbox.ts';
+import type { Tool, ToolContext } from '../../../tools/tool.ts';
 import type { ScriptedModel } from '../../../worker/scripted-model/index.ts';
-import { inputFor } from '../../activities/tools/support.ts';
+import { inputFor } from '../../tools/support.ts';
 import { sdk } from './support.ts';
 
 export type ToolInput = Readonly<Record<string, string>>;

@@ -1,0 +1,33 @@
+// Tells tools that a run has ended, so that they let go of what they hold for it (L48). What they do then changes nothing of the run.
+import type { RunConfig } from '../../store/configuration.ts';
+import { within } from '../../system/async.ts';
+import { clip, reasonOf } from '../../system/text.ts';
+import { isListed } from '../../tools/listed.ts';
+import type { ToolRegistry } from '../../tools/registry.ts';
+import type { ClosedRun } from '../../tools/tool.ts';
+
+/** Milliseconds: the end of the run waits for them. */
+const CLOSE_MS = 5_000;
+
+export type CloseFailure = { readonly tool: string; readonly detail: string };
+
+/** The tools that the run was offered, side by side. Never throws. */
+export async function closeTools(
+  registry: ToolRegistry,
+  { tools }: Pick<RunConfig, 'tools'>,
+  run: ClosedRun,
+  ms = CLOSE_MS,
+): Promise<readonly CloseFailure[]> {
+  const offered = registry.definitions().filter(({ name }) => isListed(tools, name));
+  const closing = offered.map(async ({ name }): Promise<readonly CloseFailure[]> => {
+    const tool = registry.get(name);
+    if (tool?.close === undefined) return [];
+    try {
+      await within(ms, run.signal, (signal) => tool.close?.({ ...run, signal }));
+      return [];
+    } catch (error) {
+      return [{ tool: name, detail: clip(reasonOf(error)) }];
+    }
+  });
+  return (await Promise.all(closing)).flat();
+}

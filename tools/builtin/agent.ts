@@ -1,0 +1,73 @@
+// The agent tool (L66): a task for another agent, a session of its own that the workflow starts. It may do no more than the one that calls.
+import { z } from 'zod';
+import type { Isolation } from '../../workflows/contract/delegation.ts';
+import { GENERAL, type AgentSettings } from '../agent-types.ts';
+import { defineDelegatedTool, type Tool } from '../tool.ts';
+import { refuseNul } from './files/options.ts';
+
+const LONGEST_TITLE = 120;
+/** Characters. */
+const LONGEST_PROMPT = 400_000;
+
+export function agentTool({ types, limits }: AgentSettings): Tool {
+  const names = Object.keys(types);
+  return defineDelegatedTool({
+    name: 'agent',
+    description: [
+      'Gives a task to another agent, which works on it by itself, with a conversation of its own, and answers with one message. It sees nothing of this',
+      'conversation: put all it needs into the prompt. Several calls in one reply work side by side. Use it for a search or a task that would fill this',
+      'conversation with what you do not need afterwards. Types:',
+      ...names.map((name) => `- ${name}: ${types[name]!.description}`),
+    ].join('\n'),
+    inputSchema: z.strictObject({
+      description: z.string().trim().min(1).max(LONGEST_TITLE).describe('The task in a few words, for people'),
+      prompt: z.string().trim().min(1).max(LONGEST_PROMPT),
+      type: z
+        .string()
+        .optional()
+        .describe(`One of ${names.join(', ')}; ${GENERAL} when absent`),
+      background: z.boolean().optional().describe('Go on at once: you are told when it has ended'),
+      isolation: z
+        .literal('worktree')
+        .optional()
+        .describe('It works on the last commit, in a git worktree with a branch of its own'),
+    }),
+    // Each of its own calls is judged by the rules of this run.
+    risk: 'read',
+    canUse: ({ type = GENERAL, isolation }, { mode }) =>
+      mode === 'plan' && isolationOf(types, type, isolation)
+        ? {
+            kind: 'deny',
+            why: 'in permission mode "plan" no git worktree is made: leave isolation out, or use another type',
+          }
+        : undefined,
+    subject: ({ type = GENERAL }) => ({ kind: 'name', name: type }),
+    validate: ({ type = GENERAL }, { depth }) => {
+      const known = Object.hasOwn(types, type);
+      if (!known) return Promise.resolve(`There is no agent type ${quoted(type)}: use one of ${names.join(', ')}.`);
+      const deep = `Not run: this agent is ${depth} levels below the session, and no more than ${limits.depth} are allowed. Do it yourself.`;
+      return Promise.resolve(depth < limits.depth ? undefined : deep);
+    },
+    delegate: ({ description: title, prompt, type = GENERAL, background, isolation }, { depth, traceparent }) => {
+      refuseNul(prompt, 'The prompt');
+      const { open, perRun } = limits;
+      const body = { kind: 'text', text: prompt } as const;
+      const isolated = isolationOf(types, type, isolation);
+      const given = {
+        ...(background && { background }),
+        ...(isolated && { isolation: isolated }),
+        ...(traceparent && { traceparent }),
+      };
+      return { kind: 'agent', type, title, prompt: body, depth: depth + 1, ...given, most: { open, perRun } };
+    },
+  });
+}
+
+/** Of the call, or of all agents of its type (L72). */
+function isolationOf(types: AgentSettings['types'], type: string, given: Isolation | undefined): Isolation | undefined {
+  return given ?? (Object.hasOwn(types, type) ? types[type]?.isolation : undefined);
+}
+
+function quoted(type: string): string {
+  return JSON.stringify(type.slice(0, 80));
+}

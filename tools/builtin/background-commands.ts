@@ -1,0 +1,78 @@
+// The tools that reach commands in the background (L84): what one has written, and its end.
+import { z } from 'zod';
+import type { BackgroundCommands, BackgroundRecord } from '../../system/process/background-files.ts';
+import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
+import type { BuiltinOptions } from './files/options.ts';
+import { describeCommand, describeEnd, textOf } from './shell/background.ts';
+
+const id = z
+  .string()
+  .regex(/^bg-[0-9a-f]{8}$/, 'give the id that bash gave')
+  .describe('The id that bash gave');
+
+export function bashOutputTool({ background }: BuiltinOptions): Tool {
+  return defineTool({
+    name: 'bash_output',
+    description:
+      'What a command in the background has written: its end, or what came since a position. It waits for nothing.',
+    inputSchema: z.strictObject({
+      id,
+      since: z.int().min(0).optional().describe('A position in bytes, as the answer before gave it'),
+    }),
+    risk: 'read',
+    recovery: 'rerun',
+    subject: () => null,
+    call: async (input, context) => {
+      const { commands, session } = reachable(background, context);
+      const found = commands.output(session, input.id, input.since);
+      if (found === null) throw unknown(input.id);
+      const { from, to, total, kept, bytes } = found.part;
+      const shown = textOf(bytes);
+      const gone = input.since !== undefined && input.since < kept ? `, those before ${kept} are not kept` : '';
+      const more = to < total ? `${total - to} more are there; ` : '';
+      const place = `(bytes ${from} to ${to} of ${total}${gone}; ${more}next: since ${to})`;
+      return {
+        content: [`${stateOf(found.record)}.`, shown.replace(/\n$/, ''), place]
+          .filter((part) => part !== '')
+          .join('\n'),
+      };
+    },
+  });
+}
+
+export function bashStopTool({ background }: BuiltinOptions): Tool {
+  return defineTool({
+    name: 'bash_stop',
+    description: 'Ends a command in the background with all its processes.',
+    inputSchema: z.strictObject({ id }),
+    // It takes back what was allowed, and nothing else.
+    risk: 'read',
+    safe: () => false,
+    recovery: 'rerun',
+    subject: () => null,
+    call: async (input, context) => {
+      const { commands, session } = reachable(background, context);
+      const record = await commands.stop(session, input.id);
+      if (record === null) throw unknown(input.id);
+      if (!record.end)
+        throw new ToolFailure(`${describeCommand(record)} was told to end, and has not said that it did.`);
+      return { content: `${stateOf(record)}.` };
+    },
+  });
+}
+
+function reachable(commands: BackgroundCommands | undefined, { session }: ToolContext) {
+  if (commands && session !== undefined) return { commands, session };
+  throw new ToolFailure('No command goes on in the background here.');
+}
+
+function unknown(wanted: string): ToolFailure {
+  return new ToolFailure(
+    `There is no command ${wanted} of this session here. One that ran on another machine, or long ago, is gone: start it again if it is needed.`,
+  );
+}
+
+function stateOf(record: BackgroundRecord): string {
+  if (record.end) return `${describeCommand(record)} ${describeEnd(record.end)}`;
+  return `${describeCommand(record)} is running, for ${Math.round((Date.now() - record.startedAt) / 1_000)} s`;
+}

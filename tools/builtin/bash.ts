@@ -1,0 +1,203 @@
+// The bash tool: a command in the workspace, held by the sandbox, ended with all its processes, its output bounded.
+import { existsSync } from 'node:fs';
+import { z } from 'zod';
+import { throttled } from '../../system/async.ts';
+import { callIdOf, childEnvironment } from '../../system/process/environment.ts';
+import { killTree } from '../../system/process/kill-tree.ts';
+import { realOf } from '../../system/process/places.ts';
+import { keyAgentSockets, sayNoAgent, SSH_SOCKET } from './shell/key-agents.ts';
+import { pipePlace, spawnTree, type ProcessTree } from '../../system/process/spawn-tree.ts';
+import { SPAWNER_GONE } from '../../system/process/spawner.ts';
+import {
+  defineTool,
+  ToolFailure,
+  type JudgeContext,
+  type Risk,
+  type Tool,
+  type ToolContext,
+  type ToolOutput,
+} from '../tool.ts';
+import { bashResult, createBoundedOutput, cleanText } from './shell/output.ts';
+import { wordStart } from './shell/background.ts';
+import { leavesWorkspace, sayGone } from './files/confine.ts';
+import type { BuiltinOptions } from './files/options.ts';
+import { whyGitMayDoMore } from './shell/git.ts';
+import { parseShell } from './shell/parse-shell.ts';
+import { readOnlyCommands, readOnlyShell } from './shell/read-only-shell.ts';
+import { changingEnvironment, readOnlyEnvironment, supervise } from './shell/supervise.ts';
+
+const DEFAULT_TIMEOUT_MS = 120_000;
+const MAX_TIMEOUT_MS = 600_000;
+/** Linux takes 128 KiB in one argument. */
+const MAX_COMMAND_BYTES = 100_000;
+const PROGRESS_MS = 250;
+const PROGRESS_BYTES = 2_000;
+
+const inputSchema = z.strictObject({
+  command: z.string().min(1).describe('The command, for bash'),
+  timeout: z
+    .int()
+    .min(1)
+    .max(MAX_TIMEOUT_MS)
+    .optional()
+    .describe(`Milliseconds until it is ended, ${DEFAULT_TIMEOUT_MS} if absent, at most ${MAX_TIMEOUT_MS}`),
+  background: z
+    .boolean()
+    .optional()
+    .describe('Whether it goes on beside you, without a time limit: the answer is its id'),
+  description: z.string().optional().describe('What it is for, in a few words, for people who watch'),
+});
+
+type BashInput = z.infer<typeof inputSchema>;
+
+export function bashTool(options: BuiltinOptions): Tool {
+  return defineTool({
+    name: 'bash',
+    description:
+      'Runs a bash command in the working directory and returns its output, errors included, in order. Each call is a new shell: ' +
+      'cd and variables do not last until the next. There is no input to read from. Processes left in the background are ended ' +
+      'with the call: for a server or a long build give background, and bash_output and bash_stop its id. Prefer read, glob and grep for looking at files.',
+    inputSchema,
+    risk: ({ command }, context) => riskOf(command, context),
+    // One in the background outlives an attempt that may be dropped.
+    safe: ({ command, background = false }, context) => !background && riskOf(command, context) === 'read',
+    recovery: 'report',
+    validate: async ({ command, background, timeout }) =>
+      background && timeout !== undefined ? 'A command in the background has no timeout.' : problemOf(command),
+    canUse: ({ command }, context) => {
+      const judged = readOnlyShell(command, context, context.dir);
+      if (!judged.readOnly) return undefined;
+      if (leavesWorkspace(context, judged.paths, options.dataDir)) return { kind: 'ask' };
+      const why = whyGit(judged.gitIn, context);
+      return why === undefined ? undefined : { kind: 'ask', why, unlessAllowed: true };
+    },
+    subject: ({ command }, context) => ({
+      kind: 'command',
+      text: command,
+      commands: parseShell(command),
+      readsOnly: (commands) => {
+        const judged = readOnlyCommands(commands, context, context.dir);
+        // Beside commands that change things git has no environment that keeps it to reading: a rule must name it.
+        return judged.readOnly && judged.gitIn.length === 0 && !leavesWorkspace(context, judged.paths, options.dataDir);
+      },
+    }),
+    call: (input, context) => (input.background ? runBeside(input, context, options) : run(input, context, options)),
+  });
+}
+
+function riskOf(command: string, context: JudgeContext): Risk {
+  const judged = readOnlyShell(command, context, context.dir);
+  return judged.readOnly && whyGit(judged.gitIn, context) === undefined ? 'read' : 'execute';
+}
+
+function whyGit(folders: readonly string[], context: JudgeContext): string | undefined {
+  for (const folder of folders) {
+    const why = whyGitMayDoMore(folder, context);
+    if (why !== undefined) return why;
+  }
+  return undefined;
+}
+
+function problemOf(command: string): string | undefined {
+  if (command.includes('\0')) return 'The command holds a NUL character: leave it out.';
+  if (Buffer.byteLength(command) <= MAX_COMMAND_BYTES) return undefined;
+  return `The command is longer than ${MAX_COMMAND_BYTES} bytes: write it to a file and run that.`;
+}
+
+async function run(input: BashInput, context: ToolContext, options: BuiltinOptions): Promise<ToolOutput> {
+  const id = callIdOf(context.idempotencyKey);
+  const output = createBoundedOutput();
+  // The end of what has come: watchers see that something happens, not all of it.
+  const progress = throttled(PROGRESS_MS, (bytes: Uint8Array) =>
+    context.progress(cleanText(Buffer.from(bytes.subarray(-PROGRESS_BYTES)))),
+  );
+  const tree = await start(input.command, id, context, options, (bytes) => {
+    output.add(bytes);
+    progress(bytes);
+  });
+  await announce(tree, id, context);
+  const timeoutMs = input.timeout ?? DEFAULT_TIMEOUT_MS;
+  const end = await supervise(tree, {
+    callId: id,
+    held: options.sandbox.kind !== 'group',
+    signal: context.signal,
+    timeoutMs,
+  });
+  return withNotes(bashResult(input.command, timeoutMs, end, output.ends()), context, options);
+}
+
+/** What a command may have failed for: a folder of the run that has gone, an agent for keys that it does not reach. */
+function withNotes(result: ToolOutput, { folders = [] }: ToolContext, { sandbox }: BuiltinOptions): ToolOutput {
+  const gone = folders.filter((folder) => realOf(folder) !== folder).map((folder) => `(${sayGone(folder)})`);
+  const noAgent = result.isError === true && sandbox.kind === 'bwrap' ? sayNoAgent(result.content) : undefined;
+  const notes = [...gone, ...(noAgent === undefined ? [] : [noAgent])];
+  return notes.length === 0 ? result : { ...result, content: [result.content, ...notes].join('\n').trimStart() };
+}
+
+/** What nobody could find again does not go on. */
+async function announce(tree: ProcessTree, mark: string, context: ToolContext): Promise<void> {
+  try {
+    await context.spawned(tree.leader);
+  } catch (error) {
+    await killTree({ callId: mark, leader: tree.leader, fresh: true }, { graceMs: 0 });
+    tree.stopReading();
+    throw error;
+  }
+}
+
+/** L84. */
+async function runBeside({ command }: BashInput, context: ToolContext, options: BuiltinOptions): Promise<ToolOutput> {
+  const { session, sessionIsOver: isOver } = context;
+  if (options.background === undefined || session === undefined)
+    throw new ToolFailure('No command can go on in the background here: call it without background.');
+  const { id } = await options.background.start({
+    session,
+    command,
+    isOver,
+    spawn: async (mark, onOutput) => {
+      const tree = await start(command, mark, context, options, onOutput);
+      await announce(tree, mark, context);
+      return tree;
+    },
+  });
+  return { content: wordStart(id) };
+}
+
+/** `mark`: of its processes, in their environment. */
+async function start(
+  command: string,
+  mark: string,
+  { cwd, folders, dir, env: given, traceparent, fence }: ToolContext,
+  { sandbox, dataDir, passEnv = [], keyAgents = [] }: BuiltinOptions,
+  onOutput: (bytes: Uint8Array) => void,
+): Promise<ProcessTree> {
+  const { readOnly } = readOnlyShell(command, { cwd, folders }, dir);
+  const argv = sandbox.wrap([sandbox.programs.at('bash'), '--norc', '--noprofile', '-c', command], {
+    cwd,
+    folders,
+    dir,
+    dataDir,
+    readOnly,
+    sockets: keyAgentSockets(keyAgents, process.env),
+  });
+  // A command that was judged to only read names no variable, and runs unasked: none may make another of it.
+  const set = readOnly ? {} : given;
+  const traced = traceparent === undefined ? {} : { TRACEPARENT: traceparent };
+  const pass = keyAgents.includes('ssh') && !readOnly ? [...passEnv, SSH_SOCKET] : passEnv;
+  const env = { ...childEnvironment(process.env, { cwd: dir, callId: mark, pass, set }), ...traced };
+  try {
+    return await spawnTree(argv, {
+      cwd: dir,
+      pipes: pipePlace(sandbox.programs, dataDir),
+      env: readOnly ? readOnlyEnvironment(env, { cwd, folders }) : changingEnvironment(env),
+      before: fence,
+      onOutput,
+    });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    if (code === SPAWNER_GONE) await killTree({ callId: mark }, { graceMs: 0 });
+    const why = existsSync(dir) ? (error as Error).message : `the folder ${dir} is not there`;
+    throw new ToolFailure(`The command could not be started: ${why}.`, { cause: error });
+  }
+}

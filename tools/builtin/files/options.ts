@@ -1,0 +1,57 @@
+// The options of the built-in tools, given once per worker.
+import type { AgentSettings } from '../../agent-types.ts';
+import type { Network } from '../../../system/network.ts';
+import type { BackgroundCommands } from '../../../system/process/background-files.ts';
+import type { Sandbox } from '../../sandbox.ts';
+import { ToolFailure } from '../../failures.ts';
+import { quotePath } from './confine.ts';
+import type { SkillSettings } from './skills.ts';
+
+export const KEY_AGENTS = ['ssh', 'gpg'] as const;
+export type KeyAgent = (typeof KEY_AGENTS)[number];
+
+export type BuiltinOptions = {
+  readonly sandbox: Sandbox;
+  /** Perdure's own data: no tool reaches it. */
+  readonly dataDir?: string;
+  /** Environment variables that shell commands get besides the ordinary ones. */
+  readonly passEnv?: readonly string[];
+  /** Agents for keys that commands may reach. Absent: none. */
+  readonly keyAgents?: readonly KeyAgent[];
+  /** Absent: the built-in types and limits. */
+  readonly agents?: AgentSettings;
+  /** Absent: no command goes on in the background. */
+  readonly background?: BackgroundCommands;
+  /** Absent: there are none, and no tool for them. */
+  readonly skills?: SkillSettings;
+  /** Absent: pages of the public internet alone. */
+  readonly web?: WebSettings;
+  /** Absent: as Node reaches others by itself. */
+  readonly network?: Network | undefined;
+};
+
+export type WebSettings = {
+  /** Hosts whose addresses may be those of this machine or a private network: names or addresses, where `*` stands for any characters. */
+  readonly privateHosts?: readonly string[];
+  /** Private ranges such as `198.18.0.0/15` that names may lead to: a tunnel on this machine stands for the internet there. */
+  readonly fakeIpRanges?: readonly string[];
+  /** When a page answers that it wants credentials (401): the model is told, or the run ends (L34). Absent: `tell`. */
+  readonly missingCredentials?: 'tell' | 'end';
+};
+
+// Small words of answers that several tools share.
+
+/** A file's name in a line of an answer: quoted only when it would break the line. */
+export function shownName(name: string): string {
+  return /[\p{Cc}\u2028\u2029]/u.test(name) ? quotePath(name) : name;
+}
+
+/** "1 line", "2 lines". */
+export function formatCount(n: number, one: string, many = `${one}s`): string {
+  return `${n} ${n === 1 ? one : many}`;
+}
+
+/** A NUL ends an argument of a program. Throws ToolFailure. */
+export function refuseNul(text: string, what: string): void {
+  if (text.includes('\0')) throw new ToolFailure(`${what} holds a NUL character: leave it out.`);
+}

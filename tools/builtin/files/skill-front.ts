@@ -1,0 +1,79 @@
+// The front matter of a skill (L79): what it is called and when it helps, in YAML, or as people write what is nearly YAML.
+import { stripVTControlCharacters } from 'node:util';
+import { isMap, parseDocument } from 'yaml';
+import { z } from 'zod';
+import { wellFormedText } from '../../../system/text.ts';
+
+const LONGEST_DESCRIPTION = 1_024;
+
+const front = z.object({
+  name: z
+    .string('has no name')
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'has a name that is not 1 to 64 letters, digits, "-", "_" or "."'),
+  description: z.string('has no description').refine((text) => text.trim() !== '', 'has no description'),
+});
+
+type Front = { readonly name: string; readonly description: string } | { readonly problem: string };
+
+/** `folder`: whose name a skill has that has none of its own. */
+export function splitFront(text: string, folder: string): Front & { readonly text: string } {
+  const [whole, yaml] = /^\uFEFF?---[ \t]*\r?\n([^]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text) ?? [];
+  if (whole === undefined || yaml === undefined)
+    return { problem: 'does not begin with front matter between two lines "---"', text };
+  return { ...parsed(yaml, folder), text: text.slice(whole.length) };
+}
+
+/** Lists and keys that one line may open, and brackets of all. */
+const MOST_OPENED = 20;
+const MOST_BRACKETS = 100;
+
+/** A parser that calls itself for each level runs out of stack, and an expression that is compiled there ends the process. */
+function isNestedDeep(yaml: string): boolean {
+  const opened = (line: string): number => line.match(/(?:^|[\s[{])[-?:](?=\s|$)/g)?.length ?? 0;
+  return (
+    (yaml.match(/[[{]/g)?.length ?? 0) > MOST_BRACKETS || yaml.split('\n').some((line) => opened(line) > MOST_OPENED)
+  );
+}
+
+/** Only the two fields are turned into values: of a few kilobytes of aliases or nested keys that takes gigabytes, or minutes. */
+function parsed(yaml: string, folder: string): Front {
+  let value: unknown;
+  if (isNestedDeep(yaml))
+    return { problem: 'has front matter that is nested too deep: it needs a name and a description' };
+  try {
+    const document = parseDocument(yaml, { logLevel: 'silent', schema: 'core' });
+    const fields = document.errors.length === 0 && isMap(document.contents) ? document.contents : lines(yaml);
+    value = {
+      name: fields.get('name') ?? (folder === '' ? undefined : folder),
+      description: fields.get('description'),
+    };
+  } catch (error) {
+    return { problem: `has front matter that cannot be read: ${firstLine(String(error))}` };
+  }
+  const checked = front.safeParse(value);
+  if (!checked.success) return { problem: checked.error.issues[0]?.message ?? 'has no name' };
+  const { name, description } = checked.data;
+  return { name, description: plain(description) };
+}
+
+/** What is no YAML, as people write it: a description with a colon in it. Lines that are further in belong to the one before. */
+function lines(yaml: string): ReadonlyMap<string, string> {
+  const fields = new Map<string, string>();
+  let last: string | undefined;
+  for (const line of yaml.split(/\r?\n/)) {
+    const [, key, value = ''] = /^([A-Za-z][\w-]*):(.*)$/.exec(line) ?? [];
+    if (key !== undefined) fields.set((last = key), value.trim().replace(/^(["'])(.*)\1$/, '$2'));
+    else if (last !== undefined && /^\s/.test(line)) fields.set(last, `${fields.get(last) ?? ''} ${line.trim()}`);
+  }
+  return fields;
+}
+
+const firstLine = (text = ''): string => plain(text.split('\n')[0] ?? '').slice(0, 200);
+
+/** One line without control characters: it is shown to people, and stands in a list. */
+function plain(text: string): string {
+  const line = stripVTControlCharacters(text)
+    .replaceAll(/[\p{Cc}\u2028\u2029\s]+/gu, ' ')
+    .trim();
+  return line.length <= LONGEST_DESCRIPTION ? line : `${wellFormedText(line.slice(0, LONGEST_DESCRIPTION - 1))}…`;
+}

@@ -1,0 +1,150 @@
+// The read tool: numbered lines of a file, or of a stored result, a range at a time; images and PDF documents as they are (L85).
+import type { FileHandle } from 'node:fs/promises';
+import { z } from 'zod';
+import { entryRange } from '../../store/log/entries.ts';
+import { examineMedia, MEDIA_START, sizeProblem, startsAsMedia } from '../../store/transcript/media.ts';
+import { resultHash } from '../../store/transcript/preview.ts';
+import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
+import { type BuiltinOptions, shownName } from './files/options.ts';
+import { skillFolders } from './files/skills.ts';
+import { confine, fromRoot, quotePath, workspaceOf } from './files/confine.ts';
+import { factsIn, openFile } from './files/open-inside.ts';
+import { decodeChunks, MARK_NAMES, markOf } from './files/encoding.ts';
+import { isNotebook, notebookText, LARGEST_NOTEBOOK } from './files/notebook.ts';
+import { fileChunks, readLines, type Line, type LineRange, type LinesEnd } from './files/lines.ts';
+
+const DEFAULT_LINES = 2_000;
+/** Characters of an answer: under what would be stored and previewed, or reading a stored result would store another. */
+const BUDGET = 45_000;
+const MIN_LINE = 2_000;
+const MAX_LINE = 40_000;
+const TIME_LIMIT_MS = 20_000;
+
+const inputSchema = z.strictObject({
+  path: z
+    .string()
+    .describe('A file in the workspace, or a name such as perdure:result/… or perdure:entry/… given to you'),
+  offset: z.int().min(1).optional().describe('The first line to show, from 1'),
+  limit: z.int().min(1).optional().describe(`How many lines to show, ${DEFAULT_LINES} if absent`),
+  column: z.int().min(1).optional().describe('The first byte to show of each line, from 1: for lines too long to show'),
+});
+
+type ReadInput = z.infer<typeof inputSchema>;
+
+export function readTool(options: BuiltinOptions): Tool {
+  return defineTool({
+    name: 'read',
+    description:
+      'Reads a text file in the workspace as numbered lines, an image (png, jpeg, gif, webp) or PDF as you can see it, a notebook as its cells. Long files and lines are shown in part, with a note on how to read on. ' +
+      'Also reads what was stored and is no longer shown, by the name (perdure:…) given in its place.',
+    inputSchema,
+    risk: 'read',
+    recovery: 'rerun',
+    subject: ({ path }, context) =>
+      path.startsWith('perdure:') ? null : { kind: 'path', path: fromRoot(path, context) },
+    call: (input, context) =>
+      input.path.startsWith('perdure:') ? readResult(input, context) : readFile(input, context, options),
+  });
+}
+
+async function readFile(
+  input: ReadInput,
+  context: ToolContext,
+  { dataDir, skills }: Pick<BuiltinOptions, 'dataDir' | 'skills'>,
+): Promise<ToolOutput> {
+  const own = workspaceOf(context, dataDir);
+  // Skills of the configuration are read where they are, and by this tool alone (L79).
+  const more = skills ? await skillFolders(skills) : [];
+  const workspace = { ...own, folders: [...(own.folders ?? []), ...more] };
+  const found = await confine(workspace, input.path);
+  const { handle, stats } = await openFile(workspace, found);
+  const deadline = performance.now() + TIME_LIMIT_MS;
+  const check = (): void => {
+    if (context.signal.aborted) throw new ToolFailure('Stopped while reading.');
+    if (performance.now() > deadline)
+      throw new ToolFailure(`${quotePath(input.path)} is too large to read that far into it.`);
+  };
+  try {
+    const seen = { seen: [factsIn(found.path, stats)] };
+    const start = Buffer.alloc(MEDIA_START);
+    const { bytesRead } = await handle.read(start, 0, MEDIA_START, 0);
+    const type = startsAsMedia(start.subarray(0, bytesRead));
+    const problem = type && sizeProblem(type, stats.size);
+    if (problem) throw new ToolFailure(`${quotePath(input.path)} ${problem}.`);
+    if (type) return { ...showMedia(input.path, await wholeFile(handle, check)), ...seen };
+    if (isNotebook(input.path) && stats.size <= LARGEST_NOTEBOOK) {
+      const text = notebookText(await wholeFile(handle, check));
+      if (text !== null) return { ...(await render(input, stats.size, [Buffer.from(text)])), ...seen };
+    }
+    const mark = markOf(start.subarray(0, bytesRead));
+    const shown = await render(input, stats.size, decodeChunks(fileChunks(handle, check), mark));
+    const isOther = mark === 'utf16le' || mark === 'utf16be';
+    const note = isOther ? `\n(the file is ${MARK_NAMES[mark]}; edit and write keep that)` : '';
+    return { ...shown, content: `${shown.content}${note}`, ...seen };
+  } finally {
+    await handle.close();
+  }
+}
+
+async function readResult(input: ReadInput, context: ToolContext): Promise<ToolOutput> {
+  if (resultHash(input.path) === undefined && entryRange(input.path) === undefined) {
+    throw new ToolFailure(`${quotePath(input.path)} is no stored result: copy the name from where it was given.`);
+  }
+  const bytes = await context.readStored(input.path);
+  if (bytes === null) throw new ToolFailure(`There is no stored result ${input.path}.`);
+  const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (startsAsMedia(whole)) return showMedia(input.path, whole);
+  return await render(input, bytes.length, [bytes]);
+}
+
+async function wholeFile(handle: FileHandle, check: () => void): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of fileChunks(handle, check)) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks);
+}
+
+/** The outcome gets a line that says what it is. */
+function showMedia(path: string, bytes: Buffer): ToolOutput {
+  const found = examineMedia(bytes);
+  if (found?.kind === 'refused') throw new ToolFailure(`${quotePath(path)} ${found.problem}.`);
+  return { content: shownName(path), media: [bytes] };
+}
+
+async function render(
+  input: ReadInput,
+  size: number,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<ToolOutput> {
+  const { offset = 1, limit = DEFAULT_LINES, column = 1 } = input;
+  const maxLine = Math.min(MAX_LINE, Math.max(MIN_LINE, Math.floor(MAX_LINE / limit)));
+  const range: LineRange = { offset, limit, column, maxLine };
+  const rendered: string[] = [];
+  let length = 0;
+  let invalid = false;
+  const end = await readLines(chunks, range, (line) => {
+    const text = numbered(line);
+    if (rendered.length > 0 && length + text.length > BUDGET) return false;
+    rendered.push(text);
+    length += text.length + 1;
+    invalid ||= !line.valid;
+    return true;
+  });
+  if (end.kind === 'binary')
+    throw new ToolFailure(`${quotePath(input.path)} is a binary file (${size} bytes): it is not shown.`);
+  return { content: [...rendered, ...notes(end, offset, rendered.length, invalid)].join('\n') };
+}
+
+function numbered({ number, text, cutAt }: Line): string {
+  const cut = cutAt === null ? '' : ` [… the line goes on: offset ${number}, limit 1, column ${cutAt}]`;
+  return `${String(number).padStart(6)}\t${text}${cut}`;
+}
+
+function notes(end: LinesEnd, offset: number, count: number, invalid: boolean): string[] {
+  const said: string[] = [];
+  if (end.kind === 'end' && end.total === 0) said.push('(the file is empty)');
+  else if (end.kind === 'end' && count === 0) said.push(`(the file has ${end.total} lines: none from ${offset} on)`);
+  if (end.kind === 'more')
+    said.push(`(lines ${offset} to ${offset + count - 1}; more follow, read on with offset ${offset + count})`);
+  if (invalid) said.push('(bytes that are no UTF-8 are shown as \uFFFD)');
+  return said;
+}

@@ -1,0 +1,125 @@
+// The write tool: puts a whole file in place. Writing the same content twice is the same as once, so a call that died runs again. What
+// somebody else wrote since the agent last saw the file is not written over, by a call that runs again either.
+import { isUtf8 } from 'node:buffer';
+import type { Stats } from 'node:fs';
+import { z } from 'zod';
+import { countLines } from '../../store/transcript/preview.ts';
+import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
+import { type BuiltinOptions, formatCount, shownName } from './files/options.ts';
+import { confine, type Confined, fromRoot, quotePath, type Workspace, workspaceOf } from './files/confine.ts';
+import { decodeFile, encodeFile, isPlainAscii, MARK_NAMES, markOf, type Mark } from './files/encoding.ts';
+import { hiddenGitProblem, namesGitFolder, guardDecision, hiddenGuardProblem } from './files/guards.ts';
+import { dropPartialEnd } from './files/lines.ts';
+import { likeName } from './files/lookalikes.ts';
+import { factsIn, openFile, sayLike } from './files/open-inside.ts';
+import { isWhollyCrlf } from './files/replace-text.ts';
+import { refuseRoot, sayParted, writeInside } from './files/write-inside.ts';
+
+/** Bytes of the old file that are looked at: whether they are the new ones, and in which encoding they are. */
+const MOST_COMPARED = 16 * 1024 * 1024;
+
+export function writeTool({ dataDir, sandbox: { places, programs } }: BuiltinOptions): Tool {
+  return defineTool({
+    name: 'write',
+    description:
+      'Creates or replaces a file in the workspace with the given content, and makes the folders it needs. ' +
+      'To change part of a file, use edit.',
+    inputSchema: z.strictObject({
+      path: z.string().describe('The file, in the workspace'),
+      content: z.string().describe('All of its new content'),
+    }),
+    risk: ({ path }, context) => (namesGitFolder(fromRoot(path, context)) ? 'execute' : 'write'),
+    recovery: 'rerun',
+    canUse: ({ path }, context) => guardDecision(places, path, context),
+    subject: ({ path }, context) => ({ kind: 'path', path: fromRoot(path, context) }),
+    async call({ path, content }, context) {
+      const { signal, fence } = context;
+      const workspace = workspaceOf(context, dataDir);
+      const target = await confine(workspace, path);
+      const problem =
+        hiddenGitProblem(fromRoot(path, context), target.name) ??
+        hiddenGuardProblem(places, path, target.path, context);
+      if (problem !== undefined) throw new ToolFailure(problem);
+      refuseRoot(target);
+      const old = await readOld(workspace, target);
+      const { bytes, mark } = encodeLike(old, content, target.name);
+      const isThere = old !== null && old.stats.size === bytes.length && old.start.equals(bytes);
+      const seen = old && !isThere ? await requireSeen(target, old, context) : 'known';
+      const options = { fence, signal, unchanged: old?.stats ?? null, programs };
+      const { did, parted, facts } = isThere
+        ? ({ did: 'updated', parted: 0, facts: factsIn(target.path, old.stats) } as const)
+        : await writeInside(workspace, target, bytes, options);
+      const size = `${formatCount(countLines(content), 'line')}, ${formatCount(bytes.length, 'byte')}`;
+      const kept = mark === 'none' ? '' : `, ${MARK_NAMES[mark]} as before`;
+      const ends = old !== null && losesCrlf(old, content) ? '; its lines ended in CRLF and end in LF now' : '';
+      const unread = seen === 'never' ? '; what it said before had not been read' : '';
+      return {
+        seen: [facts],
+        content: `${did} ${shownName(target.name)} (${size}${kept})${ends}${unread}${sayParted(parted)}`,
+      };
+    },
+  });
+}
+
+type Old = { readonly stats: Stats; readonly start: Buffer };
+
+/** Null where there is none. Throws ToolFailure, also for a new file whose name looks like that of another. */
+async function readOld(workspace: Workspace, target: Confined): Promise<Old | null> {
+  const [first] = target.missing;
+  if (first !== undefined) {
+    const like = await likeName(target.existing, first);
+    if (like !== null && (like.kind === 'bytes' || like.isSame))
+      throw new ToolFailure(`${quotePath(target.name)} ${sayLike(like)}.`);
+    return null;
+  }
+  const { handle, stats } = await openFile(workspace, target);
+  try {
+    const most = Math.min(stats.size, MOST_COMPARED);
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(most), 0, most, 0);
+    return { stats, start: buffer.subarray(0, bytesRead) };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** With the mark, and in the encoding, of the file that is there. Throws ToolFailure where that is unknown and would not be kept. */
+function encodeLike(old: Old | null, content: string, name: string): { readonly bytes: Buffer; readonly mark: Mark } {
+  const mark = old === null ? 'none' : markOf(old.start);
+  if (mark !== 'none') return { bytes: encodeFile(Buffer.from(content.replace(/^\ufeff/, '')), mark), mark };
+  if (old !== null && !old.start.includes(0) && !isUtf8(dropPartialEnd(old.start)) && !isPlainAscii(content)) {
+    throw new ToolFailure(
+      `${quotePath(name)} is no UTF-8, and in which encoding it is nobody says: only ASCII can be written over it. Change it with a command (iconv), or remove it first.`,
+    );
+  }
+  return { bytes: Buffer.from(content), mark };
+}
+
+/** A model writes LF, and sees none of CRLF. */
+function losesCrlf({ start }: Old, content: string): boolean {
+  if (!/(?<!\r)\n/.test(content)) return false;
+  const file = decodeFile(start);
+  return file.kind === 'text' ? isWhollyCrlf(file.utf8) : file.kind === 'unknown' && isWhollyCrlf(start);
+}
+
+/** Throws ToolFailure when somebody else has changed the file since a tool of the session last saw it, or may have. */
+async function requireSeen(
+  { path, name }: Confined,
+  { stats }: Old,
+  { lastSeen, mayHaveBegun }: Pick<ToolContext, 'lastSeen' | 'mayHaveBegun'>,
+): Promise<'known' | 'never'> {
+  const known = (await lastSeen?.(path)) ?? [];
+  const now = factsIn(path, stats);
+  const isKnown = known.some((seen) => !seen.told && seen.mtimeMs === now.mtimeMs && seen.size === now.size);
+  if (isKnown) return 'known';
+  if (mayHaveBegun === true) {
+    throw new ToolFailure(
+      `This call was begun before, and what came of it was lost; ${quotePath(name)} now says neither what it was to say nor what you last saw: read it, and write it again if that is still right.`,
+    );
+  }
+  if (known.length > 0) {
+    throw new ToolFailure(
+      `${quotePath(name)} was changed by something else since you last saw it: read it again before you write it.`,
+    );
+  }
+  return lastSeen === undefined || stats.size === 0 ? 'known' : 'never';
+}
