@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { dataFolder } from '../worker/embedded/data-folder.ts';
+import { dataFolder } from '../connection/data-folder.ts';
 import { findBinary } from '../worker/embedded/find-binary.ts';
 import { joinServer } from '../worker/embedded/join-server.ts';
 import { logText } from '../system/log.ts';

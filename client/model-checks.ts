@@ -4,7 +4,7 @@ import type Anthropic from '@anthropic-ai/sdk';
 import { reasonOf } from '../system/text.ts';
 import type { PerdureConfig } from '../worker/config/config.ts';
 import { runDefaults } from '../worker/config/defaults.ts';
-import type { Env } from '../worker/embedded/data-folder.ts';
+import type { Env } from '../connection/data-folder.ts';
 import { isKeyless } from '../worker/keyless.ts';
 import { askModels, modelSettings, openClient } from '../worker/model-access.ts';
 import { catalogue } from '../models/catalogue.ts';

@@ -36,7 +36,7 @@ import { readOutcome } from '../activities/calls/journal.ts';
 import type { ToolSource } from './config/config.ts';
 import { watchStore } from './monitor/watch-store.ts';
 import { redactor } from './redact.ts';
-import type { KeyRing } from './payloads/key-ring.ts';
+import type { KeyRing } from '../connection/payloads/key-ring.ts';
 import { runDefaults } from './config/defaults.ts';
 import type { ModelAccess } from './model-access.ts';
 import { createModels } from '../models/models.ts';

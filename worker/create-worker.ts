@@ -7,8 +7,8 @@ import { activityType, type Activities, type Registered, type Scheduled } from '
 import { profiles, type Profile } from '../workflows/contract/failures.ts';
 import { hostQueue, recordsQueue, TASK_QUEUE, type SessionHost } from '../workflows/contract/session.ts';
 import { bundlePath } from './bundle.ts';
-import { workerConverter } from './payloads/data-converter.ts';
-import type { KeyRing } from './payloads/key-ring.ts';
+import { workerConverter } from '../connection/payloads/data-converter.ts';
+import type { KeyRing } from '../connection/payloads/key-ring.ts';
 import { seenSinks } from './monitor/watchers.ts';
 import { workflowTime } from './workflow-time.ts';
 

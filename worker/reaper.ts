@@ -13,7 +13,7 @@ import { isAlive, parseIdentity, processIdentity } from '../system/process/ident
 import { isElicited } from '../workflows/contract/people.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../workflows/contract/session.ts';
 import { LockHeld, withLock, identitySchema } from './embedded/file-lock.ts';
-import { GRPC, grpcFailure } from './embedded/connect-client.ts';
+import { GRPC, grpcFailure } from '../connection/connect-client.ts';
 import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
 
 /** PENDING_ACTIVITY_STATE_STARTED and _CANCEL_REQUESTED: an attempt was begun. */

@@ -5,7 +5,7 @@ import { awaitInTime } from '../../system/async.ts';
 import { logText } from '../../system/log.ts';
 import { reasonOf } from '../../system/text.ts';
 import { checkConfig } from '../../worker/config/config.ts';
-import { dataFolder } from '../../worker/embedded/data-folder.ts';
+import { dataFolder } from '../../connection/data-folder.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { answerApprovals } from '../answer-approvals.ts';

@@ -1,5 +1,5 @@
 // A command's view of its process. Standard output carries the answer, standard error everything else.
-import type { Env } from '../../worker/embedded/data-folder.ts';
+import type { Env } from '../../connection/data-folder.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import { redactor } from '../../worker/redact.ts';
 import { utf8Text } from '../../system/read-named-file.ts';

@@ -4,7 +4,7 @@ import type { Stops } from '../../activities/guards.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { isKeyless } from '../../worker/keyless.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
-import type { Env } from '../../worker/embedded/data-folder.ts';
+import type { Env } from '../../connection/data-folder.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { keepWorker } from '../connect/own-worker.ts';
 import type { Opened } from '../connect/open-server.ts';

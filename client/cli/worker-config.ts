@@ -5,7 +5,7 @@ import type { LogLevel } from '../../system/log.ts';
 import type { LogFormat } from '../../worker/log.ts';
 import { METRICS_OPTION, type MonitorFlags } from '../connect/monitor.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
-import { dataFolder, type Env } from '../../worker/embedded/data-folder.ts';
+import { dataFolder, type Env } from '../../connection/data-folder.ts';
 import type { Opened } from '../connect/open-server.ts';
 import type { ChosenConfig, Staffing } from '../connect/session-workers.ts';
 import type { Cli } from './cli.ts';

@@ -1,6 +1,6 @@
 // --dump-requests of the commands that bring up a worker: where it writes the requests that it sends to the model.
 import { resolve } from 'node:path';
-import { dataFolder, type Env } from '../../worker/embedded/data-folder.ts';
+import { dataFolder, type Env } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 
 export type DumpFlags = { readonly dumpRequests?: string; readonly dumpReadable?: boolean };

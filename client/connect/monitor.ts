@@ -1,7 +1,7 @@
 // --metrics of the commands that stay: /metrics, /healthz and /readyz on an address, before anything else is started.
 import type { Monitor } from '../../worker/monitor/serve-monitor.ts';
 import type { PerdureClient } from '../perdure-client.ts';
-import type { Env } from '../../worker/embedded/data-folder.ts';
+import type { Env } from '../../connection/data-folder.ts';
 import { fleetMetrics, gauge } from './fleet-metrics.ts';
 
 export type MonitorFlags = { readonly metrics?: string };

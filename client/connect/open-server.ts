@@ -1,10 +1,10 @@
 // A server to talk to, as every command needs one: the one that the environment names, or the embedded one of the data folder,
 // joined when it runs and brought up when it does not.
-import { type Connected, connectClient, type Target } from '../../worker/embedded/connect-client.ts';
-import { type DataFolder, dataFolder, type Env } from '../../worker/embedded/data-folder.ts';
+import { type Connected, connectClient, type Target } from '../../connection/connect-client.ts';
+import { type DataFolder, dataFolder, type Env } from '../../connection/data-folder.ts';
 import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts';
 import type { Role } from '../../worker/embedded/members.ts';
-import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
+import { resolveConnection } from '../../connection/resolve-connection.ts';
 import type { Store } from '../../store/values/store.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { createClient } from '../client.ts';

@@ -1,6 +1,6 @@
 // A worker in this process. What it needs is loaded only now: a command that finds a worker running starts faster without.
 import type { Log } from '../../system/log.ts';
-import type { Env } from '../../worker/embedded/data-folder.ts';
+import type { Env } from '../../connection/data-folder.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { Stops } from '../../activities/guards.ts';

@@ -5,14 +5,14 @@ import { openStore } from '../../store/values/open-store.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { forAnyWorker, forItsProgram, isForItsProgram, type ForWorkers } from '../../workflows/contract/task-queue.ts';
 import { type ConfigSource, forWorkersOf } from '../../worker/config/queue.ts';
-import { type DataFolder, type Env, dataFolder } from '../../worker/embedded/data-folder.ts';
+import { type DataFolder, type Env, dataFolder } from '../../connection/data-folder.ts';
 import { loadConfig } from '../../worker/config/load-config.ts';
 import { ClientProblem } from '../problem.ts';
 import type { Opened } from './open-server.ts';
 import { pollersOf, configurationName } from '../sessions/worker-polls.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { workersOf } from '../../worker/embedded/members.ts';
-import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
+import { resolveConnection } from '../../connection/resolve-connection.ts';
 
 /** `explicit`: given for this very call, by `--config` or to query(): it must hold or be refused. */
 export type ChosenConfig = {

@@ -9,7 +9,7 @@ import {
   workAlone,
   workersFor,
 } from './session-workers.ts';
-import { type Env, dataFolder } from '../../worker/embedded/data-folder.ts';
+import { type Env, dataFolder } from '../../connection/data-folder.ts';
 import { modelSettings } from '../../worker/model-access.ts';
 import { supervision, superviseServer } from '../../worker/embedded/supervise-server.ts';
 import { isForItsProgram, type ForWorkers } from '../../workflows/contract/task-queue.ts';

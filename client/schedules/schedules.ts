@@ -13,7 +13,7 @@ import {
 import { z } from 'zod';
 import { firingOf, SCHEDULED_TYPE, scheduleId, scheduleName } from '../../workflows/contract/schedules/firing.ts';
 import { profiles } from '../../workflows/contract/failures.ts';
-import { grpcFailure } from '../../worker/embedded/connect-client.ts';
+import { grpcFailure } from '../../connection/connect-client.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { persist } from '../sessions/persist.ts';

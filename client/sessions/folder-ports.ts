@@ -4,9 +4,9 @@ import type { Told } from '../../store/live/events.ts';
 import type { LiveItem } from '../../store/live/follow.ts';
 import { openLive } from '../../store/live/open-live.ts';
 import { openStore } from '../../store/values/open-store.ts';
-import { dataFolder, type Env } from '../../worker/embedded/data-folder.ts';
+import { dataFolder, type Env } from '../../connection/data-folder.ts';
 import { attributesUsable } from './find/attributes.ts';
-import { readableConverter } from '../../worker/payloads/data-converter.ts';
+import { readableConverter } from '../../connection/payloads/data-converter.ts';
 import type { ClientOptions, CreateClient } from './start.ts';
 
 /** Throws SetupProblem for a data folder that cannot be used. */

@@ -2,7 +2,7 @@
 // only what is applied once however often it is sent may be called this way: messages, signals and decisions carry an id (L61).
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { GRPC, grpcFailure } from '../../worker/embedded/connect-client.ts';
+import { GRPC, grpcFailure } from '../../connection/connect-client.ts';
 import { ClientProblem } from '../problem.ts';
 
 export type Patience = {

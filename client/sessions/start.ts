@@ -20,7 +20,7 @@ import type { Store } from '../../store/values/store.ts';
 import type { Told } from '../../store/live/events.ts';
 import type { Profile } from '../../workflows/contract/failures.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
-import type { Env } from '../../worker/embedded/data-folder.ts';
+import type { Env } from '../../connection/data-folder.ts';
 
 /** A client of Temporal is enough: store, live channel and visibility are those of the data folder unless they are given. */
 export type CreateClient = Pick<ClientOptions, 'temporal'> &

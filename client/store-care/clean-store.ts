@@ -4,7 +4,7 @@ import type { Client } from '@temporalio/client';
 import type { StoreCare, StoredObject } from '../../store/values/store-care.ts';
 import { keySegment } from '../../store/values/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import { namespaceOf, userName, USERS } from '../../worker/config/store-users.ts';
+import { namespaceOf, userName, USERS } from '../../connection/store-users.ts';
 import { oneLine } from '../paint.ts';
 import { ClientProblem } from '../problem.ts';
 import { findRoots } from './find-roots.ts';

@@ -7,8 +7,8 @@ import { Worker } from '@temporalio/worker';
 import { bundlePath } from '../../worker/bundle.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { openWorker } from '../../worker/open-worker.ts';
-import { workerConverter } from '../../worker/payloads/data-converter.ts';
-import { openKeyRing, type KeyRing } from '../../worker/payloads/key-ring.ts';
+import { workerConverter } from '../../connection/payloads/data-converter.ts';
+import { openKeyRing, type KeyRing } from '../../connection/payloads/key-ring.ts';
 import {
   startScriptedModel,
   type ScriptedModel,

@@ -6,7 +6,7 @@ import { query, type Query } from '../../client/query.ts';
 import { workAlone } from '../../client/connect/session-workers.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { forItsProgram } from '../../workflows/contract/task-queue.ts';
-import type { Connected } from '../../worker/embedded/connect-client.ts';
+import type { Connected } from '../../connection/connect-client.ts';
 import type { Embedded } from '../../worker/embedded/join-server.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';

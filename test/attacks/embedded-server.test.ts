@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { keptAddress } from '../../client/page/page-address.ts';
 import { openServer, type Opened } from '../../client/connect/open-server.ts';
-import { clientConverter } from '../../worker/payloads/data-converter.ts';
+import { clientConverter } from '../../connection/payloads/data-converter.ts';
 import { findPlaces } from '../../system/process/places.ts';
 import { bwrapArguments } from '../../system/process/bwrap.ts';
 import { confine } from '../../tools/builtin/files/confine.ts';
 import { Client } from '@temporalio/client';
 import { hostEnv, serverOf, temporaryData } from '../worker/embedded/support.ts';
-import type { DataFolder } from '../../worker/embedded/data-folder.ts';
+import type { DataFolder } from '../../connection/data-folder.ts';
 
 const say = () => undefined;
 

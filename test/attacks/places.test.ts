@@ -10,7 +10,7 @@ import { prepareCall } from '../../activities/calls/prepare.ts';
 import { findPlaces } from '../../system/process/places.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
 import { fileStore } from '../../store/values/file-store.ts';
-import { dataFolder } from '../../worker/embedded/data-folder.ts';
+import { dataFolder } from '../../connection/data-folder.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
 import { tempFolder, toolContext } from '../tools/support.ts';

@@ -5,7 +5,7 @@ import proto from '@temporalio/proto';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../tools/tool.ts';
-import { dataFolder } from '../../worker/embedded/data-folder.ts';
+import { dataFolder } from '../../connection/data-folder.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { joinServer, type Embedded } from '../../worker/embedded/join-server.ts';
 import { runningServer } from '../../worker/embedded/server-record.ts';

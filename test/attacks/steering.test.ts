@@ -6,7 +6,7 @@ import type { LiveEvent } from '../../store/live/events.ts';
 import type { Cli } from '../../client/cli/cli.ts';
 import { textsLast } from '../../client/cli/main.ts';
 import { program } from '../../client/cli/program.ts';
-import { dataFolder } from '../../worker/embedded/data-folder.ts';
+import { dataFolder } from '../../connection/data-folder.ts';
 import { livingMembers } from '../../worker/embedded/members.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor, type Result } from '../support/cli.ts';

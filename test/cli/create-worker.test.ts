@@ -1,7 +1,7 @@
 // A worker for programs on a data folder of its own: what is left of it when it cannot start, or ends at once.
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterEach, expect, test, vi } from 'vitest';
-import { dataFolder } from '../../worker/embedded/data-folder.ts';
+import { dataFolder } from '../../connection/data-folder.ts';
 import { livingMembers } from '../../worker/embedded/members.ts';
 import { runningServer } from '../../worker/embedded/server-record.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
-import { dataFolder } from '../../worker/embedded/data-folder.ts';
+import { dataFolder } from '../../connection/data-folder.ts';
 import { livingMembers } from '../../worker/embedded/members.ts';
 import { runningServer } from '../../worker/embedded/server-record.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dataFolder } from '../../worker/embedded/data-folder.ts';
+import { dataFolder } from '../../connection/data-folder.ts';
 import { runningServer } from '../../worker/embedded/server-record.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor, serverAlone } from '../support/cli.ts';

@@ -9,7 +9,7 @@ import {
 import { ApplicationFailure } from '@temporalio/common';
 import { inputHashOf } from '../../client/sessions/decide.ts';
 import { createClient } from '../../client/client.ts';
-import { clientConverter } from '../../worker/payloads/data-converter.ts';
+import { clientConverter } from '../../connection/payloads/data-converter.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import type { Store } from '../../store/values/store.ts';

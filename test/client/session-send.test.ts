@@ -6,7 +6,7 @@ import { hashOf } from '../../store/values/store.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { createClient } from '../../client/client.ts';
 import type { CreateClient } from '../../client/sessions/start.ts';
-import { clientConverter } from '../../worker/payloads/data-converter.ts';
+import { clientConverter } from '../../connection/payloads/data-converter.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { LARGEST_INLINE } from '../../store/log/bodies.ts';
 import type { UserMessage } from '../../workflows/contract/session.ts';

@@ -6,7 +6,7 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import type { Entry } from '../../store/log/entries.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { createClient } from '../../client/client.ts';
-import { clientConverter } from '../../worker/payloads/data-converter.ts';
+import { clientConverter } from '../../connection/payloads/data-converter.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';

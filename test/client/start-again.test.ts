@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { createClient } from '../../client/client.ts';
 import type { CreateClient } from '../../client/sessions/start.ts';
-import { clientConverter } from '../../worker/payloads/data-converter.ts';
+import { clientConverter } from '../../connection/payloads/data-converter.ts';
 
 type Call = () => Promise<unknown>;
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { dataFolder } from '../../worker/embedded/data-folder.ts';
+import { dataFolder } from '../../connection/data-folder.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { joinServer, type Embedded } from '../../worker/embedded/join-server.ts';
 import { runningServer } from '../../worker/embedded/server-record.ts';

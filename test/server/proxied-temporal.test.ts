@@ -1,8 +1,8 @@
 // A Temporal server that is reached through a proxy: by clients and by workers, and a failure that names it.
 import { NativeConnection } from '@temporalio/worker';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { connectClient, connectionOptions } from '../../worker/embedded/connect-client.ts';
-import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
+import { connectClient, connectionOptions } from '../../connection/connect-client.ts';
+import { resolveConnection } from '../../connection/resolve-connection.ts';
 import { startConnectProxy } from '../support/connect-proxy.ts';
 
 const wanted = `Basic ${Buffer.from('me:canary').toString('base64')}`;

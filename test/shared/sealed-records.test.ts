@@ -6,7 +6,7 @@ import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { decodeRecord, encodeRecord } from '../../store/values/key-record.ts';
 import { s3Objects, type Objects } from '../../store/values/s3/s3-objects.ts';
 import type { S3Store } from '../../store/values/s3/s3-store.ts';
-import type { KeyRing } from '../../worker/payloads/key-ring.ts';
+import type { KeyRing } from '../../connection/payloads/key-ring.ts';
 import { newKeys } from '../support/new-keys.ts';
 import { BUCKET } from '../support/s3-gateway.ts';
 import { sharedStore, useS3Keys } from '../support/shared-store.ts';

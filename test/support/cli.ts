@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { dataFolder } from '../../worker/embedded/data-folder.ts';
+import { dataFolder } from '../../connection/data-folder.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { joinServer } from '../../worker/embedded/join-server.ts';
 import { runningServer } from '../../worker/embedded/server-record.ts';

@@ -4,8 +4,8 @@ import { inject, onTestFinished } from 'vitest';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { startWorker, type RunningWorker, type StartWorker } from '../../worker/start-worker.ts';
-import { clientConverter } from '../../worker/payloads/data-converter.ts';
-import type { KeyRing } from '../../worker/payloads/key-ring.ts';
+import { clientConverter } from '../../connection/payloads/data-converter.ts';
+import type { KeyRing } from '../../connection/payloads/key-ring.ts';
 import {
   startScriptedModel,
   type ParsedRequest,

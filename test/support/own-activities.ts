@@ -6,7 +6,7 @@ import type { Deps } from '../../activities/deps.ts';
 import { createDeps } from '../../worker/create-deps.ts';
 import { createWorker } from '../../worker/create-worker.ts';
 import { modelAccess } from '../../worker/model-access.ts';
-import type { KeyRing } from '../../worker/payloads/key-ring.ts';
+import type { KeyRing } from '../../connection/payloads/key-ring.ts';
 import type { Scheduled } from '../../workflows/contract/activities.ts';
 import { fastBackoff, type Harness } from './harness.ts';
 

@@ -1,6 +1,6 @@
 // A Temporal client like any other: it reaches the server and has none of Perdure's keys.
 import { Client } from '@temporalio/client';
-import { clientConverter } from '../../worker/payloads/data-converter.ts';
+import { clientConverter } from '../../connection/payloads/data-converter.ts';
 import type { Harness } from './harness.ts';
 
 export const plainClient = ({ client }: Pick<Harness, 'client'>): Client =>

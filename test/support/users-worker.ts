@@ -5,8 +5,8 @@ import { Context, heartbeat } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { inject, onTestFinished } from 'vitest';
-import { workerConverter } from '../../worker/payloads/data-converter.ts';
-import type { KeyRing } from '../../worker/payloads/key-ring.ts';
+import { workerConverter } from '../../connection/payloads/data-converter.ts';
+import type { KeyRing } from '../../connection/payloads/key-ring.ts';
 import { oneRuntime } from './one-runtime.ts';
 
 type Order = { readonly article: string };

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, lchownSync, mkdirSync, renameSync, symlinkSync, w
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../worker/config/load-config.ts';
-import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
+import { resolveConnection } from '../../connection/resolve-connection.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /** A configuration folder of a user. */

@@ -4,12 +4,12 @@ import { existsSync } from 'node:fs';
 import { extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { checkConfig, ConfigProblem, type PerdureConfig } from './config.ts';
-import { type Env, xdgFolder } from '../embedded/data-folder.ts';
+import { type Env, xdgFolder } from '../../connection/data-folder.ts';
 import { awaitInTime } from '../../system/async.ts';
 import { importApart } from '../../system/process/import-apart.mjs';
 import { reasonOf } from '../../system/text.ts';
 import { readNamedFile } from '../../system/read-named-file.ts';
-import { whoElseWrites, whoElseWritesSkills } from '../embedded/others-may-write.ts';
+import { whoElseWrites, whoElseWritesSkills } from '../../connection/others-may-write.ts';
 import { importTypeScript } from './typescript-loader.ts';
 
 /** `path`: absolute, null when there is none and everything is the default. */

@@ -5,7 +5,7 @@ import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { hostName, machineId } from '../../system/process/identity.ts';
 import type { SessionHost } from '../../workflows/contract/session.ts';
-import type { Env } from '../embedded/data-folder.ts';
+import type { Env } from '../../connection/data-folder.ts';
 import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 

@@ -11,7 +11,7 @@ import { isAlive, processIdentity } from '../../system/process/identity.ts';
 import { readJsonFile } from '../../system/json-file.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
-import type { DataFolder } from './data-folder.ts';
+import type { DataFolder } from '../../connection/data-folder.ts';
 
 type LockOptions = {
   /** The holder's work, for the sentence: `starting the Temporal server of /data`. */

@@ -12,7 +12,7 @@ import {
   downloadBinary,
   type BinarySource,
 } from './fetch-binary.ts';
-import { cacheFolder, type Env } from './data-folder.ts';
+import { cacheFolder, type Env } from '../../connection/data-folder.ts';
 import { withLock } from './file-lock.ts';
 import { releaseOf, sameSchema } from './server-record.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';

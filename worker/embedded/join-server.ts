@@ -1,11 +1,11 @@
 // One server for all processes that use a data folder: the first to come starts it, the last to leave stops it. Both are decided
 // under the folder's lock. A process that is killed leaves the server behind; the next to come takes it over.
 import type { Binary } from './find-binary.ts';
-import type { DataFolder, Env } from './data-folder.ts';
+import type { DataFolder, Env } from '../../connection/data-folder.ts';
 import { withFolderLock } from './file-lock.ts';
 import { livingMembers, type Member, register, type Registration, type Role, workersOf } from './members.ts';
 import { readyServer } from './wait-ready.ts';
-import type { KeyRing } from '../payloads/key-ring.ts';
+import type { KeyRing } from '../../connection/payloads/key-ring.ts';
 import { NAMESPACE } from './server-args.ts';
 import { folderKeys, runningServer, type ServerRecord, wantedVersion } from './server-record.ts';
 import { startServer, stopServer } from './start-server.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { isAlive, processIdentity } from '../../system/process/identity.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
-import type { DataFolder } from './data-folder.ts';
+import type { DataFolder } from '../../connection/data-folder.ts';
 import { identitySchema } from './file-lock.ts';
 import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 

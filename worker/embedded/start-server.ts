@@ -5,9 +5,9 @@ import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } f
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findPrograms } from '../../system/process/programs.ts';
 import { bootId, hostName, startTimeOf, isAlive } from '../../system/process/identity.ts';
-import { makeKeyFile } from '../payloads/key-ring.ts';
+import { makeKeyFile } from '../../connection/payloads/key-ring.ts';
 import type { Binary } from './find-binary.ts';
-import type { DataFolder, Env } from './data-folder.ts';
+import type { DataFolder, Env } from '../../connection/data-folder.ts';
 import { freePort, isFree, serverArgs, type ServerArgs } from './server-args.ts';
 import {
   databaseRecord,

@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
-import { grpcFailure, tcpProbe } from './connect-client.ts';
+import { grpcFailure, tcpProbe } from '../../connection/connect-client.ts';
 import { NAMESPACE, RETENTION_DAYS } from './server-args.ts';
-import type { DataFolder } from './data-folder.ts';
+import type { DataFolder } from '../../connection/data-folder.ts';
 import { markComplete, recordServer, runningServer, type ServerRecord, findUnrecordedServer } from './server-record.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 

@@ -16,10 +16,10 @@ import { checkConfig, ConfigProblem, type PerdureConfig } from '../config/config
 import type { Store } from '../../store/values/store.ts';
 import { createDeps } from '../create-deps.ts';
 import { drainTimes, recordSlots, registerActivities, timesOf } from '../create-worker.ts';
-import { type DataFolder, dataFolder, type Env } from '../embedded/data-folder.ts';
-import { openNetwork } from '../network/network.ts';
+import { type DataFolder, dataFolder, type Env } from '../../connection/data-folder.ts';
+import { openNetwork } from '../../connection/network/network.ts';
 import { isKeyless, modelAccess } from '../model-access.ts';
-import { noteNamespace } from '../config/store-users.ts';
+import { noteNamespace } from '../../connection/store-users.ts';
 import { openWatchers, seenSinks } from '../monitor/watchers.ts';
 import { startReaper } from '../reaper.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';

@@ -9,7 +9,7 @@ import { codeOf } from '../../system/text.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { builtFile } from '../../system/process/places.ts';
 import { ConfigProblem } from '../config/config.ts';
-import { cacheFolder, type Env } from '../embedded/data-folder.ts';
+import { cacheFolder, type Env } from '../../connection/data-folder.ts';
 
 const ours = (name: string): string => builtFile(`workflows/${name}`);
 

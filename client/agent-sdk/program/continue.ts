@@ -1,6 +1,6 @@
 // Which session `continue` means: the newest of the folder that is open and that this program can work on.
 import type { PerdureConfig } from '../../../worker/config/config.ts';
-import type { Env } from '../../../worker/embedded/data-folder.ts';
+import type { Env } from '../../../connection/data-folder.ts';
 import { type ForWorkers, isForItsProgram } from '../../../workflows/contract/task-queue.ts';
 import { forWorkersOf } from '../../../worker/config/queue.ts';
 import { type Opened, openServer } from '../../connect/open-server.ts';

@@ -2,7 +2,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf } from '../../../system/text.ts';
-import { dataFolder, type Env } from '../../../worker/embedded/data-folder.ts';
+import { dataFolder, type Env } from '../../../connection/data-folder.ts';
 
 /** Texts that are kept; the file is shortened when it has twice as many. */
 const KEPT = 500;

@@ -4,7 +4,7 @@ import type { ListedTool, ToolList } from '../../../tools/mcp/list-tools.ts';
 import { type McpServers, toolName } from '../../../tools/mcp/servers.ts';
 import { jsonLine, reasonOf } from '../../../system/text.ts';
 import { didYouMean } from '../../../workflows/contract/options-problem.ts';
-import { dataFolder } from '../../../worker/embedded/data-folder.ts';
+import { dataFolder } from '../../../connection/data-folder.ts';
 import { oneLine } from '../../paint.ts';
 import { rowsText } from '../../render/terminal/width.ts';
 import type { Cli } from '../cli.ts';

@@ -14,7 +14,7 @@ import {
   removeNote,
   replaceNote,
 } from '../../../activities/memory/notes.ts';
-import { dataFolder } from '../../../worker/embedded/data-folder.ts';
+import { dataFolder } from '../../../connection/data-folder.ts';
 import { showUnseen } from '../../../system/text.ts';
 import { count } from '../../units.ts';
 import type { Cli } from '../cli.ts';

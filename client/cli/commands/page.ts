@@ -14,7 +14,7 @@ import {
   type PortFlags,
   serveThePage,
 } from '../../page/hosting/page-options.ts';
-import { dataFolder } from '../../../worker/embedded/data-folder.ts';
+import { dataFolder } from '../../../connection/data-folder.ts';
 import { SetupProblem } from '../../../system/setup-problem.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { listenForSignals } from '../signals.ts';

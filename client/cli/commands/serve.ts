@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Cli } from '../cli.ts';
 import { METRICS_OPTION, type MonitorFlags } from '../../connect/monitor.ts';
 import { addPageOptions, type PortFlags } from '../../page/hosting/page-options.ts';
-import { dataFolder } from '../../../worker/embedded/data-folder.ts';
+import { dataFolder } from '../../../connection/data-folder.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { servePageUntilTold } from './page.ts';
 

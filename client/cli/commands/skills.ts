@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs';
 import type { Command } from 'commander';
 import { findSkills, skillSettings } from '../../../tools/builtin/files/skills.ts';
-import { dataFolder } from '../../../worker/embedded/data-folder.ts';
+import { dataFolder } from '../../../connection/data-folder.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { workspace } from '../run-options.ts';

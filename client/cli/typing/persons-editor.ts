@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { dataFolder, type Env } from '../../../worker/embedded/data-folder.ts';
+import { dataFolder, type Env } from '../../../connection/data-folder.ts';
 import { reasonOf } from '../../../system/text.ts';
 
 export type PersonsEditor = (text: string) => Promise<string | null>;

@@ -1,6 +1,6 @@
 // Names under which a forwarder of ports shows a page of this machine: loopback ones, those that a cloud workspace says in its environment, and
 // those that the user names. A name is never taken from a request: any site can make a name of its own lead here.
-import type { Env } from '../../../worker/embedded/data-folder.ts';
+import type { Env } from '../../../connection/data-folder.ts';
 import { SetupProblem } from '../../../system/setup-problem.ts';
 
 /** A host name, where `PORT` stands for the page's port. */

@@ -6,7 +6,7 @@ import type { HostFlags, PageHost } from './page-host.ts';
 import type { Opened } from '../../connect/open-server.ts';
 import type { PagePorts } from '../ports.ts';
 import type { ServedPage } from '../serve-page.ts';
-import { type Env, refuseReadable } from '../../../worker/embedded/data-folder.ts';
+import { type Env, refuseReadable } from '../../../connection/data-folder.ts';
 import { SetupProblem } from '../../../system/setup-problem.ts';
 import type { Person } from './people.ts';
 

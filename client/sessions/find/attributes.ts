@@ -2,7 +2,7 @@
 // attribute that it does not know, so that sessions carry all of them or none.
 import type { Connection } from '@temporalio/client';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
-import { GRPC, grpcFailure } from '../../../worker/embedded/connect-client.ts';
+import { GRPC, grpcFailure } from '../../../connection/connect-client.ts';
 import { ATTRIBUTES, type AttributeType } from '../../../workflows/contract/visibility.ts';
 
 /** `other_type`: the name is taken by an attribute of somebody else's. */

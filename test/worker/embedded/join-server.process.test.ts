@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { processIdentity } from '../../../system/process/identity.ts';
-import type { DataFolder } from '../../../worker/embedded/data-folder.ts';
+import type { DataFolder } from '../../../connection/data-folder.ts';
 import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import { joinServer } from '../../../worker/embedded/join-server.ts';
 import {

@@ -1,5 +1,5 @@
 // Joins the server of PERDURE_DATA, says so in one line of JSON, and leaves when its input ends.
-import { dataFolder } from '../../../dist/worker/embedded/data-folder.js';
+import { dataFolder } from '../../../dist/connection/data-folder.js';
 import { findBinary } from '../../../dist/worker/embedded/find-binary.js';
 import { joinServer } from '../../../dist/worker/embedded/join-server.js';
 

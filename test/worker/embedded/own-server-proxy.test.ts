@@ -1,6 +1,6 @@
 // A proxy of the environment is not asked for a Temporal server of this machine, whatever NO_PROXY says.
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { connectClient } from '../../../worker/embedded/connect-client.ts';
+import { connectClient } from '../../../connection/connect-client.ts';
 import { startConnectProxy } from '../../support/connect-proxy.ts';
 
 test.each(['grpc_proxy', 'https_proxy', 'http_proxy'])('%s does not lead to our own server (X5)', async (name) => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { joinServer } from '../../../worker/embedded/join-server.ts';
-import { connectClient } from '../../../worker/embedded/connect-client.ts';
+import { connectClient } from '../../../connection/connect-client.ts';
 import { runningServer } from '../../../worker/embedded/server-record.ts';
 import { type Supervise, superviseServer } from '../../../worker/embedded/supervise-server.ts';
 import { joining, serverOf, temporaryData, until } from './support.ts';

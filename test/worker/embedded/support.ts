@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { dataFolder, type DataFolder, type Env } from '../../../worker/embedded/data-folder.ts';
+import { dataFolder, type DataFolder, type Env } from '../../../connection/data-folder.ts';
 import { findBinary } from '../../../worker/embedded/find-binary.ts';
 import type { JoinServer } from '../../../worker/embedded/join-server.ts';
 import { runningServer, findUnrecordedServer } from '../../../worker/embedded/server-record.ts';

@@ -2,7 +2,7 @@
 import { expect, test, vi } from 'vitest';
 import type { WaitingApproval } from '../../../../client/sessions/decide.ts';
 import type { Input } from '../../../../client/cli/typing/input.ts';
-import type { Env } from '../../../../worker/embedded/data-folder.ts';
+import type { Env } from '../../../../connection/data-folder.ts';
 import { askApprovals } from '../../../../client/cli/approving/ask-approvals.ts';
 import { ClientProblem } from '../../../../client/problem.ts';
 import type { Hash } from '../../../../workflows/contract/ids.ts';

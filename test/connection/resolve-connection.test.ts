@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { resolveConnection } from '../../../worker/embedded/resolve-connection.ts';
-import { temporaryFolder } from './support.ts';
+import { resolveConnection } from '../../connection/resolve-connection.ts';
+import { temporaryFolder } from '../worker/embedded/support.ts';
 
 function withConfig(toml: string) {
   const XDG_CONFIG_HOME = temporaryFolder();

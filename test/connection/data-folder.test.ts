@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { dataFolder } from '../../../worker/embedded/data-folder.ts';
-import { SetupProblem } from '../../../system/setup-problem.ts';
-import { temporaryFolder } from './support.ts';
+import { dataFolder } from '../../connection/data-folder.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
+import { temporaryFolder } from '../worker/embedded/support.ts';
 
 test('the data folder is PERDURE_DATA, else in XDG_DATA_HOME, else in ~/.local/share', () => {
   const at = temporaryFolder();

@@ -2,7 +2,7 @@
 // its place.
 import { type Stats, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { codeOf } from '../../system/text.ts';
+import { codeOf } from '../system/text.ts';
 
 const [GROUP, OTHERS, STICKY] = [0o020, 0o002, 0o1000];
 const ROOT = 0;

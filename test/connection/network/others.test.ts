@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { s3Objects } from '../../../store/values/s3/s3-objects.ts';
 import { webFetchTool } from '../../../tools/builtin/web-fetch.ts';
 import { openSpanExporter } from '../../../worker/monitor/otlp.ts';
-import { openNetwork } from '../../../worker/network/network.ts';
+import { openNetwork } from '../../../connection/network/network.ts';
 import { toolContext } from '../../tools/support.ts';
 import { startConnectProxy } from '../../support/connect-proxy.ts';
 import { noSandbox, oddAddress } from '../../support/mcp/addresses.ts';

@@ -1,7 +1,7 @@
 // Which proxy an address is asked through, by the variables that people set for curl.
 import { describe, expect, test } from 'vitest';
-import { describeNetwork, describeRoute } from '../../../worker/network/describe.ts';
-import { readProxyRules } from '../../../worker/network/proxy-rules.ts';
+import { describeNetwork, describeRoute } from '../../../connection/network/describe.ts';
+import { readProxyRules } from '../../../connection/network/proxy-rules.ts';
 import { redactor } from '../../../worker/redact.ts';
 
 const through = (env: Record<string, string>, url: string): string | null =>

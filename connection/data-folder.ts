@@ -3,15 +3,15 @@ import { accessSync, chmodSync, constants, existsSync, mkdirSync, opendirSync, s
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
-import { type KeyRing, openKeyRing } from '../payloads/key-ring.ts';
-import { SetupProblem } from '../../system/setup-problem.ts';
-import { liveUrlProblem } from '../../store/live/redis-link.ts';
-import { storePlaceProblem } from '../../store/values/open-store.ts';
-import { isInside, realOf } from '../../system/process/places.ts';
-import type { Network } from '../../system/network.ts';
-import { openNetwork } from '../network/network.ts';
-import { codeOf, reasonOf } from '../../system/text.ts';
+import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
+import { type KeyRing, openKeyRing } from './payloads/key-ring.ts';
+import { SetupProblem } from '../system/setup-problem.ts';
+import { liveUrlProblem } from '../store/live/redis-link.ts';
+import { storePlaceProblem } from '../store/values/open-store.ts';
+import { isInside, realOf } from '../system/process/places.ts';
+import type { Network } from '../system/network.ts';
+import { openNetwork } from './network/network.ts';
+import { codeOf, reasonOf } from '../system/text.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 

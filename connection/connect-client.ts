@@ -1,11 +1,11 @@
 // A client of a Temporal server that is known to answer and to have the namespace.
 import { connect } from 'node:net';
 import { Client, Connection, isRetryableError, makeGrpcRetryInterceptor, isGrpcServiceError } from '@temporalio/client';
-import { clientConverter } from '../payloads/data-converter.ts';
+import { clientConverter } from './payloads/data-converter.ts';
 import type { External } from './resolve-connection.ts';
-import type { Proxy } from '../network/proxy-rules.ts';
-import { SetupProblem } from '../../system/setup-problem.ts';
-import { codeOf, reasonOf } from '../../system/text.ts';
+import type { Proxy } from './network/proxy-rules.ts';
+import { SetupProblem } from '../system/setup-problem.ts';
+import { codeOf, reasonOf } from '../system/text.ts';
 
 /** Where to connect: what the environment names, or the address of the embedded server. */
 export type Target = Omit<External, 'kind'>;

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadClientConnectConfig, type LoadClientProfileOptions } from '@temporalio/envconfig';
 import type { ConnectionOptions } from '@temporalio/client';
-import type { KeyRing } from '../payloads/key-ring.ts';
+import type { KeyRing } from './payloads/key-ring.ts';
 import { type Env, namedKeys, xdgFolder } from './data-folder.ts';
-import { type Proxy, readProxyRules } from '../network/proxy-rules.ts';
+import { type Proxy, readProxyRules } from './network/proxy-rules.ts';
 import { whoElseWrites } from './others-may-write.ts';
-import { SetupProblem } from '../../system/setup-problem.ts';
-import { codeOf, reasonOf } from '../../system/text.ts';
+import { SetupProblem } from '../system/setup-problem.ts';
+import { codeOf, reasonOf } from '../system/text.ts';
 
 /** Everything a client's or a worker's connection takes. `metadata` is sent with each call. */
 export type External = {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { classify } from '../../../activities/model/classify.ts';
-import { openNetwork } from '../../../worker/network/network.ts';
+import { openNetwork } from '../../../connection/network/network.ts';
 import { startConnectProxy } from '../../support/connect-proxy.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { CERT, KEY } from '../../support/tls-pair.ts';
