@@ -6,7 +6,7 @@ import { isKeyless } from './keyless.ts';
 import type { AskServer } from '../models/server-facts.ts';
 import type { Network } from '../system/network.ts';
 import { openNetwork } from '../connection/network/network.ts';
-import { demoScript, startScriptedModel } from './scripted-model/index.ts';
+import { demoScript, startScriptedModel } from '../scripted-model/index.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 import { UnusableReply } from '../activities/model/stream/accumulate.ts';
 

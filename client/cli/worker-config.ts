@@ -11,7 +11,7 @@ import type { ChosenConfig, Staffing } from '../connect/session-workers.ts';
 import type { Cli } from './cli.ts';
 import { DUMP_OPTION, DUMP_READABLE_OPTION, type DumpFlags } from '../connect/dump-options.ts';
 import { isKeyless } from '../../worker/keyless.ts';
-import { DEMO_TASK, isDemoTask } from '../../worker/scripted-model/demo/rounds.ts';
+import { DEMO_TASK, isDemoTask } from '../../scripted-model/demo/rounds.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { oneLine } from '../paint.ts';
 import { isUnderWay } from '../sessions/info.ts';

@@ -9,11 +9,7 @@ import type { PerdureConfig } from '../../worker/config/config.ts';
 import { openWorker } from '../../worker/open-worker.ts';
 import { workerConverter } from '../../connection/payloads/data-converter.ts';
 import { openKeyRing, type KeyRing } from '../../connection/payloads/key-ring.ts';
-import {
-  startScriptedModel,
-  type ScriptedModel,
-  type ScriptedModelOptions,
-} from '../../worker/scripted-model/index.ts';
+import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from '../../scripted-model/index.ts';
 import { workflowTime } from '../../worker/workflow-time.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { openServer } from '../connect/open-server.ts';

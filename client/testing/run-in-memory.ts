@@ -8,11 +8,7 @@ import { configDefaults } from '../../worker/config/config-defaults.ts';
 import { checkConfig, type PerdureConfig } from '../../worker/config/config.ts';
 import { createDeps } from '../../worker/create-deps.ts';
 import { modelAccess } from '../../worker/model-access.ts';
-import {
-  startScriptedModel,
-  type RecordedRequest,
-  type ScriptedModelOptions,
-} from '../../worker/scripted-model/index.ts';
+import { startScriptedModel, type RecordedRequest, type ScriptedModelOptions } from '../../scripted-model/index.ts';
 import { finalText } from '../../store/view/result.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { TerminalReason } from '../../workflows/contract/loop.ts';

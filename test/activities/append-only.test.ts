@@ -15,7 +15,7 @@ import { createRegistry } from '../../tools/registry.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';
 import type { Entry, EpochEntry } from '../../store/log/entries.ts';
 import { readMarks } from '../../store/transcript/marks.ts';
-import { reply, text, thinking, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { reply, text, thinking, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import type { Append } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';

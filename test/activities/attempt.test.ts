@@ -4,7 +4,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { activity } from '../../activities/attempt.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { StoreError, type Store, type StoreProblem } from '../../store/values/store.ts';
-import { reply } from '../../worker/scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
 import { newerWrote } from '../support/newer-wrote.ts';
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { backoffMs } from '../../activities/model/classify.ts';
 import { defaultBackoff } from '../../store/configuration.ts';
-import { fault, reply } from '../../worker/scripted-model/index.ts';
+import { fault, reply } from '../../scripted-model/index.ts';
 import { benchDeps } from '../support/bench-deps.ts';
 
 test.each([

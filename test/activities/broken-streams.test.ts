@@ -6,7 +6,7 @@ import { callModel } from '../../activities/call-model.ts';
 import { anthropicModel } from '../../activities/model/stream/stream.ts';
 import type { Store } from '../../store/values/store.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
-import { reply, startScriptedModel, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, startScriptedModel, text, thinking, toolUse } from '../../scripted-model/index.ts';
 import type { ModelAnswer } from '../../workflows/contract/activities.ts';
 import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fault, gate, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
+import { fault, gate, reply, text, thinking, toolUse } from '../../scripted-model/index.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { Append } from '../../workflows/contract/activities.ts';
 import { benchDeps, fakeAttempt, prompt, look, touching } from '../support/bench-deps.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
-import { fault, gate, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
+import { fault, gate, reply, text, thinking, toolUse } from '../../scripted-model/index.ts';
 import { callModel } from '../../activities/call-model.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
 import { thrown } from '../support/thrown.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { callModel } from '../../activities/call-model.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';
 import { StoreError } from '../../store/values/store.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
 
 function safeTool(call: Tool['call']): Tool {

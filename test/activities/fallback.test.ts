@@ -1,6 +1,6 @@
 // When a model is given up for the next in the list (L19), and what the next one is sent.
 import { describe, expect, test } from 'vitest';
-import { fault, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
+import { fault, reply, text, thinking, toolUse } from '../../scripted-model/index.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { benchDeps, fakeAttempt, prompt, type BenchOptions } from '../support/bench-deps.ts';
 import { thrown } from '../support/thrown.ts';

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { resultOf } from '../../store/view/result.ts';
 import { outputReader } from '../../client/sessions/outcome.ts';
-import { fault, reply, type Reply } from '../../worker/scripted-model/index.ts';
+import { fault, reply, type Reply } from '../../scripted-model/index.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { benchDeps, SESSION, type BenchOptions } from '../support/bench-deps.ts';
 import { memoryLoop } from '../../client/testing/memory-loop.ts';

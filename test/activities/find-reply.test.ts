@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { findReply } from '../../activities/call-model.ts';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
-import { fault, gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { fault, gate, reply, text, toolUse } from '../../scripted-model/index.ts';
 import { benchDeps, fakeAttempt, look, touching, type BenchOptions, type FakeAttempt } from '../support/bench-deps.ts';
 import { until } from '../support/until.ts';
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Attempt } from '../../activities/attempt.ts';
 import { callModel } from '../../activities/call-model.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import type { CallModel, ModelAnswer } from '../../workflows/contract/activities.ts';
 import { LARGEST_BATCH } from '../../workflows/contract/calls.ts';
 import { benchDeps, fakeAttempt, look, touching, type BenchOptions } from '../support/bench-deps.ts';

@@ -1,7 +1,7 @@
 // Replies that arrive whole and say odd things: they are stored as they came, and what is made of them can be sent again.
 import { describe, expect, test } from 'vitest';
-import { reply, text, toolUse, type ReplyUsage } from '../../worker/scripted-model/index.ts';
-import type { ReplyBlock } from '../../worker/scripted-model/script.ts';
+import { reply, text, toolUse, type ReplyUsage } from '../../scripted-model/index.ts';
+import type { ReplyBlock } from '../../scripted-model/script.ts';
 import type { Append } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { benchDeps, fakeAttempt, prompt } from '../support/bench-deps.ts';

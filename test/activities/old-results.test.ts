@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { RunDefaults } from '../../activities/deps.ts';
 import { defineTool } from '../../tools/tool.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
-import { fault, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { fault, reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { asksForSummary } from '../support/asks-for-summary.ts';
 import { benchDeps, SESSION } from '../support/bench-deps.ts';
 import { memoryLoop } from '../../client/testing/memory-loop.ts';

@@ -1,6 +1,6 @@
 // What becomes of a session whose server refuses a part of what it is sent, as another platform or gateway does: it goes on without that part.
 import { expect, test } from 'vitest';
-import { fault, reply, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { fault, reply, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { look, prompt } from '../support/bench-deps.ts';
 import { aim, lookingBench } from '../support/looking-bench.ts';
 import { notice } from '../support/transcript.ts';

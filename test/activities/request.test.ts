@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { effortFor, quietly, thinkingFor } from '../../activities/model/request.ts';
 import type { Tool } from '../../tools/tool.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { benchDeps, fakeAttempt, look, touching } from '../support/bench-deps.ts';
 import { createModels } from '../../models/models.ts';
 import { until } from '../support/until.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { runTool } from '../../activities/run-tool.ts';
 import { callIdOf, CALL_VARIABLE } from '../../system/process/environment.ts';
 import { startCommand } from '../../system/process/spawner.ts';
-import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, text, toolUse } from '../../scripted-model/index.ts';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { benchDeps, fakeAttempt, look, touching, type BenchOptions, type FakeAttempt } from '../support/bench-deps.ts';

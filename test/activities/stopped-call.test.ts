@@ -5,7 +5,7 @@ import { runTool } from '../../activities/run-tool.ts';
 import { readOutcome } from '../../activities/calls/journal.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { benchDeps, fakeAttempt, touching, type BenchOptions } from '../support/bench-deps.ts';
 import { until } from '../support/until.ts';
 

@@ -11,7 +11,7 @@ import { defineTool, type Tool } from '../../tools/tool.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { beginEpoch, tellPreamble } from '../../store/transcript/preamble.ts';
 import { project } from '../../store/view/project.ts';
-import { fault, reply, text, thinking, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { fault, reply, text, thinking, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { resultOf } from '../../workflows/contract/model-call.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';

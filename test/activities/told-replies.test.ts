@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Tool } from '../../tools/tool.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
-import { fault, gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { fault, gate, reply, text, toolUse } from '../../scripted-model/index.ts';
 import { benchDeps, touching } from '../support/bench-deps.ts';
 import { until } from '../support/until.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { benchDeps } from '../support/bench-deps.ts';
 
 test('a reply that stops because the window is full is a prompt too long: none of its calls is run (L15 L24)', async () => {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { newPass } from '../../client/page/hosting/passes.ts';
-import { reply } from '../../worker/scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
 import { clientOf, harness } from '../support/harness.ts';
 import { stagedPage } from '../support/page-ports.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { jsonBytes, LARGEST_TAGS, tagsProblem, tagValues } from '../../workflows/contract/facts.ts';
 import { attributeValues } from '../../workflows/contract/visibility.ts';
-import { reply } from '../../worker/scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import { harness, userMessage } from '../support/harness.ts';
 import { SIGNALS } from '../../workflows/contract/session.ts';
 

@@ -1,7 +1,7 @@
 // A worker's clock is not the server's: how long something waits does not depend on which of them is right.
 import { expect, test } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
-import { reply } from '../../worker/scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
 import { workerWith } from '../support/own-activities.ts';
 import { until } from '../support/until.ts';

@@ -7,7 +7,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { activity } from '../../activities/attempt.ts';
 import { createActivities } from '../../activities/index.ts';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import type { CallModel, ModelResult } from '../../workflows/contract/activities.ts';
 import { MEMO_KEY, SIGNALS, UPDATES, WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { harness, once, userMessage, type Harness, type OpenSession } from '../support/harness.ts';

@@ -8,7 +8,7 @@ import type { PerdureConfig } from '../../worker/config/config.ts';
 import { forItsProgram } from '../../workflows/contract/task-queue.ts';
 import type { Connected } from '../../connection/connect-client.ts';
 import type { Embedded } from '../../worker/embedded/join-server.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
 import { oneRuntime } from '../support/one-runtime.ts';
 import { until } from '../support/until.ts';

@@ -1,6 +1,6 @@
 // Many sessions on one worker: what one of them holds must not be in the way of another's end.
 import { describe, expect, test } from 'vitest';
-import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { createClient } from '../../client/client.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';

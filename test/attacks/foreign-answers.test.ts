@@ -1,7 +1,7 @@
 // Whoever reaches the server can answer for a worker: what cannot be read ends the run with a sentence, never the session.
 import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { fault, gate, reply } from '../../worker/scripted-model/index.ts';
+import { fault, gate, reply } from '../../scripted-model/index.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { newKeys } from '../support/new-keys.ts';
 import { until } from '../support/until.ts';

@@ -3,15 +3,7 @@ import { APIError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
 import { chooseKept } from '../../activities/compaction/choose-kept.ts';
 import { classify, maxOutputIn } from '../../activities/model/classify.ts';
-import {
-  fault,
-  reply,
-  text,
-  thinking,
-  toolUse,
-  type ParsedRequest,
-  type Reply,
-} from '../../worker/scripted-model/index.ts';
+import { fault, reply, text, thinking, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { asksForSummary } from '../support/asks-for-summary.ts';
 import { harness } from '../support/harness.ts';

@@ -8,7 +8,7 @@ import { bashTool } from '../../tools/builtin/bash.ts';
 import { findClaim } from '../../activities/calls/journal.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
 import { Superseded } from '../../tools/tool.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
 import { crashHarness } from '../support/crash-harness.ts';
 import { until } from '../support/until.ts';

@@ -1,6 +1,6 @@
 // A message that is too large for the model ends its own run, and no later one.
 import { describe, expect, test } from 'vitest';
-import { fault, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { fault, reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { SIGNALS } from '../../workflows/contract/session.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import { asksForSummary } from '../support/asks-for-summary.ts';

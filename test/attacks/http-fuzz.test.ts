@@ -7,7 +7,7 @@ import { serveHostedPage, servePage } from '../../client/page/serve-page.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { freePort } from '../../worker/embedded/server-args.ts';
 import { serveMonitor } from '../../worker/monitor/serve-monitor.ts';
-import { reply as said, startScriptedModel } from '../../worker/scripted-model/index.ts';
+import { reply as said, startScriptedModel } from '../../scripted-model/index.ts';
 import { anyRequest, type Face } from '../support/any-request.ts';
 import { basic, stagedPorts } from '../support/page-ports.ts';
 import { random } from '../support/random.ts';

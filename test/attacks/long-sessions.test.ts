@@ -1,6 +1,6 @@
 // A session of many turns: whoever takes it over replays what its workflow run holds, so that must stay small.
 import { expect, test } from 'vitest';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { defaultHandover } from '../../workflows/contract/session.ts';
 import { chainOf } from '../support/chain.ts';
 import { harness } from '../support/harness.ts';

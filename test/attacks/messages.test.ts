@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { gate, reply } from '../../worker/scripted-model/index.ts';
+import { gate, reply } from '../../scripted-model/index.ts';
 import { SIGNALS, UPDATES, WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { harness, userMessage, type Harness, type OpenSession } from '../support/harness.ts';
 import { waitFor } from '../support/plain-client.ts';

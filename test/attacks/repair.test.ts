@@ -7,7 +7,7 @@ import { createClient } from '../../client/client.ts';
 import { readSession } from '../../client/sessions/read.ts';
 import { lossOf } from '../../client/sessions/repair.ts';
 import { readChain } from '../../store/log/read-chain.ts';
-import { type ParsedRequest, reply, type Reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { type ParsedRequest, reply, type Reply, toolUse } from '../../scripted-model/index.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { fillWorkspace } from '../support/scenarios.ts';
 import { LONGEST_ID, LONGEST_LOSS, UPDATES } from '../../workflows/contract/session.ts';

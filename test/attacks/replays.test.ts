@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { WorkflowFailedError } from '@temporalio/client';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { expect, onTestFinished, test } from 'vitest';
-import { reply } from '../../worker/scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import { SCHEDULED_TYPE, scheduleId } from '../../workflows/contract/schedules/firing.ts';
 import { defaultHandover, UPDATES } from '../../workflows/contract/session.ts';
 import { clientOf, harness, type Harness } from '../support/harness.ts';

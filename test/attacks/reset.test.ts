@@ -9,7 +9,7 @@ import { dataFolder } from '../../connection/data-folder.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { joinServer, type Embedded } from '../../worker/embedded/join-server.ts';
 import { runningServer } from '../../worker/embedded/server-record.ts';
-import { fault, gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { fault, gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { UPDATES, type PendingApproval, type RunOptions } from '../../workflows/contract/session.ts';
 import { crashHarness } from '../support/crash-harness.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';

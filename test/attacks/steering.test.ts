@@ -8,7 +8,7 @@ import { textsLast } from '../../client/cli/main.ts';
 import { program } from '../../client/cli/program.ts';
 import { dataFolder } from '../../connection/data-folder.ts';
 import { livingMembers } from '../../worker/embedded/members.ts';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor, type Result } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 import { all, description, ended, followed, looking, message } from '../client/support.ts';

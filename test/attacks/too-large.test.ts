@@ -2,7 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { defaultHandover } from '../../workflows/contract/session.ts';
 import { harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';

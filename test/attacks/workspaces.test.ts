@@ -2,7 +2,7 @@
 import { mkdirSync, renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { reply } from '../../worker/scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

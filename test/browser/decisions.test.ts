@@ -1,6 +1,6 @@
 // What a person reads on the page before deciding about a call.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { axeFindings, openStage, type Stage } from '../support/stage.ts';
 
 let stage: Stage;

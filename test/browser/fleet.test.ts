@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { readPageHost } from '../../client/page/hosting/page-host.ts';
 import { pagePorts } from '../../client/page/ports.ts';
 import { serveHostedPage } from '../../client/page/serve-page.ts';

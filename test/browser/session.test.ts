@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keptAddress } from '../../client/page/page-address.ts';
 import { pagePorts } from '../../client/page/ports.ts';
 import { servePage } from '../../client/page/serve-page.ts';
-import { fault, gate, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
+import { fault, gate, reply, text, thinking, toolUse } from '../../scripted-model/index.ts';
 import { axeFindings, enter, openStage, shoot, type Stage } from '../support/stage.ts';
 import { until } from '../support/until.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { query } from '../../client/agent-sdk/query.ts';
-import { gate, reply } from '../../worker/scripted-model/index.ts';
+import { gate, reply } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 import { killWhen } from '../support/kill-when.ts';
 import { oneRuntime } from '../support/one-runtime.ts';

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, text, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 
 const PROGRAM = `

@@ -6,7 +6,7 @@ import { query } from '../../client/agent-sdk/query.ts';
 import type { SDKMessage } from '../../client/agent-sdk/shapes/messages.ts';
 import type { Options } from '../../client/agent-sdk/shapes/options.ts';
 import { AbortError } from '../../client/agent-sdk/values.ts';
-import { reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, text, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 import { oneRuntime } from '../support/one-runtime.ts';
 

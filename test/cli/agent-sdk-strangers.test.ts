@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { query } from '../../client/agent-sdk/query.ts';
 import type { SDKMessage, SDKResultSuccess, SDKUserMessage } from '../../client/agent-sdk/shapes/messages.ts';
 import type { QueryPrompt } from '../../client/agent-sdk/shapes/query.ts';
-import { gate, reply, type ScriptedModelOptions } from '../../worker/scripted-model/index.ts';
+import { gate, reply, type ScriptedModelOptions } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 import { oneRuntime } from '../support/one-runtime.ts';
 import { until } from '../support/until.ts';

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { gate, type ParsedRequest, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, type ParsedRequest, reply, text, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 import { pngOf } from '../support/images.ts';
 import { killWhen } from '../support/kill-when.ts';

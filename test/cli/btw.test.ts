@@ -1,7 +1,7 @@
 // perdure btw: a question aside, from a command line that has no part in the run.
 import { expect, test } from 'vitest';
-import type { ParsedRequest } from '../../worker/scripted-model/index.ts';
-import { reply } from '../../worker/scripted-model/index.ts';
+import type { ParsedRequest } from '../../scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 

@@ -6,7 +6,7 @@ import { livingMembers } from '../../worker/embedded/members.ts';
 import { runningServer } from '../../worker/embedded/server-record.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { createWorker } from '../../worker/index.ts';
-import { gate } from '../../worker/scripted-model/index.ts';
+import { gate } from '../../scripted-model/index.ts';
 import { cliPlace } from '../support/cli.ts';
 import { oneRuntime } from '../support/one-runtime.ts';
 

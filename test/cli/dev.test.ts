@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 

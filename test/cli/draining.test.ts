@@ -2,7 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { dataFolder } from '../../connection/data-folder.ts';
 import { livingMembers } from '../../worker/embedded/members.ts';
 import { runningServer } from '../../worker/embedded/server-record.ts';

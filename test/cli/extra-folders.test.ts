@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { query } from '../../client/agent-sdk/query.ts';
 import type { SDKMessage } from '../../client/agent-sdk/shapes/messages.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 import { oneRuntime } from '../support/one-runtime.ts';
 

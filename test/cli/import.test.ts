@@ -1,7 +1,7 @@
 // A session that comes in a file: what it brings is said, and asked about where it lets the agent do more.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { reply } from '../../worker/scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 
 test('what a file brings is said before it is taken up, and needs --yes where nobody can be asked (W4)', async () => {

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { reply, type ParsedRequest } from '../../worker/scripted-model/index.ts';
+import { reply, type ParsedRequest } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 
 const isSmall = ({ model }: ParsedRequest): boolean => model.startsWith('claude-haiku');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { COUNTERS, HISTOGRAMS } from '../../worker/monitor/metrics.ts';
-import { fault, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { fault, reply, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor, type Command } from '../support/cli.ts';
 import { prometheus, promtool } from '../support/prometheus.ts';
 import { until } from '../support/until.ts';

@@ -1,7 +1,7 @@
 // Going back to an older release: sessions that a newer one has worked on are named, and no worker starts beside them unless told.
 import { Client, Connection } from '@temporalio/client';
 import { expect, onTestFinished, test } from 'vitest';
-import { reply } from '../../worker/scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import { CHANGES_ATTRIBUTE } from '../../workflows/contract/visibility.ts';
 import { TASK_QUEUE, WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { cliPlace, jsonLines, modelFor, serverAlone } from '../support/cli.ts';

@@ -8,7 +8,7 @@ import { query, type Query } from '../../client/query.ts';
 import { oneRuntime } from '../support/one-runtime.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
 import { pdfOf, pngOf } from '../support/images.ts';
-import { reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, text, toolUse } from '../../scripted-model/index.ts';
 
 test('query() yields the events of a run and returns its result; the next prompt goes on with the session (L52)', async () => {
   oneRuntime();

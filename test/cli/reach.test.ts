@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
 import { pngOf } from '../support/images.ts';
 import { oddServer } from '../support/mcp/servers.ts';

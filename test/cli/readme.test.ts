@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, text, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 
 const root = resolve(import.meta.dirname, '../..');

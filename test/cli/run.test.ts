@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { DEMO_TASK, fault, gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { DEMO_TASK, fault, gate, reply, text, toolUse } from '../../scripted-model/index.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
 import { until } from '../support/until.ts';

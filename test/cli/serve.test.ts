@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { operations } from '../../client/page/api/operations.ts';
 import { freePort } from '../../worker/embedded/server-args.ts';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor, readyWorker, type Command } from '../support/cli.ts';
 import { heldToSchema } from '../support/held-to-schema.ts';
 import { until } from '../support/until.ts';

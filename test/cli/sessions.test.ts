@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { dataFolder } from '../../connection/data-folder.ts';
 import { runningServer } from '../../worker/embedded/server-record.ts';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor, serverAlone } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { type ParsedRequest, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { type ParsedRequest, reply, text, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 import { onTerminal } from '../support/pty.ts';
 import { until } from '../support/until.ts';

@@ -10,7 +10,7 @@ import { type WaitingApproval, reasonProblem } from '../../client/sessions/decid
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import { gate } from '../../worker/scripted-model/index.ts';
+import { gate } from '../../scripted-model/index.ts';
 import { until } from '../support/until.ts';
 
 const session = 's-1' as SessionId;

@@ -2,7 +2,7 @@
 import { getEventListeners } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import { actOnAbort } from '../../client/async.ts';
-import { gate } from '../../worker/scripted-model/index.ts';
+import { gate } from '../../scripted-model/index.ts';
 
 test('acts once, also when the signal was aborted before', async () => {
   const act = vi.fn(() => Promise.resolve());

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { agentsEnded, entriesOf, usageOf } from '../support/agents.ts';
 import { agentCall, byPrompt, promptOf } from '../support/by-prompt.ts';
 import { crashHarness, decidePatiently, replays } from '../support/crash-harness.ts';

@@ -1,7 +1,7 @@
 // A worker that is killed while a command of its goes on in the background: nothing of it is left, and the model is told at its next turn.
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { processesWith } from '../tools/support.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
 import { until } from '../support/until.ts';

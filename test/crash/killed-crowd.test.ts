@@ -2,7 +2,7 @@
 import type { Client } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
-import { reply, text, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { reply, text, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { crashHarness, decidePatiently } from '../support/crash-harness.ts';
 import type { OpenSession } from '../support/harness.ts';
 import { until } from '../support/until.ts';

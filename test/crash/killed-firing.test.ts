@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { fileStore } from '../../store/values/file-store.ts';
 import { createClient } from '../../client/client.ts';
-import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { endSession } from '../support/harness.ts';
 import { crashHarness } from '../support/crash-harness.ts';
 import { until } from '../support/until.ts';

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { allProcesses, wasStartedWith } from '../../system/process/proc.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
 import { crashHarness, decidePatiently, replays } from '../support/crash-harness.ts';
 import { effectsIn, oddServer } from '../support/mcp/servers.ts';

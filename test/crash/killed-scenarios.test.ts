@@ -2,7 +2,7 @@
 // are played at once: one worker dies under all of them, and another one takes them all over. Each run draws half of the scenarios;
 // KILLED_SEED, which it prints, draws the same again, and KILLED_ALL=1 plays all.
 import { describe, expect, test } from 'vitest';
-import { gate, text, type Reply } from '../../worker/scripted-model/index.ts';
+import { gate, text, type Reply } from '../../scripted-model/index.ts';
 import { crashHarness } from '../support/crash-harness.ts';
 import { gatherChain, replayGathered } from '../support/replay-histories.ts';
 import { crowdOf, eachOnce, playedTogether, scenarios, type Scenario } from '../support/scenarios.ts';

@@ -6,7 +6,7 @@ import { dataFolder } from '../../connection/data-folder.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { joinServer, type Embedded } from '../../worker/embedded/join-server.ts';
 import { runningServer } from '../../worker/embedded/server-record.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
 import { until } from '../support/until.ts';
 

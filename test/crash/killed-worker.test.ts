@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
 import { playKilled } from '../support/killed-together.ts';
 import { until } from '../support/until.ts';

@@ -5,7 +5,7 @@ import { staleDouble } from './double-age.mjs';
 
 const root = join(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'docs/scripted-model.md'), 'utf8');
-const tests = join(root, 'test/worker/scripted-model');
+const tests = join(root, 'test/scripted-model');
 const titled = new Set(
   readdirSync(tests).flatMap((file) =>
     [...readFileSync(join(tests, file), 'utf8').matchAll(/\(([^()]+), 20\d\d-\d\d\)['`]/g)].map(

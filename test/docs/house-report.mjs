@@ -10,7 +10,18 @@ const COMMENT_COLUMNS = 100;
 /** A folder of entries of one table: each has a file, however short. */
 const TABLES = ['client/cli/commands', 'tools/builtin'];
 /** The folders of the product. */
-export const TOPS = ['activities', 'client', 'connection', 'models', 'store', 'system', 'tools', 'worker', 'workflows'];
+export const TOPS = [
+  'activities',
+  'client',
+  'connection',
+  'models',
+  'scripted-model',
+  'store',
+  'system',
+  'tools',
+  'worker',
+  'workflows',
+];
 
 /**
  * A line for each kind of place, with how many there are and the first of them.

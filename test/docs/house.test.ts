@@ -40,10 +40,10 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['network', 'connection/network/'],
   ['payloads', 'connection/payloads/'],
   ['connection', 'connection/'],
+  ['scripted model', 'scripted-model/'],
   ['worker basics', 'worker/bundle.ts', 'worker/version.ts'],
   ['embedded server', 'worker/embedded/'],
   ['worker configuration', 'worker/config/'],
-  ['scripted model', 'worker/scripted-model/'],
   ['worker', 'worker/'],
   [
     'client basics',

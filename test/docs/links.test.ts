@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { DEMO_TASK } from '../../worker/scripted-model/index.ts';
+import { DEMO_TASK } from '../../scripted-model/index.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const documents = [

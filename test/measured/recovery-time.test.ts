@@ -1,6 +1,6 @@
 // How soon a run moves on after its worker was killed and another one is ready. Alone on the machine: it is a measurement.
 import { expect, test } from 'vitest';
-import { gate, reply } from '../../worker/scripted-model/index.ts';
+import { gate, reply } from '../../scripted-model/index.ts';
 import { atBest } from '../support/at-best.ts';
 import { crashHarness } from '../support/crash-harness.ts';
 import { diedInTool } from '../support/died-in-tool.ts';

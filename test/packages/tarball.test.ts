@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, text, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 import { PROGRAMS } from '../support/packed-project.ts';
 import { copiesOf, emptyProject, projectAt, root, runProgram } from './empty-project.ts';

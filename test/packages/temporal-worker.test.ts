@@ -5,7 +5,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { reply, toolUse, type ScriptedModel } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse, type ScriptedModel } from '../../scripted-model/index.ts';
 import { modelFor } from '../support/cli.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { needed, PROGRAMS } from '../support/packed-project.ts';

@@ -1,6 +1,6 @@
 // When handlers after a run's end are not called, and what waits for them (L56).
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { gate, reply } from '../../worker/scripted-model/index.ts';
+import { gate, reply } from '../../scripted-model/index.ts';
 import { defaultHandover } from '../../workflows/contract/session.ts';
 import { harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { createClient } from '../../client/client.ts';
 import type { ClientProblem } from '../../client/problem.ts';
 import { fileStore } from '../../store/values/file-store.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { agentsOf, outcomes } from '../support/agents.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';
 import { harness, type Harness } from '../support/harness.ts';

@@ -1,7 +1,7 @@
 // How narrow agents are: what they are granted of their parent's limits, what they may do, and what is for main agents alone.
 import proto from '@temporalio/proto';
 import { expect, test } from 'vitest';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { SIGNALS, UPDATES, type TopUp } from '../../workflows/contract/session.ts';
 import { agentsEnded, agentsOf, entriesOf, grantOf, outcomes } from '../support/agents.ts';
 import { agentCall, byPrompt, promptOf } from '../support/by-prompt.ts';

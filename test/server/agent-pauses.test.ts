@@ -1,7 +1,7 @@
 // The runtime limit of a session stands still while all of its work waits, also where it is agents that wait, at any depth.
 import type { WorkflowHandle } from '@temporalio/client';
 import { expect, test } from 'vitest';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { agentsOf } from '../support/agents.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';
 import { clientOf, harness, type Harness } from '../support/harness.ts';

@@ -1,6 +1,6 @@
 // Agents that a session starts: child sessions, what they answer, how they are carried and how they are stopped.
 import { expect, test } from 'vitest';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { addSpend, noSpend } from '../../workflows/contract/loop.ts';
 import { SIGNALS } from '../../workflows/contract/session.ts';
 import { agentsEnded, agentsOf, entriesOf, outcomes, spentIn, tokensOf, usageOf } from '../support/agents.ts';

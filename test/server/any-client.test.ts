@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import {
   MEMO_KEY,
   QUERIES,

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fileStore } from '../../store/values/file-store.ts';
-import { reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse, type Reply } from '../../scripted-model/index.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import {
   defaultHandover,

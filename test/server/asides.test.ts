@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { ParsedRequest } from '../../worker/scripted-model/index.ts';
-import { fault, gate, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
+import type { ParsedRequest } from '../../scripted-model/index.ts';
+import { fault, gate, reply, text, thinking, toolUse } from '../../scripted-model/index.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { clientOf, harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';

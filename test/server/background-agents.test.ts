@@ -1,6 +1,6 @@
 // Agents in the background: begun and gone on without, told of when they end, asked, stopped, and counted.
 import { expect, test } from 'vitest';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { agentsEnded, agentsOf, entriesOf, outcomes, usageOf } from '../support/agents.ts';
 import { agentCall, byPrompt, promptOf } from '../support/by-prompt.ts';
 import { harness, type OpenSession } from '../support/harness.ts';

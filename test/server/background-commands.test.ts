@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { processesWith } from '../tools/support.ts';
 import { backgroundRoot } from '../../system/process/background-files.ts';
 import { backgroundReader } from '../../client/sessions/history/background-reader.ts';

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fault, gate, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { fault, gate, reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { harness, type HarnessOptions } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runDefaults } from '../../worker/config/defaults.ts';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { defaultHandover, SIGNALS } from '../../workflows/contract/session.ts';
 import { harness, type Harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';

@@ -1,6 +1,6 @@
 // More messages at once than a run of the workflow may hold.
 import { expect, test } from 'vitest';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { chainOf } from '../support/chain.ts';
 import { harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';

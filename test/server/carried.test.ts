@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { WithStartWorkflowOperation } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import {
   defaultHandover,
   type PendingApproval,

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { type ClosedRun, defineTool, type Tool } from '../../tools/tool.ts';
-import { fault, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { fault, reply, toolUse } from '../../scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 

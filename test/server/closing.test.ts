@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { WORKFLOW_TYPE, type SessionInput } from '../../workflows/contract/session.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';
 import { initRepository } from '../support/repository.ts';

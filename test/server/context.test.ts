@@ -1,6 +1,6 @@
 // Long conversations on a real server: what is taken out of view, and what stays in it.
 import { describe, expect, test } from 'vitest';
-import { reply, text, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { reply, text, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { SIGNALS } from '../../workflows/contract/session.ts';
 import { asksForSummary } from '../support/asks-for-summary.ts';
 import { harness, type Harness } from '../support/harness.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ApplicationFailure } from '@temporalio/common';
 import { createActivities } from '../../activities/index.ts';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { activityType, type Activities } from '../../workflows/contract/activities.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';

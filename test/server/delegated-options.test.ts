@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDelegatedTool } from '../../tools/tool.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { outcomes } from '../support/agents.ts';
 import { harness } from '../support/harness.ts';
 

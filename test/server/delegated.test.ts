@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { stepReader } from '../../client/sessions/history/steps.ts';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../tools/tool.ts';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { eventsOfCall } from '../support/events-of-call.ts';
 import { harness, type OpenSession } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';

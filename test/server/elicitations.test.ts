@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { AnswerServer } from '../../tools/mcp/servers.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';
 import { clientOf, harness, type Harness, type OpenSession } from '../support/harness.ts';

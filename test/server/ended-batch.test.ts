@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { fileStore } from '../../store/values/file-store.ts';
 import { defineTool } from '../../tools/tool.ts';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
 import { harness, type OpenSession } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { processInfo } from '../../system/process/proc.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';
-import { reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { defaultHandover, UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
 import { harness, type OpenSession } from '../support/harness.ts';
 import { newestTold as told, offered } from '../support/offered.ts';

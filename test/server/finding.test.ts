@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { createClient } from '../../client/client.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
-import { reply } from '../../worker/scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { harness, type Harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -7,7 +7,7 @@ import { createClient } from '../../client/client.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
 import type { FollowOptions } from '../../client/follow/follow.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, text, toolUse } from '../../scripted-model/index.ts';
 import { harness, type Harness } from '../support/harness.ts';
 
 const look = toolUse('glob', { pattern: '*' });

@@ -1,6 +1,6 @@
 // Megabytes of waiting messages. Not in the uncached tier: there each task fetches and replays all of them again.
 import { expect, onTestFinished, test } from 'vitest';
-import { reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse, type Reply } from '../../scripted-model/index.ts';
 import { UPDATES, type Phase } from '../../workflows/contract/session.ts';
 import { update } from '../../client/sessions/updates/update.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';

@@ -1,7 +1,7 @@
 // Sessions of hosts that share a store stay on the host that has their folder: two workers, on hosts of their own, poll one queue.
 import { mkdirSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { hostQueue } from '../../workflows/contract/session.ts';
 import { follower } from '../support/follower.ts';
 import { harness, type Harness } from '../support/harness.ts';

@@ -1,7 +1,7 @@
 // A stop from outside where nothing streams and no tool runs (L47, L49): during a compaction, a stop hook, a parking, an approval.
 import { describe, expect, test } from 'vitest';
 import type { PerdureConfig } from '../../worker/config/config.ts';
-import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
 import { asksForSummary } from '../support/asks-for-summary.ts';
 import { harness, type OpenSession } from '../support/harness.ts';

@@ -1,6 +1,6 @@
 // Agents that are ended from outside: what they were granted stays spent, and who is still there is never taken for gone.
 import { expect, test } from 'vitest';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { agentsOf, entriesOf, grantOf, outcomes } from '../support/agents.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';
 import { harness, userMessage } from '../support/harness.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { createClient } from '../../client/client.ts';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { defaultHandover, QUERIES } from '../../workflows/contract/session.ts';
 import { harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';

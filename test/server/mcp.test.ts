@@ -1,7 +1,7 @@
 // MCP servers' tools in sessions: called durably, asked about, named by rules, lists and agents.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { defaultHandover, UPDATES } from '../../workflows/contract/session.ts';
 import { harness } from '../support/harness.ts';
 import { effectsIn, oddServer } from '../support/mcp/servers.ts';

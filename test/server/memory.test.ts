@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { addNote, notesFolder } from '../../activities/memory/notes.ts';
-import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { spentIn, tokensOf } from '../support/agents.ts';
 import { harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { SIGNALS } from '../../workflows/contract/session.ts';
 import { harness, userMessage } from '../support/harness.ts';
 import { until } from '../support/until.ts';

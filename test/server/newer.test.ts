@@ -10,7 +10,7 @@ import { createTranscripts } from '../../store/transcript/transcripts.ts';
 import { createDeps } from '../../worker/create-deps.ts';
 import { createWorker } from '../../worker/create-worker.ts';
 import { modelAccess } from '../../worker/model-access.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
 import { harness, type Harness } from '../support/harness.ts';
 import { newerWrote } from '../support/newer-wrote.ts';

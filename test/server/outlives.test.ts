@@ -3,7 +3,7 @@ import { Context } from '@temporalio/activity';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../tools/tool.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { defaultHandover } from '../../workflows/contract/session.ts';
 import { agentsOf } from '../support/agents.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';

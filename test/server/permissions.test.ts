@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { reply, toolUse, type ScriptedModelOptions } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse, type ScriptedModelOptions } from '../../scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
 
 describe('permissions', () => {

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { type NativeConnection, bundleWorkflowCode, DefaultLogger, Runtime } from '@temporalio/worker';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
-import { reply } from '../../worker/scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import { PerdurePlugin } from '../../worker/plugin/perdure-plugin.ts';
 import { root } from '../packages/empty-project.ts';
 import { tempDir } from '../support/temp-dir.ts';

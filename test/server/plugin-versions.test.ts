@@ -1,6 +1,6 @@
 // Worker Versioning beside PerdurePlugin: what the user sets up for a worker holds for the one that records, too.
 import { expect, test } from 'vitest';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { until } from '../support/until.ts';
 import { execute, running, userPlace, type UserPlace } from '../support/user-worker.ts';
 

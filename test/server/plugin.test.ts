@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { NativeConnection, Worker, type ActivityInterceptorsFactory, type WorkerPlugin } from '@temporalio/worker';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { until } from '../support/until.ts';
 import { ENCODING } from '../support/user-codec.mjs';
 import { execute, running, userPlace, workflowsPath } from '../support/user-worker.ts';

@@ -11,7 +11,7 @@ import {
   toolUse,
   type ParsedRequest,
   type Reply,
-} from '../../worker/scripted-model/index.ts';
+} from '../../scripted-model/index.ts';
 import { asksForSummary } from '../support/asks-for-summary.ts';
 import { harness, type Harness, type HarnessOptions, type OpenSession } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';

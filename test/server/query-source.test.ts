@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { createClient } from '../../client/index.ts';
 import { fileStore } from '../../store/values/file-store.ts';
-import { reply } from '../../worker/scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';
 import { harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { chosenAnswer } from '../../client/cli/approving/answer-question.ts';
 import { stepReader } from '../../client/sessions/history/steps.ts';
-import { reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse, type Reply } from '../../scripted-model/index.ts';
 import { defaultHandover, UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
 import { clientOf, harness, type Harness, type HarnessOptions, type OpenSession } from '../support/harness.ts';
 import { eventsOfCall } from '../support/events-of-call.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { defaultHandover, SIGNALS } from '../../workflows/contract/session.ts';
 import { harness, userMessage, type OpenSession } from '../support/harness.ts';
 import { until } from '../support/until.ts';

@@ -1,7 +1,7 @@
 // What watchers and the prompt cache notice of a recovery, on a real server.
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../store/log/entries.ts';
-import { fault, reply, text, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { fault, reply, text, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { asksForSummary } from '../support/asks-for-summary.ts';
 import { harness, type HarnessOptions } from '../support/harness.ts';

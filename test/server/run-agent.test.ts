@@ -7,7 +7,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { inject, onTestFinished, test, expect } from 'vitest';
 import type { AgentCall } from '../../workflows/parent/run-agent.ts';
 import { QUERIES, type RunReport, type SessionView } from '../../workflows/contract/session.ts';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { harness, type Harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';

@@ -5,7 +5,7 @@ import { createClient } from '../../client/client.ts';
 import type { ScheduleOptions } from '../../client/schedules/plan.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { scheduleId, SCHEDULED_TYPE } from '../../workflows/contract/schedules/firing.ts';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { endSession, harness, type Harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { newKeys } from '../support/new-keys.ts';

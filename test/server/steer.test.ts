@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../store/log/entries.ts';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { clientOf, harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';

@@ -1,6 +1,6 @@
 // Who did what to a session, where the words for it come at its end or around a handover (O12).
 import { expect, test } from 'vitest';
-import { gate, reply } from '../../worker/scripted-model/index.ts';
+import { gate, reply } from '../../scripted-model/index.ts';
 import { SIGNALS } from '../../workflows/contract/session.ts';
 import { clientOf, harness, once, type OpenSession } from '../support/harness.ts';
 import { until } from '../support/until.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../tools/tool.ts';
-import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, text, toolUse } from '../../scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { processesOf } from '../support/processes.ts';

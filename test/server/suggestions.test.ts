@@ -1,7 +1,7 @@
 // What a person may write next, on a real server: told by the session's memo, until something is written (L56).
 import { expect, test } from 'vitest';
 import { sessionInfo } from '../../client/sessions/info.ts';
-import { gate, reply, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { gate, reply, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { spentIn, tokensOf } from '../support/agents.ts';
 import { harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';

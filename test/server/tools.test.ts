@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool, FatalToolFailure, type Tool } from '../../tools/tool.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
 
 /** A batch that can only finish when all of it runs at once. */

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { createServer as createHttpServer } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { fault, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { fault, reply, toolUse } from '../../scripted-model/index.ts';
 import { defaultHandover, UPDATES } from '../../workflows/contract/session.ts';
 import { openSpanExporter } from '../../worker/monitor/otlp.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';

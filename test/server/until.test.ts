@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import { expect, onTestFinished, test } from 'vitest';
 import { STORE_CORRUPT } from '../../workflows/contract/failures.ts';
-import { gate, reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse, type Reply } from '../../scripted-model/index.ts';
 import {
   MEMO_KEY,
   SIGNALS,

@@ -1,6 +1,6 @@
 // Waits of the model on a real server (L82): a durable timer, until a time or for a message.
 import { expect, test } from 'vitest';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 

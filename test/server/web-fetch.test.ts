@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { outcomes, spentIn, tokensOf } from '../support/agents.ts';
 import { harness } from '../support/harness.ts';
 

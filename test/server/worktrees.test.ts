@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { agentsEnded, agentsOf, outcomes } from '../support/agents.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';
 import { harness } from '../support/harness.ts';

@@ -11,7 +11,7 @@ import { GRACE_MS } from '../../client/store-care/clean-store.ts';
 import { readSession } from '../../client/sessions/read.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { SIGNALS, WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 import { faultyProxy } from '../support/faulty-proxy.ts';

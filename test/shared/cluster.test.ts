@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { gate, reply, toolUse, type ScriptedModel } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse, type ScriptedModel } from '../../scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor, readyWorker, type Command } from '../support/cli.ts';
 import { ownNamespace } from '../support/own-namespace.ts';
 import { redisServer } from '../support/redis-server.ts';

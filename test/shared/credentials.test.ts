@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { s3Objects } from '../../store/values/s3/s3-objects.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
 import { faultyProxy } from '../support/faulty-proxy.ts';
 import { ownNamespace } from '../support/own-namespace.ts';

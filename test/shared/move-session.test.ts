@@ -6,7 +6,7 @@ import { openStore } from '../../store/values/open-store.ts';
 import { exportSession } from '../../client/store-care/export-session.ts';
 import { importSession, type Imported } from '../../client/store-care/import-session.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { useS3Keys } from '../support/shared-store.ts';
 import { endOf, STORE_KINDS, storeTown, type StoreKind, type Town } from '../support/store-town.ts';
 import { until } from '../support/until.ts';

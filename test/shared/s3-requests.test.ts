@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { blobCache } from '../../store/values/blob-cache.ts';
 import { openStore } from '../../store/values/open-store.ts';
 import { hashOf } from '../../store/values/store.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
-import { gate, reply, toolUse, type ScriptedModel } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse, type ScriptedModel } from '../../scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor, readyWorker } from '../support/cli.ts';
 import { type Fault, faultyProxy, type Passing } from '../support/faulty-proxy.ts';
 import { BUCKET, S3_KEYS } from '../support/s3-gateway.ts';

@@ -1,4 +1,4 @@
-import type { ParsedRequest } from '../../worker/scripted-model/index.ts';
+import type { ParsedRequest } from '../../scripted-model/index.ts';
 
 /** Of the conversation, by the API itself or by the small model; or another question that the small model is for. */
 export function asksForSummary({ model, compaction }: ParsedRequest): boolean {

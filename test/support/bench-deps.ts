@@ -23,7 +23,7 @@ import { createTranscripts } from '../../store/transcript/transcripts.ts';
 import type { Store } from '../../store/values/store.ts';
 import { createModels } from '../../models/models.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
-import { startScriptedModel, type ScriptedModelOptions } from '../../worker/scripted-model/index.ts';
+import { startScriptedModel, type ScriptedModelOptions } from '../../scripted-model/index.ts';
 import type { Append, CallModel } from '../../workflows/contract/activities.ts';
 import { resultOf } from '../../workflows/contract/model-call.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';

@@ -10,11 +10,7 @@ import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { joinServer } from '../../worker/embedded/join-server.ts';
 import { runningServer } from '../../worker/embedded/server-record.ts';
 import { stopServer } from '../../worker/embedded/start-server.ts';
-import {
-  startScriptedModel,
-  type ScriptedModel,
-  type ScriptedModelOptions,
-} from '../../worker/scripted-model/index.ts';
+import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from '../../scripted-model/index.ts';
 import { mainHere, type Result } from './cli-here.ts';
 import { heldToSchema } from './held-to-schema.ts';
 import { tempDir } from './temp-dir.ts';

@@ -7,11 +7,7 @@ import { Worker } from '@temporalio/worker';
 import { inject, onTestFinished } from 'vitest';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { bundlePath } from '../../worker/bundle.ts';
-import {
-  startScriptedModel,
-  type ParsedRequest,
-  type ScriptedModelOptions,
-} from '../../worker/scripted-model/index.ts';
+import { startScriptedModel, type ParsedRequest, type ScriptedModelOptions } from '../../scripted-model/index.ts';
 import { UPDATES, type HandoverLimits, type RunOptions } from '../../workflows/contract/session.ts';
 import { NotYet, patience, persist } from '../../client/sessions/persist.ts';
 import { chainOf } from './chain.ts';

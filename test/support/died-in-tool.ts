@@ -1,5 +1,5 @@
 // A worker killed after the effect of its call and before its result, and another one in its place.
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { crashHarness } from './crash-harness.ts';
 import { until } from './until.ts';
 

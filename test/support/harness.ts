@@ -11,7 +11,7 @@ import {
   type ParsedRequest,
   type ScriptedModel,
   type ScriptedModelOptions,
-} from '../../worker/scripted-model/index.ts';
+} from '../../scripted-model/index.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import {
   MEMO_KEY,

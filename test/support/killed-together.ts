@@ -2,7 +2,7 @@
 // Each case has a folder of its own, whose name tells the model whose request it is.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ParsedRequest, Reply } from '../../worker/scripted-model/index.ts';
+import type { ParsedRequest, Reply } from '../../scripted-model/index.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { crashHarness } from './crash-harness.ts';
 import type { OpenSession } from './harness.ts';

@@ -11,15 +11,7 @@ import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
 import { currentEpoch, systemText } from '../../store/transcript/preamble.ts';
 import { emptyView } from '../../store/view/view.ts';
 import { memoryLoop, type MemoryRun } from '../../client/testing/memory-loop.ts';
-import {
-  fault,
-  reply,
-  text,
-  thinking,
-  toolUse,
-  type ParsedRequest,
-  type Reply,
-} from '../../worker/scripted-model/index.ts';
+import { fault, reply, text, thinking, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { asksForSummary } from './asks-for-summary.ts';
 import { benchDeps, SESSION } from './bench-deps.ts';

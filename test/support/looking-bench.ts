@@ -11,7 +11,7 @@ import { createRegistry } from '../../tools/registry.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';
 import { createTranscripts } from '../../store/transcript/transcripts.ts';
 import { createModels } from '../../models/models.ts';
-import { reply, text, thinking, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { reply, text, thinking, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import type { Append, Compact, Compacted } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { resultOf } from '../../workflows/contract/model-call.ts';

@@ -11,13 +11,8 @@ import { pagePorts } from '../../client/page/ports.ts';
 import { servePage, type ServedPage } from '../../client/page/serve-page.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
-import {
-  startScriptedModel,
-  type ParsedRequest,
-  type Reply,
-  type ScriptedModel,
-} from '../../worker/scripted-model/index.ts';
-import { blocksOf } from '../../worker/scripted-model/read-request.ts';
+import { startScriptedModel, type ParsedRequest, type Reply, type ScriptedModel } from '../../scripted-model/index.ts';
+import { blocksOf } from '../../scripted-model/read-request.ts';
 import { startWorker, type RunningWorker } from '../../worker/start-worker.ts';
 import { findChromium } from './chromium.mjs';
 import { fastBackoff } from './harness.ts';

@@ -9,7 +9,7 @@ import { openServer } from '../../client/connect/open-server.ts';
 import { cleanStore, GRACE_MS, type Cleaned, type CleanStore } from '../../client/store-care/clean-store.ts';
 import { dataFolder } from '../../connection/data-folder.ts';
 import { makeKeyFile } from '../../connection/payloads/key-ring.ts';
-import type { ScriptedModelOptions } from '../../worker/scripted-model/index.ts';
+import type { ScriptedModelOptions } from '../../scripted-model/index.ts';
 import { startWorker } from '../../worker/start-worker.ts';
 import { modelFor } from './cli.ts';
 import { fastBackoff } from './harness.ts';

@@ -5,7 +5,7 @@ import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import { inject, onTestFinished } from 'vitest';
 import { PerdurePlugin, type PluginOptions } from '../../worker/plugin/perdure-plugin.ts';
-import type { ScriptedModelOptions } from '../../worker/scripted-model/index.ts';
+import type { ScriptedModelOptions } from '../../scripted-model/index.ts';
 import { modelFor } from './cli.ts';
 import { oneRuntime } from './one-runtime.ts';
 import { tempDir } from './temp-dir.ts';

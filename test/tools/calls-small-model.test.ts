@@ -7,7 +7,7 @@ import { readOutcome } from '../../activities/calls/journal.ts';
 import { callRunner } from '../../activities/calls/runner.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { defineTool } from '../../tools/tool.ts';
-import { fault, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { fault, reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { noUsage, totalTokens } from '../../workflows/contract/loop.ts';
 import { benchDeps, fakeAttempt, SESSION } from '../support/bench-deps.ts';

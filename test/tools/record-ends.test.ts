@@ -10,7 +10,7 @@ import { waitTool } from '../../tools/builtin/wait.ts';
 import { readOutcome } from '../../activities/calls/journal.ts';
 import { corruptRecord, type Store } from '../../store/values/store.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import type { Append, AppendingStep } from '../../workflows/contract/activities.ts';
 import type { DelegatedEnd } from '../../workflows/contract/delegation.ts';
 import { callKey } from '../../workflows/contract/ids.ts';

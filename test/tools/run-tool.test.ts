@@ -4,7 +4,7 @@ import { runTool } from '../../activities/run-tool.ts';
 import { inputHash, readOutcome } from '../../activities/calls/journal.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import type { RunTool } from '../../workflows/contract/activities.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { benchDeps, fakeAttempt, SESSION, touching } from '../support/bench-deps.ts';
 
 test('the activity returns what must be asked and leaves no outcome; with the decision it runs (L55)', async () => {

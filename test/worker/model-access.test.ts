@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { attemptReply } from '../../activities/model/attempt-reply.ts';
 import { modelAccess } from '../../worker/model-access.ts';
-import { reply, startScriptedModel } from '../../worker/scripted-model/index.ts';
+import { reply, startScriptedModel } from '../../scripted-model/index.ts';
 
 const nothing = (): void => {};
 

@@ -19,7 +19,7 @@ export function scriptedModelCommand(program: Command, cli: Cli): void {
 }
 
 async function serve(cli: Cli, { script: file, port }: Flags): Promise<number> {
-  const { loadScript, startScriptedModel } = await import('../../../worker/scripted-model/index.ts');
+  const { loadScript, startScriptedModel } = await import('../../../scripted-model/index.ts');
   const script = await loadScript(file).catch(refused);
   const signals = listenForSignals(process, (status) => process.exit(status));
   const server = await startScriptedModel({ script, port, keep: 'none', log: cli.say }).catch(refused);

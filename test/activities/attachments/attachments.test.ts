@@ -10,7 +10,7 @@ import { createRegistry } from '../../../tools/registry.ts';
 import { callRunner } from '../../../activities/calls/runner.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
-import { reply, toolUse, type ScriptedModelOptions } from '../../../worker/scripted-model/index.ts';
+import { reply, toolUse, type ScriptedModelOptions } from '../../../scripted-model/index.ts';
 import { callKey, type Hash } from '../../../workflows/contract/ids.ts';
 import type { AttachmentProvider } from '../../../activities/attachments/prefetch.ts';
 import type { Append } from '../../../workflows/contract/activities.ts';

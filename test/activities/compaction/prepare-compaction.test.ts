@@ -1,7 +1,7 @@
 // A compaction that the API makes while the run goes on (L9): what the model sees when it is taken, and when it is not.
 import { expect, test } from 'vitest';
 import { prepareCompaction } from '../../../activities/compaction/prepare-compaction.ts';
-import { fault, type ParsedRequest } from '../../../worker/scripted-model/index.ts';
+import { fault, type ParsedRequest } from '../../../scripted-model/index.ts';
 import type { PreparedCompaction } from '../../../workflows/contract/activities.ts';
 import { fakeAttempt, prompt } from '../../support/bench-deps.ts';
 import { lookingBench } from '../../support/looking-bench.ts';

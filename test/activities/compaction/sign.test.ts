@@ -13,7 +13,7 @@ import {
   toolUse,
   type ParsedRequest,
   type Reply,
-} from '../../../worker/scripted-model/index.ts';
+} from '../../../scripted-model/index.ts';
 import type { Append, Compacted } from '../../../workflows/contract/activities.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import type { RunOptions } from '../../../workflows/contract/session.ts';

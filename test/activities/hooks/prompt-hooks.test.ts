@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { callModel } from '../../../activities/call-model.ts';
 import type { HookConfig } from '../../../activities/hooks/hooks.ts';
-import { fault, reply } from '../../../worker/scripted-model/index.ts';
+import { fault, reply } from '../../../scripted-model/index.ts';
 import type { Append } from '../../../workflows/contract/activities.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { benchDeps, fakeAttempt, prompt } from '../../support/bench-deps.ts';

@@ -5,7 +5,7 @@ import { commit } from '../../../activities/commit.ts';
 import type { AfterStopHandler, Deps } from '../../../activities/deps.ts';
 import type { HookConfig } from '../../../activities/hooks/hooks.ts';
 import { openRun } from '../../../activities/run/open-run.ts';
-import { reply } from '../../../worker/scripted-model/index.ts';
+import { reply } from '../../../scripted-model/index.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { benchDeps, fakeAttempt } from '../../support/bench-deps.ts';
 import { tempDir } from '../../support/temp-dir.ts';

@@ -7,7 +7,7 @@ import { fitNotes, readMerged } from '../../../activities/memory/consolidate.ts'
 import { createMemory } from '../../../activities/memory/memory.ts';
 import { addNote, noteName, notesFolder, readNotes } from '../../../activities/memory/notes.ts';
 import type { Entry } from '../../../store/log/entries.ts';
-import { gate, reply, type ParsedRequest, type Reply } from '../../../worker/scripted-model/index.ts';
+import { gate, reply, type ParsedRequest, type Reply } from '../../../scripted-model/index.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import { totalTokens } from '../../../workflows/contract/loop.ts';
 import { benchDeps, fakeAttempt } from '../../support/bench-deps.ts';

@@ -6,7 +6,7 @@ import { createMemory, noteOf, pickedNotes, pickQuestion, tellNotes } from '../.
 import { leftAfter } from '../../../activities/memory/ended-run.ts';
 import { MOST_NOTES, type Note, notesFolder, readNotes } from '../../../activities/memory/notes.ts';
 import type { Entry } from '../../../store/log/entries.ts';
-import { reply } from '../../../worker/scripted-model/index.ts';
+import { reply } from '../../../scripted-model/index.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import { noSpend, totalTokens } from '../../../workflows/contract/loop.ts';
 import { benchDeps, fakeAttempt } from '../../support/bench-deps.ts';

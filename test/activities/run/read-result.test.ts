@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { callModel } from '../../../activities/call-model.ts';
 import { commit } from '../../../activities/commit.ts';
 import { readResult } from '../../../activities/run/read-result.ts';
-import { reply } from '../../../worker/scripted-model/index.ts';
+import { reply } from '../../../scripted-model/index.ts';
 import { noSpend } from '../../../workflows/contract/loop.ts';
 import { benchDeps, fakeAttempt } from '../../support/bench-deps.ts';
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { isSuggestion, readSuggestion } from '../../../store/view/suggestion.ts';
 import { afterStop } from '../../../activities/run-stop-hooks.ts';
-import { reply, type ParsedRequest, type Reply } from '../../../worker/scripted-model/index.ts';
+import { reply, type ParsedRequest, type Reply } from '../../../scripted-model/index.ts';
 import { totalTokens } from '../../../workflows/contract/loop.ts';
 import { type BenchOptions, benchDeps, fakeAttempt, prompt } from '../../support/bench-deps.ts';
 

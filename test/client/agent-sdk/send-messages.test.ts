@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { type Running, sendMessages } from '../../../client/agent-sdk/send-messages.ts';
 import type { SDKUserMessage } from '../../../client/agent-sdk/shapes/messages.ts';
-import { gate } from '../../../worker/scripted-model/index.ts';
+import { gate } from '../../../scripted-model/index.ts';
 
 const U2 = '00000000-0000-4000-8000-000000000002';
 

@@ -4,7 +4,7 @@ import type { Followed } from '../../../client/follow/cursor.ts';
 import { ClientProblem } from '../../../client/problem.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import type { Terminal } from '../../../workflows/contract/loop.ts';
-import { gate } from '../../../worker/scripted-model/index.ts';
+import { gate } from '../../../scripted-model/index.ts';
 import { until } from '../../support/until.ts';
 import { session } from '../support.ts';
 import { completed, ends, following, result, start, toldToStop } from './following.ts';

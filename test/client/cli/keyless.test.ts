@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { refuseToSpoil, refuseWithoutKey } from '../../../client/cli/worker-config.ts';
 import type { SessionInfo } from '../../../client/sessions/info.ts';
-import { DEMO_TASK } from '../../../worker/scripted-model/index.ts';
+import { DEMO_TASK } from '../../../scripted-model/index.ts';
 import { description } from '../support.ts';
 
 const sessions = (...all: SessionInfo[]) => ({

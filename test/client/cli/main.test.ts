@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { DEMO_TASK } from '../../../worker/scripted-model/index.ts';
+import { DEMO_TASK } from '../../../scripted-model/index.ts';
 import { mainHere } from '../../support/cli-here.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 

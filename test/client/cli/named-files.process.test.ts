@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { Cli } from '../../../client/cli/cli.ts';
 import { readPrompt } from '../../../client/cli/arguments.ts';
 import { readSchema } from '../../../client/cli/run-options.ts';
-import { loadScript } from '../../../worker/scripted-model/index.ts';
+import { loadScript } from '../../../scripted-model/index.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 const cli: Pick<Cli, 'cwd' | 'readInput' | 'readBeside'> = {

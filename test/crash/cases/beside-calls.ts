@@ -13,7 +13,7 @@ import {
   type ParsedRequest,
   type Reply,
   type ReplyUsage,
-} from '../../../worker/scripted-model/index.ts';
+} from '../../../scripted-model/index.ts';
 import type { PendingApproval, RunOptions } from '../../../workflows/contract/session.ts';
 import { asksForSummary } from '../../support/asks-for-summary.ts';
 import { decidePatiently } from '../../support/crash-harness.ts';

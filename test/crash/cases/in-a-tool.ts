@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { gate, reply, text, toolUse } from '../../../worker/scripted-model/index.ts';
+import { gate, reply, text, toolUse } from '../../../scripted-model/index.ts';
 import type { RunOptions } from '../../../workflows/contract/session.ts';
 import { outcomes } from '../../support/agents.ts';
 import { crashHarness } from '../../support/crash-harness.ts';

@@ -3,7 +3,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { fileStore } from '../../../store/values/file-store.ts';
-import { reply, toolUse } from '../../../worker/scripted-model/index.ts';
+import { reply, toolUse } from '../../../scripted-model/index.ts';
 import { UPDATES } from '../../../workflows/contract/session.ts';
 import type { KilledCase, KilledPlace } from '../../support/killed-together.ts';
 import { until } from '../../support/until.ts';

@@ -4,8 +4,8 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';
 import { createMemo, project, type ProjectOptions } from '../../../store/view/project.ts';
-import { parseBody } from '../../../worker/scripted-model/validate/body.ts';
-import { requestProblem } from '../../../worker/scripted-model/validate/request.ts';
+import { parseBody } from '../../../scripted-model/validate/body.ts';
+import { requestProblem } from '../../../scripted-model/validate/request.ts';
 import {
   boundary,
   callBlock,

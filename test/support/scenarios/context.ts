@@ -1,5 +1,5 @@
 // Full windows: what makes room, and what ends a run when nothing does.
-import { fault, reply, toolUse, type Reply } from '../../../worker/scripted-model/index.ts';
+import { fault, reply, toolUse, type Reply } from '../../../scripted-model/index.ts';
 import type { Scenario } from './scenario.ts';
 
 /** A window that four reads of the large file fill. */

@@ -1,7 +1,7 @@
 // Scenarios of one configuration at once, on one worker: each in a folder of its own, whose name tells the model whose request it is.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ParsedRequest, Reply, ScriptFunction } from '../../../worker/scripted-model/index.ts';
+import type { ParsedRequest, Reply, ScriptFunction } from '../../../scripted-model/index.ts';
 import type { RunOptions } from '../../../workflows/contract/session.ts';
 import { fillWorkspace, type Scenario } from './scenario.ts';
 

@@ -1,5 +1,5 @@
 // Fallbacks, hooks, budgets and structured output.
-import { fault, reply, type Reply } from '../../../worker/scripted-model/index.ts';
+import { fault, reply, type Reply } from '../../../scripted-model/index.ts';
 import { cut, dear, read, write, type Scenario } from './scenario.ts';
 
 const said = (tokens: number): Reply => reply('A part of it.', { usage: { output_tokens: tokens } });

@@ -1,5 +1,5 @@
 // Without hooks, fallbacks and full windows: what the loop does by itself.
-import { fault, reply, toolUse } from '../../../worker/scripted-model/index.ts';
+import { fault, reply, toolUse } from '../../../scripted-model/index.ts';
 import { cut, dear, read, write, type Scenario } from './scenario.ts';
 
 const missing = reply([toolUse('read', { path: 'missing.txt' })], { times: 5 });

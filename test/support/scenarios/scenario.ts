@@ -2,7 +2,7 @@
 // run once in peace, once with the worker killed at a model call, and once handed over at every iteration.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fault, reply, text, toolUse, type Reply } from '../../../worker/scripted-model/index.ts';
+import { fault, reply, text, toolUse, type Reply } from '../../../scripted-model/index.ts';
 import type { TerminalReason, TransitionReason } from '../../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../../workflows/contract/session.ts';
 import type { PerdureConfig } from '../../../worker/config/config.ts';

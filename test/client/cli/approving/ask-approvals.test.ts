@@ -6,7 +6,7 @@ import type { Env } from '../../../../connection/data-folder.ts';
 import { askApprovals } from '../../../../client/cli/approving/ask-approvals.ts';
 import { ClientProblem } from '../../../../client/problem.ts';
 import type { Hash } from '../../../../workflows/contract/ids.ts';
-import { gate } from '../../../../worker/scripted-model/index.ts';
+import { gate } from '../../../../scripted-model/index.ts';
 import { session } from '../../support.ts';
 import { until } from '../../../support/until.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fault, reply, text, thinking } from '../../../worker/scripted-model/index.ts';
+import { fault, reply, text, thinking } from '../../scripted-model/index.ts';
 import { base, CONTROLS, conversation, user, type Answer } from './conversation.ts';
 import { hello, model, parseSse, post, refusal, type Body, type ErrorAnswer } from './support.ts';
 

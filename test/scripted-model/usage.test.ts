@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reply } from '../../../worker/scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import { hello, model, sdk } from './support.ts';
 
 const mark = { cache_control: { type: 'ephemeral' as const } };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fault, reply, text, toolUse, type Reply } from '../../../worker/scripted-model/index.ts';
+import { fault, reply, text, toolUse, type Reply } from '../../scripted-model/index.ts';
 import { base, thinks, tool, user, type Answer } from './conversation.ts';
 import { afterCalls, model, parseSse, post, type Body, type ErrorAnswer, type SseEvent } from './support.ts';
 

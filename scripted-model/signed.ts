@@ -1,6 +1,6 @@
 // Signatures of this server's own: they hold what they record, so that a conversation goes on after a restart, and a digest that tells
 // whether they were changed.
-import { RecentMap } from '../../system/recent-map.ts';
+import { RecentMap } from '../system/recent-map.ts';
 import { createHash } from 'node:crypto';
 
 /** A digest is as long as 15 bytes, which is enough to be told apart and short enough to keep many. */

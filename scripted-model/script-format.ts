@@ -1,7 +1,7 @@
 // The file format of a script, checked: docs/scripted-model.md says it in words, script.ts as types.
 import { z } from 'zod';
 import type { ScriptData } from './script.ts';
-import { readNamedFile, whyUnread } from '../../system/read-named-file.ts';
+import { readNamedFile, whyUnread } from '../system/read-named-file.ts';
 
 const count = z.int().min(0);
 const positive = z.int().min(1);

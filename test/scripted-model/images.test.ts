@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reply } from '../../../worker/scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import { afterCalls, hello, model, post, type ErrorAnswer } from './support.ts';
 
 type Refused = ErrorAnswer['error'] & { readonly details?: object };

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { parseScript } from '../../../worker/scripted-model/index.ts';
+import { parseScript } from '../../scripted-model/index.ts';
 import { hello, model, post, received, sdk } from './support.ts';
 
-const page = new URL('../../../docs/scripted-model.md', import.meta.url);
+const page = new URL('../../docs/scripted-model.md', import.meta.url);
 
 test('the example in the documentation is a script that runs as it says', async () => {
   const example = /```json\n([^]*?)```/.exec(await readFile(page, 'utf8'))?.[1] ?? '';

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { fault, gate, reply, startScriptedModel } from '../../../worker/scripted-model/index.ts';
-import { cpuTime } from '../../support/cpu-time.ts';
+import { fault, gate, reply, startScriptedModel } from '../../scripted-model/index.ts';
+import { cpuTime } from '../support/cpu-time.ts';
 import { hello, model, post } from './support.ts';
 
 const ok = reply('ok', { times: 'any' });

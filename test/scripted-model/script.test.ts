@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadScript, parseScript, reply, toolUse } from '../../../worker/scripted-model/index.ts';
+import { loadScript, parseScript, reply, toolUse } from '../../scripted-model/index.ts';
 import { afterCalls, hello, model, post, refusal, sdk } from './support.ts';
 
 const said = async (response: Response) =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reply, text, thinking, toolUse } from '../../../worker/scripted-model/index.ts';
+import { reply, text, thinking, toolUse } from '../../scripted-model/index.ts';
 import { hello, model, parseSse, post, sdk } from './support.ts';
 
 const stream = { ...hello, stream: true } as const;

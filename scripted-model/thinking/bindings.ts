@@ -1,5 +1,5 @@
 // Thinking as one server signs and checks it: the account it plays, what it has signed, and which conversations it has seen.
-import { RecentMap } from '../../../system/recent-map.ts';
+import { RecentMap } from '../../system/recent-map.ts';
 import type { CompactionFacts, CompactionRecord } from '../compaction/blocks.ts';
 import { profileOf } from '../models/profiles.ts';
 import type { AccountOptions, ParsedRequest } from '../script.ts';

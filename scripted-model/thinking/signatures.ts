@@ -1,6 +1,6 @@
 // What the signature of a block of thinking records, and how it is read again. It holds all of that itself, so that a conversation goes on
 // after a restart of this server; signatures that a script chose, and redacted thinking, are known as long as the server lives.
-import { RecentMap } from '../../../system/recent-map.ts';
+import { RecentMap } from '../../system/recent-map.ts';
 import { digestOf, encodeSigned, readSigned } from '../signed.ts';
 
 /** What stood before the block when it was made: digests, and the block of thinking before it. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reply } from '../../../worker/scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import type { Body } from './support.ts';
 import { hello, model, post, refusal } from './support.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reply } from '../../../worker/scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import { base, conversation, tool, user } from './conversation.ts';
 import { model, post, type Body } from './support.ts';
 

@@ -1,6 +1,6 @@
 // Which part of a prompt is read from the cache, and which is written to it, as the API bills it: a prefix is cached where a
 // cache_control stood, for as long as that says, and found again by any later breakpoint at most 20 blocks after it.
-import { RecentMap } from '../../system/recent-map.ts';
+import { RecentMap } from '../system/recent-map.ts';
 import { createHash } from 'node:crypto';
 import type { ContentBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import type { ParsedRequest } from './script.ts';

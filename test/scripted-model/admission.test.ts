@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reply } from '../../../worker/scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import { headers, hello, model, post, refusal, sdk } from './support.ts';
 
 test('a missing or a bad key is a 401, and no problem of the client’s shape', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reply } from '../../../worker/scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import { hello, model, post, refusal, type Body } from './support.ts';
 
 const EDITING = 'context-management-2025-06-27';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { reply, text, thinking, toolUse } from '../../../worker/scripted-model/index.ts';
-import type { Reply, ReplyBlock } from '../../../worker/scripted-model/index.ts';
+import { reply, text, thinking, toolUse } from '../../scripted-model/index.ts';
+import type { Reply, ReplyBlock } from '../../scripted-model/index.ts';
 import type { Answer } from './conversation.ts';
 import { afterCalls, hello, model, parseSse, post, received, type Body } from './support.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { reply } from '../../../worker/scripted-model/index.ts';
+import { reply } from '../../scripted-model/index.ts';
 import { base, conversation, type Message } from './conversation.ts';
 import { afterCalls, model, post, refusal, type Body } from './support.ts';
 

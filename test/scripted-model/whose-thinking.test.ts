@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { profileOf, readsThinkingOf } from '../../../worker/scripted-model/models/profiles.ts';
+import { profileOf, readsThinkingOf } from '../../scripted-model/models/profiles.ts';
 import { conversation, CONTROLS, stripped, user } from './conversation.ts';
 
 test.each([

@@ -1,8 +1,8 @@
 // What the tests of the scripted model share: a server that ends with its test, raw requests, and the SDK as a client.
 import Anthropic from '@anthropic-ai/sdk';
 import { onTestFinished } from 'vitest';
-import { startScriptedModel } from '../../../worker/scripted-model/index.ts';
-import type { ScriptedModel, ScriptedModelOptions } from '../../../worker/scripted-model/index.ts';
+import { startScriptedModel } from '../../scripted-model/index.ts';
+import type { ScriptedModel, ScriptedModelOptions } from '../../scripted-model/index.ts';
 
 export async function model(script: ScriptedModelOptions['script'], options: Partial<ScriptedModelOptions> = {}) {
   const started = await startScriptedModel({ script, ...options });

@@ -1,7 +1,7 @@
 import { APIConnectionError, APIError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
-import { fault, gate, reply, text, thinking, toolUse } from '../../../worker/scripted-model/index.ts';
-import type { Fault } from '../../../worker/scripted-model/index.ts';
+import { fault, gate, reply, text, thinking, toolUse } from '../../scripted-model/index.ts';
+import type { Fault } from '../../scripted-model/index.ts';
 import { hello, model, parseSse, post, received, refusal, sdk } from './support.ts';
 
 const stream = { ...hello, stream: true } as const;

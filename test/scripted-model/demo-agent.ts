@@ -1,15 +1,15 @@
 // A loop just large enough to run the demo with the real tools, whose answers it must be able to read.
 import { randomUUID } from 'node:crypto';
 import type { ContentBlock, MessageParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
-import { globTool } from '../../../tools/builtin/glob.ts';
-import { grepTool } from '../../../tools/builtin/grep.ts';
-import type { BuiltinOptions } from '../../../tools/builtin/files/options.ts';
-import { readTool } from '../../../tools/builtin/read.ts';
-import { writeTool } from '../../../tools/builtin/write.ts';
-import { probeSandbox } from '../../../tools/sandbox.ts';
-import type { Tool, ToolContext } from '../../../tools/tool.ts';
-import type { ScriptedModel } from '../../../worker/scripted-model/index.ts';
-import { inputFor } from '../../tools/support.ts';
+import { globTool } from '../../tools/builtin/glob.ts';
+import { grepTool } from '../../tools/builtin/grep.ts';
+import type { BuiltinOptions } from '../../tools/builtin/files/options.ts';
+import { readTool } from '../../tools/builtin/read.ts';
+import { writeTool } from '../../tools/builtin/write.ts';
+import { probeSandbox } from '../../tools/sandbox.ts';
+import type { Tool, ToolContext } from '../../tools/tool.ts';
+import type { ScriptedModel } from '../../scripted-model/index.ts';
+import { inputFor } from '../tools/support.ts';
 import { sdk } from './support.ts';
 
 export type ToolInput = Readonly<Record<string, string>>;
