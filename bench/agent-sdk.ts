@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { query as agentQuery } from '../client/agent-sdk/query.ts';
-import { openServer } from '../client/connect/open-server.ts';
-import { query } from '../client/query.ts';
+import { openServer } from '../client/runtime/open-server.ts';
+import { query } from '../client/runtime/query.ts';
 import { spawnModel } from './processes.ts';
 import { median } from './table.ts';
 

@@ -5,7 +5,7 @@ import type { Entry } from '../store/log/entries.ts';
 import { nextSegment } from '../store/view/next-segment.ts';
 import { openStore } from '../store/values/open-store.ts';
 import { emptyView } from '../store/view/view.ts';
-import type { Opened } from '../client/connect/open-server.ts';
+import type { Opened } from '../client/runtime/open-server.ts';
 import { startCarried } from '../client/sessions/send.ts';
 import { carryInput } from '../client/store-care/import-session.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';

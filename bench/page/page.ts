@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createLimit } from '../../system/async.ts';
 import { fileLive } from '../../store/live/file-live.ts';
-import { openServer, type Opened } from '../../client/connect/open-server.ts';
+import { openServer, type Opened } from '../../client/runtime/open-server.ts';
 import { installRuntime } from '../../worker/install-runtime.ts';
 import { LONG_SESSION, startLongSession } from '../long-session.ts';
 import { enterPage, type Visitor } from './visitor.ts';

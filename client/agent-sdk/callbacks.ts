@@ -9,7 +9,7 @@ import type {
   HookName,
 } from '../../activities/hooks/hooks.ts';
 import { z } from 'zod';
-import type { ApprovalAnswer, OnApproval, OnQuestion } from '../answer-approvals.ts';
+import type { ApprovalAnswer, OnApproval, OnQuestion } from '../runtime/answer-approvals.ts';
 import { reasonOf } from '../../system/text.ts';
 import { inwardInput, outwardInput, outwardName } from './names.ts';
 import type { SyncHookJSONOutput } from './shapes/hook-answers.ts';

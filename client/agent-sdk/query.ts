@@ -2,7 +2,7 @@
 // hooks run here, and what needs it waits while it is gone. Started again under a name, it goes on where it was.
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { catalogue } from '../../models/catalogue.ts';
-import { prepareWorker } from '../connect/own-worker.ts';
+import { prepareWorker } from '../runtime/own-worker.ts';
 import { ClientProblem } from '../problem.ts';
 import { VERSION } from '../../worker/version.ts';
 import { asksSomebody, modeOf } from './permission-modes.ts';

@@ -5,7 +5,7 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { isName } from '../../workflows/contract/people.ts';
 import { sessionIdProblem } from '../sessions/info.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
-import type { Opened } from '../connect/open-server.ts';
+import type { Opened } from '../runtime/open-server.ts';
 import { ClientProblem } from '../problem.ts';
 import { UsageError } from './errors.ts';
 import { readNamedFile, whyUnread } from '../../system/read-named-file.ts';

@@ -2,8 +2,8 @@
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import type { PerdureClient } from '../perdure-client.ts';
-import { type KeptWorker, keepWorker } from '../connect/own-worker.ts';
-import type { Opened } from '../connect/open-server.ts';
+import { type KeptWorker, keepWorker } from '../runtime/own-worker.ts';
+import type { Opened } from '../runtime/open-server.ts';
 import { oneLine } from '../paint.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
@@ -50,7 +50,7 @@ export async function withTaker<T>(cli: Cli, opened: Opened, taskQueue: string, 
 async function takerFor(cli: Cli, opened: Opened, taskQueue: string): Promise<KeptWorker | null> {
   if (opened.embedded === null) return null;
   const { workersOf } = await import('../../worker/embedded/members.ts');
-  const { startDecidingWorker } = await import('../connect/deciding-worker.ts');
+  const { startDecidingWorker } = await import('../runtime/deciding-worker.ts');
   return keepWorker({
     others: () => workersOf(opened.folder, taskQueue).length,
     start: () => startDecidingWorker(opened, taskQueue, cli.verbose ? saidLog(cli) : () => undefined),

@@ -1,7 +1,7 @@
 // Follows a session for `run`, `watch` and `npm start`, once it has its message: shows what happens, heeds Ctrl-C, ends with the run.
 import { reasonOf } from '../../system/text.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import type { Workplace } from '../connect/workplace.ts';
+import type { Workplace } from '../runtime/workplace.ts';
 import type { Followed } from '../follow/cursor.ts';
 import type { FollowOptions } from '../follow/follow.ts';
 import { agentsAtWork, isAtRest } from '../follow/goal.ts';

@@ -6,8 +6,8 @@ import { isKeyless } from '../../worker/keyless.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import type { Env } from '../../connection/data-folder.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
-import { keepWorker } from '../connect/own-worker.ts';
-import type { Opened } from '../connect/open-server.ts';
+import { keepWorker } from '../runtime/own-worker.ts';
+import type { Opened } from '../runtime/open-server.ts';
 import { pause } from '../../system/async.ts';
 import { ClientProblem } from '../problem.ts';
 import type { SessionDescription } from '../sessions/info.ts';
@@ -124,7 +124,7 @@ async function stopper(cli: Cli, opened: Opened, stops: Stops): Promise<RunningW
   // It begins nothing, so that one without the session's configuration may do it as well.
   const { workers, config } = await placeConfig(cli, opened, chosen, { session: stops.session, mine });
   cli.say('no worker runs: this process stops the session itself');
-  const { startOwnWorker } = await import('../connect/own-worker.ts');
+  const { startOwnWorker } = await import('../runtime/own-worker.ts');
   // Whoever waits here does not wait for what is cut off when the session is stopped.
   const brief = { ...config, drainMs: 1 };
   const { taskQueue } = workers;

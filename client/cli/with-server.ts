@@ -1,12 +1,12 @@
 // For commands that need a server and nobody who works: opens it, does the work, leaves.
 import { type Log, logText } from '../../system/log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { Opened } from '../connect/open-server.ts';
+import type { Opened } from '../runtime/open-server.ts';
 import { personAt, sessionArgument, sessionMeant } from './arguments.ts';
 import type { Cli } from './cli.ts';
 import { listenForSignals, type Signals } from './signals.ts';
-import type { ChosenConfig } from '../connect/session-workers.ts';
-import type { OpenWorkplace, Workplace } from '../connect/workplace.ts';
+import type { ChosenConfig } from '../runtime/session-workers.ts';
+import type { OpenWorkplace, Workplace } from '../runtime/workplace.ts';
 import { pause } from '../../system/async.ts';
 
 /** On a server that is not ours: a worker that just came up is not seen at once. */
@@ -16,7 +16,7 @@ const LONG_MS = 3_000;
 /** The exit status of `work`, or of a signal: then the server is left at once. */
 export async function withServer(cli: Cli, work: (opened: Opened) => Promise<number>): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
-  const { openServer } = await import('../connect/open-server.ts');
+  const { openServer } = await import('../runtime/open-server.ts');
   const opening = openServer({
     env: cli.env,
     role: 'command',
@@ -100,7 +100,7 @@ export async function withinWorkplace(
   work: (workplace: Workplace, signals: Signals) => Promise<number>,
 ): Promise<number> {
   const signals = listenForSignals(source, (status) => process.exit(status));
-  const { openWorkplace } = await import('../connect/workplace.ts');
+  const { openWorkplace } = await import('../runtime/workplace.ts');
   const opening = openWorkplace({ ...open, env: cli.env, say: cli.say, log: saidLog(cli), ...personAt(cli) });
   const workplace = await openUnlessTold(signals, opening);
   if (workplace === null) return signals.status();

@@ -5,18 +5,18 @@ import { logFile, workerLog } from '../../worker/log.ts';
 import { supervision, superviseServer } from '../../worker/embedded/supervise-server.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
-import { openServer, type Opened } from '../connect/open-server.ts';
-import { prepareWorker, sayWhoseWork, startOwnWorker } from '../connect/own-worker.ts';
-import { refuseBesideNewer } from '../connect/newer.ts';
+import { openServer, type Opened } from '../runtime/open-server.ts';
+import { prepareWorker, sayWhoseWork, startOwnWorker } from '../runtime/own-worker.ts';
+import { refuseBesideNewer } from '../runtime/newer.ts';
 import { personAt } from './arguments.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { type LogFlags, refuseToSpoil, workerConfig, workersOfNew } from './worker-config.ts';
 import { waitForAbort, openUnlessTold } from './with-server.ts';
-import { type MonitorFlags, openMonitor, watchFleet } from '../connect/monitor.ts';
+import { type MonitorFlags, openMonitor, watchFleet } from '../runtime/monitor.ts';
 import type { Monitor } from '../../worker/monitor/serve-monitor.ts';
-import type { ChosenConfig } from '../connect/session-workers.ts';
-import { type DumpFlags, withDump } from '../connect/dump-options.ts';
+import type { ChosenConfig } from '../runtime/session-workers.ts';
+import { type DumpFlags, withDump } from '../runtime/dump-options.ts';
 import { listenForSignals } from './signals.ts';
 
 export type Staying = {

@@ -3,13 +3,13 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { LogLevel } from '../../system/log.ts';
 import type { LogFormat } from '../../worker/log.ts';
-import { METRICS_OPTION, type MonitorFlags } from '../connect/monitor.ts';
+import { METRICS_OPTION, type MonitorFlags } from '../runtime/monitor.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import { dataFolder, type Env } from '../../connection/data-folder.ts';
-import type { Opened } from '../connect/open-server.ts';
-import type { ChosenConfig, Staffing } from '../connect/session-workers.ts';
+import type { Opened } from '../runtime/open-server.ts';
+import type { ChosenConfig, Staffing } from '../runtime/session-workers.ts';
 import type { Cli } from './cli.ts';
-import { DUMP_OPTION, DUMP_READABLE_OPTION, type DumpFlags } from '../connect/dump-options.ts';
+import { DUMP_OPTION, DUMP_READABLE_OPTION, type DumpFlags } from '../runtime/dump-options.ts';
 import { isKeyless } from '../../worker/keyless.ts';
 import { DEMO_TASK, isDemoTask } from '../../scripted-model/demo/rounds.ts';
 import type { PerdureClient } from '../perdure-client.ts';
@@ -47,7 +47,7 @@ export function addStayingOptions(command: Command): Command {
 
 /** Throws ConfigProblem. */
 export async function workerConfig(cli: Pick<Cli, 'env' | 'cwd'>, file?: string): Promise<ChosenConfig> {
-  const { chooseConfig } = await import('../connect/session-workers.ts');
+  const { chooseConfig } = await import('../runtime/session-workers.ts');
   return chooseConfig(file === undefined ? undefined : resolve(cli.cwd(), file), cli.env);
 }
 
@@ -57,7 +57,7 @@ export async function workersOfNew(
   chosen: ChosenConfig,
   session: string,
 ): Promise<ForWorkers> {
-  const { workersFor } = await import('../connect/session-workers.ts');
+  const { workersFor } = await import('../runtime/session-workers.ts');
   return workersFor(chosen, dataFolder(env), session);
 }
 
@@ -68,7 +68,7 @@ export async function placeConfig(
   chosen: ChosenConfig,
   about: { readonly session: string; readonly mine: ForWorkers },
 ): Promise<Staffing> {
-  const { staffFor } = await import('../connect/session-workers.ts');
+  const { staffFor } = await import('../runtime/session-workers.ts');
   return staffFor(opened, chosen, { ...about, env });
 }
 

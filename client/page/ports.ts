@@ -9,7 +9,7 @@ import { clientConverter } from '../../connection/payloads/data-converter.ts';
 import { createClient } from '../client.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import type { PerdureClient } from '../perdure-client.ts';
-import type { Opened } from '../connect/open-server.ts';
+import type { Opened } from '../runtime/open-server.ts';
 import { backgroundRoot } from '../../system/process/background-files.ts';
 import { waitingApproval, type WaitingApproval } from '../sessions/decide.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';

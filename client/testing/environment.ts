@@ -12,7 +12,7 @@ import { openKeyRing, type KeyRing } from '../../connection/payloads/key-ring.ts
 import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from '../../scripted-model/index.ts';
 import { workflowTime } from '../../worker/workflow-time.ts';
 import type { PerdureClient } from '../perdure-client.ts';
-import { openServer } from '../connect/open-server.ts';
+import { openServer } from '../runtime/open-server.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import type { StartOptions } from '../sessions/start.ts';
 

@@ -2,8 +2,8 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { query, type Query } from '../../client/query.ts';
-import { workAlone } from '../../client/connect/session-workers.ts';
+import { query, type Query } from '../../client/runtime/query.ts';
+import { workAlone } from '../../client/runtime/session-workers.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { forItsProgram } from '../../workflows/contract/task-queue.ts';
 import type { Connected } from '../../connection/connect-client.ts';

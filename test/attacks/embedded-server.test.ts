@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { keptAddress } from '../../client/page/page-address.ts';
-import { openServer, type Opened } from '../../client/connect/open-server.ts';
+import { openServer, type Opened } from '../../client/runtime/open-server.ts';
 import { clientConverter } from '../../connection/payloads/data-converter.ts';
 import { findPlaces } from '../../system/process/places.ts';
 import { bwrapArguments } from '../../system/process/bwrap.ts';

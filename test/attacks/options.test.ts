@@ -4,7 +4,7 @@ import { describe, expect, inject, test } from 'vitest';
 import { openRun } from '../../activities/run/open-run.ts';
 import { createClient } from '../../client/client.ts';
 import type { ClientOptions } from '../../client/sessions/start.ts';
-import { query } from '../../client/query.ts';
+import { query } from '../../client/runtime/query.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { checkConfig, ConfigProblem } from '../../worker/config/config.ts';
 import { openWorker } from '../../worker/open-worker.ts';

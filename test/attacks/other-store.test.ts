@@ -5,7 +5,7 @@ import { Client } from '@temporalio/client';
 import type { PayloadCodec } from '@temporalio/common';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { createClient } from '../../client/client.ts';
-import { openServer, type Opened } from '../../client/connect/open-server.ts';
+import { openServer, type Opened } from '../../client/runtime/open-server.ts';
 import { makeKeyFile } from '../../connection/payloads/key-ring.ts';
 import { dataFolder } from '../../connection/data-folder.ts';
 import { ownNamespace } from '../support/own-namespace.ts';

@@ -4,7 +4,7 @@ import { getEventListeners, once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { query, type Query } from '../../client/query.ts';
+import { query, type Query } from '../../client/runtime/query.ts';
 import { oneRuntime } from '../support/one-runtime.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
 import { pdfOf, pngOf } from '../support/images.ts';

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import type { z } from 'zod';
 import { eventJsonSchema, eventSchema } from '../../client/event-schema.ts';
-import type { QueryEvent } from '../../client/query.ts';
+import type { QueryEvent } from '../../client/runtime/query.ts';
 import { heldToSchema } from '../support/held-to-schema.ts';
 
 /** The compiler finds an event that the types allow and the schema does not. */

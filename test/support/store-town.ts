@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { inject, onTestFinished } from 'vitest';
 import { openStore } from '../../store/values/open-store.ts';
 import type { StoreCare, StoredObject } from '../../store/values/store-care.ts';
-import { openServer } from '../../client/connect/open-server.ts';
+import { openServer } from '../../client/runtime/open-server.ts';
 import { cleanStore, GRACE_MS, type Cleaned, type CleanStore } from '../../client/store-care/clean-store.ts';
 import { dataFolder } from '../../connection/data-folder.ts';
 import { makeKeyFile } from '../../connection/payloads/key-ring.ts';

@@ -3,7 +3,7 @@ import type { PerdureConfig } from '../../../worker/config/config.ts';
 import type { Env } from '../../../connection/data-folder.ts';
 import { type ForWorkers, isForItsProgram } from '../../../workflows/contract/task-queue.ts';
 import { forWorkersOf } from '../../../worker/config/queue.ts';
-import { type Opened, openServer } from '../../connect/open-server.ts';
+import { type Opened, openServer } from '../../runtime/open-server.ts';
 import { openSessionsIn } from '../../sessions/find/in-folder.ts';
 import type { ProgramQuery } from './program.ts';
 

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import type { Entry } from '../../../store/log/entries.ts';
 import { bodyReader } from '../../../store/log/bodies.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
-import { type Opened, openServer } from '../../connect/open-server.ts';
+import { type Opened, openServer } from '../../runtime/open-server.ts';
 import { ClientProblem } from '../../problem.ts';
 import { checkedId, type SessionInfo } from '../../sessions/info.ts';
 import { messageOfEntry, uuidOf } from '../messages.ts';

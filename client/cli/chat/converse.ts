@@ -2,7 +2,7 @@
 import { pause } from '../../../system/async.ts';
 import { reasonOf } from '../../../system/text.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import type { Workplace } from '../../connect/workplace.ts';
+import type { Workplace } from '../../runtime/workplace.ts';
 import { isAtRest } from '../../follow/goal.ts';
 import type { PerdureClient } from '../../perdure-client.ts';
 import { ClientProblem } from '../../problem.ts';

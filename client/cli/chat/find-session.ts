@@ -1,6 +1,6 @@
 // Which session a person means who comes back: by its id or the beginning of it, the newest of this folder, or one chosen from a list.
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import { openServer, type Opened } from '../../connect/open-server.ts';
+import { openServer, type Opened } from '../../runtime/open-server.ts';
 import { sessionTable } from '../../render/tables.ts';
 import { openSessionsIn } from '../../sessions/find/in-folder.ts';
 import type { SessionInfo } from '../../sessions/info.ts';

@@ -1,6 +1,6 @@
 // What was said last in a session that a person comes back to: the end of its transcript, as far as its runs have ended.
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import type { Opened } from '../../connect/open-server.ts';
+import type { Opened } from '../../runtime/open-server.ts';
 import { transcriptHeading, transcriptText } from '../../render/transcript.ts';
 import { readSession, type SessionReading } from '../../sessions/read.ts';
 import type { Cli } from '../cli.ts';

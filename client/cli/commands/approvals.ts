@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { approvalsTable } from '../../render/tables.ts';
 import { jsonLine } from '../../../system/text.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import type { Opened } from '../../connect/open-server.ts';
+import type { Opened } from '../../runtime/open-server.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withServer, withSession } from '../with-server.ts';

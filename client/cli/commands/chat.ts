@@ -2,9 +2,9 @@
 import { EventEmitter } from 'node:events';
 import type { Command } from 'commander';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import type { Opened } from '../../connect/open-server.ts';
-import { stayingWorkers } from '../../connect/session-workers.ts';
-import type { Workplace } from '../../connect/workplace.ts';
+import type { Opened } from '../../runtime/open-server.ts';
+import { stayingWorkers } from '../../runtime/session-workers.ts';
+import type { Workplace } from '../../runtime/workplace.ts';
 import type { SessionDescription } from '../../sessions/info.ts';
 import type { PromptBlock } from '../../sessions/prompt.ts';
 import { converse, type Conversation } from '../chat/converse.ts';

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { isKeyless, SCRIPTED_NOTICE } from '../../../worker/keyless.ts';
 import type { Cli } from '../cli.ts';
-import { watchPage } from '../../connect/monitor.ts';
+import { watchPage } from '../../runtime/monitor.ts';
 import type { HostFlags } from '../../page/hosting/page-host.ts';
 import { addPageOptions, type PagePlace, placeOfPage, serveThePage } from '../../page/hosting/page-options.ts';
 import { addStayingOptions, type StayingFlags } from '../worker-config.ts';
@@ -56,7 +56,7 @@ async function begin(cli: Cli, place: PagePlace, { worker, opened, monitor }: St
 
 async function tellNews(cli: Cli, { sessions }: Staying['opened'], since: number): Promise<() => Promise<void>> {
   const [{ watchSessions }, { newsLines }] = await Promise.all([
-    import('../../connect/watch-sessions.ts'),
+    import('../../runtime/watch-sessions.ts'),
     import('../../render/session-news.ts'),
   ]);
   return watchSessions({

@@ -1,7 +1,7 @@
 // perdure doctor: what is found, what is missing, and what to do about it. Starts nothing but MCP servers, and ends those.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Check } from '../../doctor.ts';
+import type { Check } from '../../runtime/doctor.ts';
 import type { Cli } from '../cli.ts';
 import { type ConfigFlags, CONFIG_OPTION } from '../worker-config.ts';
 import { STATUS } from '../errors.ts';
@@ -12,7 +12,7 @@ export function doctorCommand(program: Command, cli: Cli): void {
     .description('check this machine: what is found, what is missing, what to do')
     .option(...CONFIG_OPTION)
     .action(async ({ config }: ConfigFlags) => {
-      const { examine } = await import('../../doctor.ts');
+      const { examine } = await import('../../runtime/doctor.ts');
       const checks = await examine(cli.env, config === undefined ? undefined : resolve(cli.cwd(), config));
       const width = Math.max(...checks.map(({ name }) => name.length));
       cli.print(checks.map((check) => `${line(cli, check, width)}\n`).join(''));

@@ -62,7 +62,7 @@ function chosen(servers: McpServers, only: string | undefined): McpServers {
 async function offeredBy(cli: Cli, servers: McpServers): Promise<readonly Offered[]> {
   const [{ tryServer }, { aroundServers }] = await Promise.all([
     import('../../../tools/mcp/open-servers.ts'),
-    import('../../network-checks.ts'),
+    import('../../runtime/network-checks.ts'),
   ]);
   const around = await aroundServers(cli.env, dataFolder(cli.env).root);
   const tried = Object.entries(servers).map(async ([server, settings]): Promise<Offered> => {

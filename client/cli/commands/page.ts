@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { personAt } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import type { Monitor } from '../../../worker/monitor/serve-monitor.ts';
-import { METRICS_OPTION, type MonitorFlags, openMonitor, watchFleet, watchPage } from '../../connect/monitor.ts';
+import { METRICS_OPTION, type MonitorFlags, openMonitor, watchFleet, watchPage } from '../../runtime/monitor.ts';
 import type { HostFlags } from '../../page/hosting/page-host.ts';
 import type { ServedPage } from '../../page/serve-page.ts';
 import {
@@ -75,7 +75,7 @@ type Serving = {
 async function servePage(cli: Cli, { monitor, place, told }: Serving): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
   const [{ openServer }, { supervision, superviseServer }, { pagePorts }, { serverHealth }] = await Promise.all([
-    import('../../connect/open-server.ts'),
+    import('../../runtime/open-server.ts'),
     import('../../../worker/embedded/supervise-server.ts'),
     import('../../page/ports.ts'),
     import('../../../worker/monitor/health.ts'),

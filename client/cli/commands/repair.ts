@@ -1,6 +1,6 @@
 // perdure repair: says what a damaged transcript has lost, and, told so, has its session go on from the last whole step.
 import type { Command } from 'commander';
-import type { Opened } from '../../connect/open-server.ts';
+import type { Opened } from '../../runtime/open-server.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import type { Cli } from '../cli.ts';
 import { withTaker } from '../decide-session.ts';

@@ -1,7 +1,7 @@
 // perdure run: a task from its start to its end, with everything it needs brought up.
 import type { Command } from 'commander';
-import type { Opened } from '../../connect/open-server.ts';
-import { stayingWorkers } from '../../connect/session-workers.ts';
+import type { Opened } from '../../runtime/open-server.ts';
+import { stayingWorkers } from '../../runtime/session-workers.ts';
 import { jsonLine } from '../../../system/text.ts';
 import type { Cli } from '../cli.ts';
 import {
@@ -10,7 +10,7 @@ import {
   type DumpFlags,
   refuseForOthers,
   withDump,
-} from '../../connect/dump-options.ts';
+} from '../../runtime/dump-options.ts';
 import { followRun } from '../follow-run.ts';
 import {
   refuseToSpoil,

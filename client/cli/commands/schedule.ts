@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { jsonLine } from '../../../system/text.ts';
-import type { Opened } from '../../connect/open-server.ts';
+import type { Opened } from '../../runtime/open-server.ts';
 import { clockChangeText, scheduleTable } from '../../render/tables.ts';
 import { type OverlapPolicy, overlapPolicies } from '../../schedules/plan.ts';
 import { cronProblem, timeZoneProblem } from '../../schedules/cron.ts';

@@ -1,7 +1,7 @@
 // perdure serve: the HTTP API, for programs, and the ops page beside it, on one port.
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Cli } from '../cli.ts';
-import { METRICS_OPTION, type MonitorFlags } from '../../connect/monitor.ts';
+import { METRICS_OPTION, type MonitorFlags } from '../../runtime/monitor.ts';
 import { addPageOptions, type PortFlags } from '../../page/hosting/page-options.ts';
 import { dataFolder } from '../../../connection/data-folder.ts';
 import { STATUS, UsageError } from '../errors.ts';

@@ -1,6 +1,6 @@
 // perdure show: a session's transcript, its runs and what they came to, and whether all of it is sound. No worker is needed.
 import type { Command } from 'commander';
-import type { Opened } from '../../connect/open-server.ts';
+import type { Opened } from '../../runtime/open-server.ts';
 import { jsonLine, showUnseen } from '../../../system/text.ts';
 import type { BackgroundCommand } from '../../sessions/history/background.ts';
 import type { SessionReading } from '../../sessions/read.ts';

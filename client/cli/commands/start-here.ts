@@ -1,7 +1,7 @@
 // `npm start -- "task"` starts server, worker and page, and runs the task in the folder it was called in.
 import type { Command } from 'commander';
-import type { Opened } from '../../connect/open-server.ts';
-import { stayingWorkers } from '../../connect/session-workers.ts';
+import type { Opened } from '../../runtime/open-server.ts';
+import { stayingWorkers } from '../../runtime/session-workers.ts';
 import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';
 import {

@@ -1,7 +1,7 @@
 // perdure watch: comes back to a session, with a worker if there is none, and follows what runs to its end.
 import type { Command } from 'commander';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import type { Opened } from '../../connect/open-server.ts';
+import type { Opened } from '../../runtime/open-server.ts';
 import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';
 import { refuseToSpoil, refuseWithoutKey, CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { resolve } from 'node:path';
 import { checkedForwarder, type Forwarder, forwardersOf } from './forwarders.ts';
 import type { HostFlags, PageHost } from './page-host.ts';
-import type { Opened } from '../../connect/open-server.ts';
+import type { Opened } from '../../runtime/open-server.ts';
 import type { PagePorts } from '../ports.ts';
 import type { ServedPage } from '../serve-page.ts';
 import { type Env, refuseReadable } from '../../../connection/data-folder.ts';

@@ -4,7 +4,7 @@ import { vi } from 'vitest';
 import type { Cli } from '../../../client/cli/cli.ts';
 import { type FollowRun, followRun } from '../../../client/cli/follow-run.ts';
 import { listenForSignals } from '../../../client/cli/signals.ts';
-import type { Workplace } from '../../../client/connect/workplace.ts';
+import type { Workplace } from '../../../client/runtime/workplace.ts';
 import type { Followed } from '../../../client/follow/cursor.ts';
 import type { FollowOptions } from '../../../client/follow/follow.ts';
 import { createPaint } from '../../../client/paint.ts';

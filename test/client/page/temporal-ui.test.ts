@@ -1,6 +1,6 @@
 // Where the page finds Temporal's own UI.
 import { expect, test } from 'vitest';
-import type { Opened } from '../../../client/connect/open-server.ts';
+import type { Opened } from '../../../client/runtime/open-server.ts';
 import { pagePorts } from '../../../client/page/ports.ts';
 
 function openedWith(ui: string | null) {

@@ -4,9 +4,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { examine } from '../../client/doctor.ts';
-import { oddServer } from '../support/mcp/servers.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { examine } from '../../../client/runtime/doctor.ts';
+import { oddServer } from '../../support/mcp/servers.ts';
+import { tempDir } from '../../support/temp-dir.ts';
 
 const env = () => ({ PATH: process.env['PATH'], HOME: tempDir(), PERDURE_DATA: join(tempDir(), 'data') });
 

@@ -2,15 +2,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import type { Workplace } from '../../client/connect/workplace.ts';
-import type { Followed } from '../../client/follow/cursor.ts';
-import { query, RunFailed } from '../../client/query.ts';
-import { ConfigProblem } from '../../worker/config/config.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { simpleTool } from '../tools/support.ts';
+import type { Workplace } from '../../../client/runtime/workplace.ts';
+import type { Followed } from '../../../client/follow/cursor.ts';
+import { query, RunFailed } from '../../../client/runtime/query.ts';
+import { ConfigProblem } from '../../../worker/config/config.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { simpleTool } from '../../tools/support.ts';
 
 const opened = vi.hoisted(() => vi.fn<() => Promise<Workplace>>());
-vi.mock('../../client/connect/workplace.ts', () => ({ openWorkplace: opened }));
+vi.mock('../../../client/runtime/workplace.ts', () => ({ openWorkplace: opened }));
 
 test('says before it ends that an interrupt may not have arrived (L47 L52)', async () => {
   const said: string[] = [];

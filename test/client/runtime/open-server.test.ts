@@ -1,7 +1,7 @@
 // Opening a server that is not started here.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openServer } from '../../../client/connect/open-server.ts';
+import { openServer } from '../../../client/runtime/open-server.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 test("--ui beside a server of somebody else's is refused before it is asked, with what to do", async () => {

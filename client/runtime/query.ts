@@ -1,20 +1,20 @@
 // Runs a prompt for a program (L52), as a durable session: brings up what it needs and leaves the machine as it was.
-import { type Log, logText } from '../system/log.ts';
-import type { Watched } from '../store/live/events.ts';
-import { checkConfig, type PerdureConfig } from '../worker/config/config.ts';
-import { type ChosenConfig, chooseConfig } from './connect/session-workers.ts';
-import { reasonOf } from '../system/text.ts';
-import { RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
-import type { SessionId } from '../workflows/contract/ids.ts';
-import type { OptionChanges } from '../workflows/contract/session.ts';
+import { type Log, logText } from '../../system/log.ts';
+import type { Watched } from '../../store/live/events.ts';
+import { checkConfig, type PerdureConfig } from '../../worker/config/config.ts';
+import { type ChosenConfig, chooseConfig } from './session-workers.ts';
+import { reasonOf } from '../../system/text.ts';
+import { RUN_OPTIONS } from '../../workflows/contract/options-problem.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { answerApprovals, type OnApproval, type OnQuestion } from './answer-approvals.ts';
-import { type ApprovalEvent, isApprovalEvent } from './sessions/decide.ts';
-import { openWorkplace } from './connect/workplace.ts';
-import { awaitArrival, actOnAbort } from './async.ts';
-import { type KeysOf, refuseUnknown } from './options.ts';
-import { ClientProblem } from './problem.ts';
-import type { Prompt } from './sessions/prompt.ts';
-import type { RunOutcome } from './sessions/outcome.ts';
+import { type ApprovalEvent, isApprovalEvent } from '../sessions/decide.ts';
+import { openWorkplace } from './workplace.ts';
+import { awaitArrival, actOnAbort } from '../async.ts';
+import { type KeysOf, refuseUnknown } from '../options.ts';
+import { ClientProblem } from '../problem.ts';
+import type { Prompt } from '../sessions/prompt.ts';
+import type { RunOutcome } from '../sessions/outcome.ts';
 
 export type Query = {
   /** A text, or texts, images and PDF documents in the shape of the Messages API. */

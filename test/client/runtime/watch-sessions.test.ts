@@ -1,6 +1,6 @@
 // Which sessions `perdure dev` looks at, and what it says of a server that is away.
 import { expect, onTestFinished, test } from 'vitest';
-import { watchSessions, type WatchSessions } from '../../../client/connect/watch-sessions.ts';
+import { watchSessions, type WatchSessions } from '../../../client/runtime/watch-sessions.ts';
 import { ClientProblem } from '../../../client/problem.ts';
 import type { Look } from '../../../client/render/session-news.ts';
 import type { SessionInfo } from '../../../client/sessions/info.ts';

@@ -5,13 +5,13 @@ import {
   type ApprovalAnswer,
   type OnApproval,
   type OnQuestion,
-} from '../../client/answer-approvals.ts';
-import { type WaitingApproval, reasonProblem } from '../../client/sessions/decide.ts';
-import type { PerdureClient } from '../../client/perdure-client.ts';
-import { ClientProblem } from '../../client/problem.ts';
-import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import { gate } from '../../scripted-model/index.ts';
-import { until } from '../support/until.ts';
+} from '../../../client/runtime/answer-approvals.ts';
+import { type WaitingApproval, reasonProblem } from '../../../client/sessions/decide.ts';
+import type { PerdureClient } from '../../../client/perdure-client.ts';
+import { ClientProblem } from '../../../client/problem.ts';
+import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
+import { gate } from '../../../scripted-model/index.ts';
+import { until } from '../../support/until.ts';
 
 const session = 's-1' as SessionId;
 const asked: WaitingApproval = {

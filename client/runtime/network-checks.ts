@@ -1,21 +1,21 @@
 // What `perdure doctor` finds of the network: which proxy each of what a worker reaches is asked through (X5),
 // and whether MCP servers can be used.
 import { isAbsolute } from 'node:path';
-import { tryServer } from '../tools/mcp/open-servers.ts';
-import type { McpServer } from '../tools/mcp/servers.ts';
-import { findPlaces } from '../system/process/places.ts';
-import { reasonOf } from '../system/text.ts';
-import { probeSandbox } from '../tools/sandbox.ts';
-import { ConfigProblem, type PerdureConfig } from '../worker/config/config.ts';
-import type { DataFolder, Env } from '../connection/data-folder.ts';
-import { resolveConnection } from '../connection/resolve-connection.ts';
-import { isKeyless } from '../worker/keyless.ts';
-import { collectorOf } from '../worker/monitor/otlp.ts';
-import { describeNetwork, type Destination } from '../connection/network/describe.ts';
-import { openNetwork } from '../connection/network/network.ts';
-import { SetupProblem } from '../system/setup-problem.ts';
+import { tryServer } from '../../tools/mcp/open-servers.ts';
+import type { McpServer } from '../../tools/mcp/servers.ts';
+import { findPlaces } from '../../system/process/places.ts';
+import { reasonOf } from '../../system/text.ts';
+import { probeSandbox } from '../../tools/sandbox.ts';
+import { ConfigProblem, type PerdureConfig } from '../../worker/config/config.ts';
+import type { DataFolder, Env } from '../../connection/data-folder.ts';
+import { resolveConnection } from '../../connection/resolve-connection.ts';
+import { isKeyless } from '../../worker/keyless.ts';
+import { collectorOf } from '../../worker/monitor/otlp.ts';
+import { describeNetwork, type Destination } from '../../connection/network/describe.ts';
+import { openNetwork } from '../../connection/network/network.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
 import { type Check, missing, note, ok } from './model-checks.ts';
-import { oneLine } from './paint.ts';
+import { oneLine } from '../paint.ts';
 
 /** What is reached elsewhere, as this environment and this configuration have it. */
 export function networkChecks(env: Env, folder: DataFolder | null, config: PerdureConfig): readonly Check[] {

@@ -1,18 +1,18 @@
 // What `perdure doctor` finds of the model: how it is reached, and what is known of the models that runs ask, by its server and by the
 // catalogue (X1).
 import type Anthropic from '@anthropic-ai/sdk';
-import { reasonOf } from '../system/text.ts';
-import type { PerdureConfig } from '../worker/config/config.ts';
-import { runDefaults } from '../worker/config/defaults.ts';
-import type { Env } from '../connection/data-folder.ts';
-import { isKeyless } from '../worker/keyless.ts';
-import { askModels, modelSettings, openClient } from '../worker/model-access.ts';
-import { catalogue } from '../models/catalogue.ts';
-import { createModels } from '../models/models.ts';
-import { factsIn, type ServerModel } from '../models/server-facts.ts';
-import { SetupProblem } from '../system/setup-problem.ts';
-import { oneLine } from './paint.ts';
-import type { ModelFacts } from '../store/configuration.ts';
+import { reasonOf } from '../../system/text.ts';
+import type { PerdureConfig } from '../../worker/config/config.ts';
+import { runDefaults } from '../../worker/config/defaults.ts';
+import type { Env } from '../../connection/data-folder.ts';
+import { isKeyless } from '../../worker/keyless.ts';
+import { askModels, modelSettings, openClient } from '../../worker/model-access.ts';
+import { catalogue } from '../../models/catalogue.ts';
+import { createModels } from '../../models/models.ts';
+import { factsIn, type ServerModel } from '../../models/server-facts.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
+import { oneLine } from '../paint.ts';
+import type { ModelFacts } from '../../store/configuration.ts';
 
 // One thing a machine needs, and how it is there.
 

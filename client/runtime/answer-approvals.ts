@@ -1,12 +1,12 @@
 // Puts calls that wait for a decision, and questions of the model, to functions of the program, for query() (L55, L81). Who decides or
 // answers elsewhere is heeded: what the function then says no longer counts.
 import { inspect } from 'node:util';
-import { didYouMean, nearName } from '../workflows/contract/options-problem.ts';
-import { answerProblem, type ApprovalEvent, type WaitingApproval, reasonProblem } from './sessions/decide.ts';
-import type { PerdureClient } from './perdure-client.ts';
-import { awaitArrival } from './async.ts';
-import { ClientProblem } from './problem.ts';
-import { oneLine } from './paint.ts';
+import { didYouMean, nearName } from '../../workflows/contract/options-problem.ts';
+import { answerProblem, type ApprovalEvent, type WaitingApproval, reasonProblem } from '../sessions/decide.ts';
+import type { PerdureClient } from '../perdure-client.ts';
+import { awaitArrival } from '../async.ts';
+import { ClientProblem } from '../problem.ts';
+import { oneLine } from '../paint.ts';
 
 /** `input`: runs with this instead of what the model wrote. `interrupt`: the run ends with the denial (L34). */
 export type ApprovalAnswer =
