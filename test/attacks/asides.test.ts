@@ -1,7 +1,7 @@
 // Questions aside, as those ask them who may not, or in forms that no client of ours sends.
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { newPass } from '../../client/page/hosting/passes.ts';
+import { newPass } from '../../page/hosting/passes.ts';
 import { reply } from '../../scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
 import { clientOf, harness } from '../support/harness.ts';

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { keptAddress } from '../../client/page/page-address.ts';
+import { keptAddress } from '../../page/page-address.ts';
 import { openServer, type Opened } from '../../client/runtime/open-server.ts';
 import { clientConverter } from '../../connection/payloads/data-converter.ts';
 import { findPlaces } from '../../system/process/places.ts';

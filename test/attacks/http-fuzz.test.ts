@@ -1,9 +1,9 @@
 // Everything that answers HTTP is asked what makes little sense, as bytes on a socket: `npm run fuzz:http -- --seed 1 --requests 100000`.
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newPass } from '../../client/page/hosting/passes.ts';
-import { newAddress } from '../../client/page/page-address.ts';
-import { serveHostedPage, servePage } from '../../client/page/serve-page.ts';
+import { newPass } from '../../page/hosting/passes.ts';
+import { newAddress } from '../../page/page-address.ts';
+import { serveHostedPage, servePage } from '../../page/serve-page.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { freePort } from '../../worker/embedded/server-args.ts';
 import { serveMonitor } from '../../worker/monitor/serve-monitor.ts';

@@ -2,9 +2,9 @@
 import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { forwardersOf } from '../../client/page/hosting/forwarders.ts';
-import { keptAddress, newAddress } from '../../client/page/page-address.ts';
-import { type ServedPage, servePage } from '../../client/page/serve-page.ts';
+import { forwardersOf } from '../../page/hosting/forwarders.ts';
+import { keptAddress, newAddress } from '../../page/page-address.ts';
+import { type ServedPage, servePage } from '../../page/serve-page.ts';
 import { basic, stagedPorts } from '../support/page-ports.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

@@ -1,9 +1,9 @@
 // One session on the page, in a browser, as it goes: what is seen, what is done, and what happens when something is down.
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { keptAddress } from '../../client/page/page-address.ts';
-import { pagePorts } from '../../client/page/ports.ts';
-import { servePage } from '../../client/page/serve-page.ts';
+import { keptAddress } from '../../page/page-address.ts';
+import { pagePorts } from '../../page/ports.ts';
+import { servePage } from '../../page/serve-page.ts';
 import { fault, gate, reply, text, thinking, toolUse } from '../../scripted-model/index.ts';
 import { axeFindings, enter, openStage, shoot, type Stage } from '../support/stage.ts';
 import { until } from '../support/until.ts';

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { operations } from '../../client/page/api/operations.ts';
+import { operations } from '../../page/api/operations.ts';
 import { freePort } from '../../worker/embedded/server-args.ts';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor, readyWorker, type Command } from '../support/cli.ts';

@@ -10,7 +10,7 @@ import { backgroundText } from '../../client/render/transcript.ts';
 import { backgroundCommands, startedCommands } from '../../client/sessions/history/background.ts';
 import { backgroundReader } from '../../client/sessions/history/background-reader.ts';
 import { transcriptItems } from '../../client/sessions/history/items.ts';
-import { lookAtBackground, type State } from '../../client/page/feed/standing.tsx';
+import { lookAtBackground, type State } from '../../page/feed/standing.tsx';
 import { stagedPage, stagedPorts } from '../support/page-ports.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { callBlock, notice, outcome, outcomes, reply, runStarted, user } from '../support/transcript.ts';

@@ -15,6 +15,7 @@ export const TOPS = [
   'client',
   'connection',
   'models',
+  'page',
   'scripted-model',
   'store',
   'system',

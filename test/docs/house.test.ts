@@ -64,7 +64,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['exports of the client', 'client/index.ts'],
   ['agent sdk', 'client/agent-sdk/'],
   ['testing', 'client/testing/'],
-  ['page', 'client/page/'],
+  ['page', 'page/'],
   ['command line', 'client/cli/'],
 ];
 

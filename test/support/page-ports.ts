@@ -2,10 +2,10 @@
 import type { Told } from '../../store/live/events.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
-import { ownAccess } from '../../client/page/hosting/access.ts';
-import { newPass } from '../../client/page/hosting/passes.ts';
-import { opsPage } from '../../client/page/page-app.tsx';
-import type { PagePorts } from '../../client/page/ports.ts';
+import { ownAccess } from '../../page/hosting/access.ts';
+import { newPass } from '../../page/hosting/passes.ts';
+import { opsPage } from '../../page/page-app.tsx';
+import type { PagePorts } from '../../page/ports.ts';
 import { nothingRecent } from '../../client/sessions/history/recent.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { ScheduleInfo } from '../../client/schedules/schedules.ts';

@@ -3,8 +3,8 @@ import type { Command } from 'commander';
 import { isKeyless, SCRIPTED_NOTICE } from '../../../worker/keyless.ts';
 import type { Cli } from '../cli.ts';
 import { watchPage } from '../../runtime/monitor.ts';
-import type { HostFlags } from '../../page/hosting/page-host.ts';
-import { addPageOptions, type PagePlace, placeOfPage, serveThePage } from '../../page/hosting/page-options.ts';
+import type { HostFlags } from '../../../page/hosting/page-host.ts';
+import { addPageOptions, type PagePlace, placeOfPage, serveThePage } from '../../../page/hosting/page-options.ts';
 import { addStayingOptions, type StayingFlags } from '../worker-config.ts';
 import type { Staying } from '../with-staying-worker.ts';
 import { rowsText } from '../../render/terminal/width.ts';
@@ -31,7 +31,7 @@ export function devCommand(program: Command, cli: Cli): void {
 
 /** Returns how all of it is ended. */
 async function begin(cli: Cli, place: PagePlace, { worker, opened, monitor }: Staying): Promise<() => Promise<void>> {
-  const { pagePorts } = await import('../../page/ports.ts');
+  const { pagePorts } = await import('../../../page/ports.ts');
   const { target, folder, embedded } = opened;
   const since = Date.now();
   const page = await serveThePage(pagePorts(opened, cli.env, { hosted: place.host !== null }), opened, place);

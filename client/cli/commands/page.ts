@@ -5,15 +5,15 @@ import { personAt } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import type { Monitor } from '../../../worker/monitor/serve-monitor.ts';
 import { METRICS_OPTION, type MonitorFlags, openMonitor, watchFleet, watchPage } from '../../runtime/monitor.ts';
-import type { HostFlags } from '../../page/hosting/page-host.ts';
-import type { ServedPage } from '../../page/serve-page.ts';
+import type { HostFlags } from '../../../page/hosting/page-host.ts';
+import type { ServedPage } from '../../../page/serve-page.ts';
 import {
   addPageOptions,
   type PagePlace,
   placeOfPage,
   type PortFlags,
   serveThePage,
-} from '../../page/hosting/page-options.ts';
+} from '../../../page/hosting/page-options.ts';
 import { dataFolder } from '../../../connection/data-folder.ts';
 import { SetupProblem } from '../../../system/setup-problem.ts';
 import { STATUS, UsageError } from '../errors.ts';
@@ -36,7 +36,7 @@ type Flags = MonitorFlags & HostFlags & { readonly address?: boolean };
 
 async function printAddress(cli: Cli, others: object): Promise<number> {
   if (Object.keys(others).length > 0) throw new UsageError('--address goes with no other option');
-  const { entranceNow } = await import('../../page/page-address.ts');
+  const { entranceNow } = await import('../../../page/page-address.ts');
   const { root } = dataFolder(cli.env);
   const address = await entranceNow(root);
   if (address === null)
@@ -77,7 +77,7 @@ async function servePage(cli: Cli, { monitor, place, told }: Serving): Promise<n
   const [{ openServer }, { supervision, superviseServer }, { pagePorts }, { serverHealth }] = await Promise.all([
     import('../../runtime/open-server.ts'),
     import('../../../worker/embedded/supervise-server.ts'),
-    import('../../page/ports.ts'),
+    import('../../../page/ports.ts'),
     import('../../../worker/monitor/health.ts'),
   ]);
   const opened = await openUnlessTold(

@@ -1,0 +1,193 @@
+// The HTTP API: what the client offers, as JSON and server-sent events, for programs that have a token. It is part of the page's app.
+import { createHash } from 'node:crypto';
+import { Hono, type Context } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { isTraceparent, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';
+import { LONGEST_ID } from '../../workflows/contract/session.ts';
+import { ClientProblem } from '../../client/problem.ts';
+import { checkedId } from '../../client/sessions/info.ts';
+import { type Access, HEADERS, isFromProxy, isJson, isOwnHost, isOwnOrigin } from '../hosting/access.ts';
+import { OWNER, type Person, personWith, type Role } from '../hosting/people.ts';
+import { identityOf, type PagePorts } from '../ports.ts';
+import { openEventStream } from './event-stream.ts';
+import { openapiDocument } from './openapi.ts';
+import { type Operation, readShape } from './operation.ts';
+import { operations } from './operations.ts';
+import { answerProblem, HttpProblem, refuseUnless } from './problems.ts';
+import { following } from './schemas.ts';
+
+export const API = '/api/v1';
+
+/** Bytes: an image in base64 and some text. */
+const LARGEST_BODY = 8 * 1024 * 1024;
+/** At once, of all listeners and of one person: each follows its session. */
+const [MOST_STREAMS, MOST_OF_ONE] = [500, 100];
+
+type Vars = { readonly Variables: { person: Person } };
+
+/** `listeners`: streams that are open. */
+export type Api = { readonly app: Hono<Vars>; readonly listeners: number; close(): void };
+
+export function apiApp(ports: PagePorts, access: Access): Api {
+  const app = new Hono<Vars>();
+  const closing = new AbortController();
+  const streams = streamCounts();
+  app.onError((error, context) => answerProblem(context, error));
+  app.use(async (context, next) => {
+    context.set('person', admit(context, access));
+    await next();
+  });
+  app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: tooLarge }));
+  /** Throws HttpProblem. */
+  const person = (context: Context<Vars>, needed: Role): Person => allowed(context.get('person'), needed);
+  app.get('/openapi.json', (context) => (person(context, 'look'), context.json(openapiDocument())));
+  for (const operation of operations)
+    app[operation.method](routeOf(operation), async (context) => {
+      const { name, role } = person(context, operation.role);
+      return carryOut(context, operation, { ports, name: name ?? OWNER, role });
+    });
+  app.get('/sessions/:session/events', async (context) => {
+    const listener = person(context, 'look');
+    const { message, after } = readShape('the address', following, context.req.query());
+    const last = context.req.header('last-event-id');
+    const left = streams.open(listener.name ?? OWNER);
+    const asked = { session: sessionOf(context), message, after, last: last === '' ? undefined : last };
+    const stream = await openEventStream(ports, { ...asked, closing: closing.signal, left });
+    if (stream === null) return context.body(null, 204);
+    for (const [name, value] of stream.headers) context.header(name, value);
+    return context.body(stream.body ?? '', 200);
+  });
+  app.all('*', (context) => {
+    throw new HttpProblem(
+      'not_found',
+      `there is no ${context.req.method} ${context.req.path}: see ${API}/openapi.json`,
+    );
+  });
+  return {
+    app,
+    get listeners() {
+      return streams.count;
+    },
+    close: () => closing.abort(),
+  };
+}
+
+type StreamCounts = {
+  /** Of all. */
+  readonly count: number;
+  /** What is returned is called once, when it is closed. Throws HttpProblem. */
+  open(name: string): () => void;
+};
+
+function streamCounts(): StreamCounts {
+  const open = new Map<string, number>();
+  const count = (): number => [...open.values()].reduce((sum, one) => sum + one, 0);
+  return {
+    get count() {
+      return count();
+    },
+    open(name) {
+      const own = open.get(name) ?? 0;
+      const all = count();
+      if (own >= MOST_OF_ONE) throw new HttpProblem('busy', `${own} streams of ${name} are open: close some`);
+      if (all >= MOST_STREAMS) throw new HttpProblem('busy', `${all} streams are open: close some`);
+      open.set(name, own + 1);
+      return () => void open.set(name, (open.get(name) ?? 1) - 1);
+    },
+  };
+}
+
+/** What a browser keeps does not count here: a token in a header is sent by no site but on purpose. Throws HttpProblem. */
+function admit(context: Context, access: Access): Person {
+  for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
+  const { method } = context.req;
+  const origin = context.req.header('origin');
+  if (!isFromProxy(context, access)) throw new HttpProblem('forbidden', 'only the proxy of this page may ask');
+  if (!isOwnHost(context, access))
+    throw new HttpProblem('wrong_host', 'this is another host than the one that is served here');
+  if (origin !== undefined && !isOwnOrigin(context, access, origin))
+    throw new HttpProblem('forbidden', 'pages of other sites may not ask');
+  const [, token = ''] = /^Bearer +([\w-]+)$/i.exec(context.req.header('authorization') ?? '') ?? [];
+  const { owner, people } = access;
+  const person = personWith(owner ? [owner.person, ...people] : people, token);
+  if (person === null)
+    throw new HttpProblem('no_token', 'nobody here has that token: send one as Authorization: Bearer TOKEN');
+  if (method !== 'GET' && method !== 'POST') throw new HttpProblem('wrong_method', 'only GET and POST are answered');
+  return person;
+}
+
+function allowed(person: Person, needed: Role): Person {
+  refuseUnless(person.role, needed, 'that');
+  return person;
+}
+
+function tooLarge(): never {
+  throw new HttpProblem('too_large', `the body is over ${LARGEST_BODY / 1024 / 1024} MB: put it in a file and name it`);
+}
+
+const routeOf = ({ path }: Operation): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
+async function carryOut(
+  context: Context,
+  operation: Operation,
+  { ports, name, role }: { readonly ports: PagePorts; readonly name: string; readonly role: Role },
+): Promise<Response> {
+  const asking = {
+    ports,
+    acting: ports.as(name, 'over HTTP'),
+    by: identityOf(name, 'over HTTP'),
+    role,
+    session: operation.path.includes('{session}') ? sessionOf(context) : '',
+    call: context.req.param('call') ?? '',
+    schedule: context.req.param('schedule') ?? '',
+    key: ownKey(name, keyOf(context)),
+    traceparent: traceOf(context),
+    signal: context.req.raw.signal,
+  };
+  const body = operation.body && (await bodyOf(context));
+  return context.json(await operation.run(asking, context.req.query(), body), operation.status);
+}
+
+/** Throws ClientProblem `refused`. */
+function sessionOf(context: Context): SessionId {
+  return checkedId(context.req.param('session') ?? '');
+}
+
+/** One that is none is passed over, as W3C has it. */
+function traceOf(context: Context): string | undefined {
+  const given = context.req.header('traceparent');
+  return isTraceparent(given) ? given : undefined;
+}
+
+/** The same key of another person is another one: the id of a message tells whose it is, but for the owner's. */
+function ownKey(name: string, key: MessageId | undefined): MessageId | undefined {
+  if (key === undefined || name === OWNER) return key;
+  const digest = createHash('sha256')
+    .update(JSON.stringify([name, key]))
+    .digest('hex');
+  return `${key.slice(0, LONGEST_ID - 17)}.${digest.slice(0, 16)}` as MessageId;
+}
+
+/** As the draft has it, in quotes, or without. */
+function keyOf(context: Context): MessageId | undefined {
+  const given = context.req.header('idempotency-key');
+  if (given === undefined) return undefined;
+  const key = /^"(.*)"$/.exec(given)?.[1] ?? given;
+  if (/^[\x21-\x7e]+$/.test(key) && key.length <= LONGEST_ID) return key as MessageId;
+  throw new ClientProblem(
+    'refused',
+    `Idempotency-Key has ${key.length} characters, or blanks in it: give 1 to ${LONGEST_ID} printable ones`,
+  );
+}
+
+async function bodyOf(context: Context): Promise<unknown> {
+  const text = await context.req.text();
+  if (text === '') return {};
+  if (!isJson(context)) throw new HttpProblem('not_json', 'the body is not application/json: send it as that');
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ClientProblem('refused', `the body is not JSON: ${error.message}`);
+  }
+}

@@ -1,0 +1,146 @@
+// Where a listener of an event stream is, as the id of the last event says it: behind an iteration that it has seen whole, and what it has
+// seen of the next. The next is told again from its beginning when it comes again, for an attempt may have died meanwhile; what it
+// has seen of it is taken back first, so that nothing is told twice that stands.
+import type { Followed } from '../../client/follow/cursor.ts';
+import { isApprovalEvent } from '../../client/sessions/decide.ts';
+import { ClientProblem } from '../../client/problem.ts';
+
+/** An attempt of a step, as `step.attempt`. */
+export type Attempt = string;
+
+export const attemptOf = ({ step, attempt }: { readonly step: number; readonly attempt: number }): Attempt =>
+  `${step}.${attempt}`;
+
+export type EventPlace = {
+  readonly run: number;
+  /** The last that was seen whole. */
+  readonly iteration: number;
+  /** Attempts that were heard of later iterations. */
+  readonly heard: readonly Attempt[];
+  /** Attempts with events of no iteration that were heard behind it. */
+  readonly loose: readonly Attempt[];
+  /** Calls that are known to wait. */
+  readonly waiting: readonly string[];
+};
+
+/** The id of a stream's last event: there is no more. */
+export const OVER = 'over';
+
+export const placeAt = (run: number, iteration: number): EventPlace => ({
+  run,
+  iteration,
+  heard: [],
+  loose: [],
+  waiting: [],
+});
+
+export function formatPlace({ run, iteration, heard, loose, waiting }: EventPlace): string {
+  const parts = [heard.join(','), loose.join(','), waiting.map(encodeURIComponent).join(',')];
+  const told = parts.slice(0, parts.findLastIndex((part) => part !== '') + 1);
+  return [`${run}.${iteration}`, ...told].join(';');
+}
+
+/** A number and the next have a comma between them: nothing can be read in two ways. */
+const PLACE =
+  /^(\d{1,9})\.(\d{1,9})(?:;((?:\d{1,9}\.\d{1,9}(?:,\d{1,9}\.\d{1,9})*)?)(?:;((?:\d{1,9}\.\d{1,9}(?:,\d{1,9}\.\d{1,9})*)?)(?:;([\w.!~*'()%,-]*))?)?)?$/;
+
+/** Throws ClientProblem `refused`. */
+export function parsePlace(text: string): EventPlace {
+  const [found, run, iteration, heard = '', loose = '', waiting = ''] = PLACE.exec(text) ?? [];
+  const names = namesOf(waiting);
+  if (found === undefined || names === null || Number(run) < 1)
+    throw new ClientProblem('refused', 'Last-Event-ID is none that this stream gave: leave it out to begin anew');
+  const list = (part: string): readonly string[] => part.split(',').filter((one) => one !== '');
+  return {
+    run: Number(run),
+    iteration: Number(iteration),
+    heard: list(heard),
+    loose: list(loose),
+    waiting: names,
+  };
+}
+
+function namesOf(text: string): readonly string[] | null {
+  try {
+    return text.split(',').flatMap((one) => (one === '' ? [] : [decodeURIComponent(one)]));
+  } catch (error) {
+    if (error instanceof URIError) return null;
+    throw error;
+  }
+}
+
+export type Placing = {
+  /** The place of who has seen all events so far. */
+  readonly place: EventPlace;
+  /** It has told something that was sent and stands. */
+  knows(attempt: Attempt): boolean;
+  /** To be told of each event that is sent. */
+  hear(event: Followed): void;
+};
+
+/** Follows the events that a listener is sent, from `start` on. */
+export function trackPlace(start: EventPlace): Placing {
+  let { run, iteration } = start;
+  /** The iteration that is told now. */
+  let current = iteration;
+  /** The first iteration of which each attempt told something: those behind `iteration`, and the rest. */
+  const heard = new Map(start.heard.map((attempt) => [attempt, iteration + 1]));
+  const older = new Map<Attempt, number>(start.loose.map((attempt) => [attempt, iteration]));
+  /** Attempts that told something of no iteration since the last event of one; and when the iteration before was over. */
+  const loose = new Set(start.loose);
+  let kept: readonly Attempt[] = start.loose;
+  const waiting = new Set(start.waiting);
+
+  const shift = (to: number): void => {
+    const [from, into] = to > iteration ? [heard, older] : [older, heard];
+    iteration = to;
+    for (const [attempt, first] of from)
+      if (first <= to === (into === older)) {
+        into.set(attempt, first);
+        from.delete(attempt);
+      }
+  };
+  const note = (attempt: Attempt, at: number): void => {
+    const first = Math.min(at, heard.get(attempt) ?? at, older.get(attempt) ?? at);
+    (first > iteration ? heard : older).set(attempt, first);
+  };
+  const begin = (next: number): void => {
+    if (next === run) return;
+    [run, iteration, current, kept] = [next, 0, 0, []];
+    for (const known of [heard, older, loose]) known.clear();
+  };
+  const advance = (at: number): void => {
+    if (at > current) {
+      kept = [...loose].filter((attempt) => (older.get(attempt) ?? heard.get(attempt) ?? at) < at);
+      current = at;
+      shift(at - 1);
+    } else if (at <= iteration) shift(at - 1);
+    loose.clear();
+  };
+  return {
+    get place() {
+      return { run, iteration, heard: [...heard.keys()], loose: kept, waiting: [...waiting] };
+    },
+    knows: (attempt) => heard.has(attempt) || older.has(attempt),
+    hear: (event) => {
+      if (isApprovalEvent(event)) {
+        if (event.type === 'approval_settled') waiting.delete(event.call);
+        else waiting.add(event.call);
+        return;
+      }
+      if (event.type === 'result') return;
+      if (event.type === 'run_start') begin(event.run);
+      const attempt = attemptOf(event);
+      if (event.type === 'tombstone') {
+        const first = heard.get(attempt) ?? older.get(attempt);
+        if (first !== undefined && first <= iteration) shift(first - 1);
+        for (const known of [heard, older]) known.delete(attempt);
+        return;
+      }
+      const at = 'iteration' in event ? event.iteration : null;
+      if (at !== null) advance(at);
+      else loose.add(attempt);
+      note(attempt, at ?? current + 1);
+    },
+  };
+}

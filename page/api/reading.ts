@@ -1,0 +1,71 @@
+// Operations that only look.
+import type { z } from 'zod';
+import type { TranscriptEntry } from '../../client/perdure-client.ts';
+import { ClientProblem } from '../../client/problem.ts';
+import { dropAbsent } from '../../client/options.ts';
+import { type Asking, getting, type Operation } from './operation.ts';
+import * as shapes from './schemas.ts';
+
+const SIZE = 200;
+const LARGEST = 1_000;
+
+export const readings: readonly Operation[] = [
+  getting(
+    { name: 'list', path: '/sessions', says: 'Sessions, newest first or as the filter says.', answer: shapes.page },
+    shapes.listing,
+    ({ ports, signal }, query) => ports.page({ ...dropAbsent(query), signal }),
+  ),
+  getting(
+    { name: 'describe', path: '/sessions/{session}', says: 'All that is known of it.', answer: shapes.session },
+    shapes.none,
+    ({ ports, session }) => ports.describe(session),
+  ),
+  getting(
+    {
+      name: 'result',
+      path: '/sessions/{session}/result',
+      says: 'The outcome of a run that has ended; null when none has.',
+      answer: shapes.outcome,
+    },
+    shapes.whichRun,
+    async ({ ports, session, signal }, { run }) => ({ result: await ports.result(session, run, { signal }) }),
+  ),
+  getting(
+    {
+      name: 'transcript',
+      path: '/sessions/{session}/transcript',
+      says: 'All that was ever said, over compactions, a piece at a time.',
+      answer: shapes.transcript,
+    },
+    shapes.reading,
+    pieceOf,
+  ),
+  ...['/approvals', '/sessions/{session}/approvals'].map((path) =>
+    getting(
+      {
+        name: path === '/approvals' ? 'allApprovals' : 'approvals',
+        path,
+        says: 'Calls that wait for a decision and, with `question`, for an answer.',
+        answer: shapes.approvals,
+      },
+      shapes.none,
+      async ({ acting, session, signal }) => ({
+        approvals: await acting.approvals(session === '' ? undefined : session, { signal }),
+      }),
+    ),
+  ),
+];
+
+async function pieceOf(
+  { ports, session, signal }: Asking,
+  { from = 0, size = SIZE }: z.infer<typeof shapes.reading>,
+): Promise<object> {
+  if (size < 1 || size > LARGEST)
+    throw new ClientProblem('refused', `a piece of ${size} entries: give a whole number from 1 to ${LARGEST}`);
+  const entries: TranscriptEntry[] = [];
+  for await (const entry of ports.transcript(session, { from, signal })) {
+    if (entries.length === size) return { entries, next: entry.position };
+    entries.push(entry);
+  }
+  return { entries, next: null };
+}

@@ -1,0 +1,94 @@
+// The events of a stream: those of a follower, each with the place of who has seen it; for a listener that comes again, from its place on.
+import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import type { Watched } from '../../store/live/events.ts';
+import type { Followed } from '../../client/follow/cursor.ts';
+import type { FollowOptions } from '../../client/follow/follow.ts';
+import { goalOf } from '../../client/follow/goal.ts';
+import { isApprovalEvent } from '../../client/sessions/decide.ts';
+import type { SessionDescription } from '../../client/sessions/info.ts';
+import type { PagePorts } from '../ports.ts';
+import { attemptOf, type EventPlace, formatPlace, OVER, placeAt, type Placing, trackPlace } from './event-place.ts';
+
+export type Listening = {
+  readonly session: SessionId;
+  /** As it stood when the listener came. */
+  readonly seen: SessionDescription;
+  /** The place that it comes again from; null: it is new. */
+  readonly from: EventPlace | null;
+  /** What is followed: see FollowOptions. */
+  readonly goal: Pick<FollowOptions, 'after'> & { readonly messageId?: MessageId };
+  readonly options: Pick<FollowOptions, 'signal' | 'onTrouble'>;
+};
+
+export type Placed = { readonly id: string; readonly event: Followed };
+
+type Ports = Pick<PagePorts, 'follow'>;
+
+export async function* placedEvents(ports: Ports, listening: Listening): AsyncGenerator<Placed, void> {
+  const placing = trackPlace(listening.from ?? firstPlace(listening));
+  const events = listening.from === null ? newEvents(ports, listening) : resumedEvents(ports, listening, placing);
+  for await (const event of events) {
+    // An attempt of which nothing was sent has nothing to take back.
+    if (event.type === 'tombstone' && !placing.knows(attemptOf(event))) continue;
+    placing.hear(event);
+    yield { id: event.type === 'result' ? OVER : formatPlace(placing.place), event };
+  }
+}
+
+function newEvents(ports: Ports, { session, goal, options }: Listening): AsyncIterable<Followed> {
+  return ports.follow(session, { ...goal, ...options });
+}
+
+function firstPlace({ seen, goal: { messageId, after } }: Listening): EventPlace {
+  if (after === undefined) return placeAt(goalOf(seen, messageId ?? null).from, 0);
+  return typeof after === 'number' ? placeAt(after + 1, 0) : placeAt(after.run, after.iteration);
+}
+
+async function* resumedEvents(ports: Ports, listening: Listening, placing: Placing): AsyncGenerator<Followed, void> {
+  const { session, seen, goal, options } = listening;
+  const from = placing.place;
+  yield* takenBack(from);
+  const stillWaiting = new Set(seen.approvals?.map(({ call }) => call));
+  for (const call of from.waiting) if (!stillWaiting.has(call)) yield { type: 'approval_settled', session, call };
+  const isNew = isNewAfter(from);
+  let after: FollowOptions['after'] = { run: from.run, iteration: from.iteration };
+  for (;;) {
+    let ended: Extract<Watched, { type: 'run_end' }>['ended'] | null = null;
+    let result: Extract<Followed, { type: 'result' }> | null = null;
+    for await (const event of ports.follow(session, { after, ...options })) {
+      if (event.type === 'run_end') ended = event.ended;
+      if (event.type === 'result') result = event;
+      else if (isNew(event)) yield event;
+    }
+    if (options.signal?.aborted) return;
+    const { messageId } = goal;
+    const isIt = messageId === undefined || ended?.messages.includes(messageId);
+    if (result !== null && isIt) return yield result;
+    if (result === null) break;
+    // The message is answered by a later run.
+    after = result.run;
+  }
+  if (goal.messageId === undefined) return;
+  for await (const event of newEvents(ports, listening)) if (event.type === 'result') yield event;
+}
+
+/** What was heard of the iteration that is told again. */
+function* takenBack({ heard, iteration }: EventPlace): Iterable<Followed> {
+  for (const place of heard) {
+    const [step = 0, attempt = 0] = place.split('.').map(Number);
+    const why = `told again from the beginning of iteration ${iteration + 1}`;
+    yield { type: 'tombstone', step, attempt, iteration: null, why, retold: true };
+  }
+}
+
+/** False for what a listener that comes from `from` knows. */
+function isNewAfter({ iteration, heard, loose, waiting }: EventPlace): (event: Followed) => boolean {
+  const [known, asked] = [new Set(loose.filter((one) => !heard.includes(one))), new Set(waiting)];
+  return (event) => {
+    if (isApprovalEvent(event))
+      return event.type !== 'approval' && event.type !== 'question' ? true : !asked.delete(event.call);
+    if (event.type === 'result' || event.type === 'tombstone') return true;
+    if ('iteration' in event && event.iteration > iteration) known.clear();
+    return !known.has(attemptOf(event));
+  };
+}

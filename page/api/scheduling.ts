@@ -1,0 +1,108 @@
+// Operations on schedules (L87).
+import { createHash } from 'node:crypto';
+import type { z } from 'zod';
+import { dropAbsent } from '../../client/options.ts';
+import { ClientProblem } from '../../client/problem.ts';
+import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
+import { type Asking, getting, type Operation, posting } from './operation.ts';
+import * as shapes from './schemas.ts';
+import { checked } from './steering.ts';
+
+/** In one answer. */
+const MOST = 200;
+
+const says = {
+  pause: 'It fires no more until it is resumed; sessions that are under way go on.',
+  resume: 'It fires again.',
+  delete: 'Deletes it; its sessions stay.',
+} as const;
+
+export const scheduling: readonly Operation[] = [
+  getting(
+    { name: 'listSchedules', path: '/schedules', says: `Schedules, at most ${MOST}.`, answer: shapes.schedules },
+    shapes.none,
+    listed,
+  ),
+  getting(
+    {
+      name: 'describeSchedule',
+      path: '/schedules/{schedule}',
+      says: 'When it fires, and the sessions of its newest firings.',
+      answer: shapes.scheduled,
+    },
+    shapes.none,
+    ({ ports, schedule, signal }) => ports.schedules.describe(schedule, { signal }),
+  ),
+  posting(
+    {
+      name: 'createSchedule',
+      path: '/schedules',
+      role: 'steer',
+      status: 201,
+      says: 'Runs a task at the times of a cron expression, each time in a session of its own or as the next prompt of one.',
+      answer: shapes.scheduled,
+    },
+    shapes.schedule,
+    createOnce,
+  ),
+  ...(['pause', 'resume', 'delete'] as const).map((name) =>
+    posting(
+      {
+        name: `${name}Schedule`,
+        path: `/schedules/{schedule}/${name}`,
+        role: 'steer',
+        says: says[name],
+        answer: shapes.onSchedule,
+      },
+      shapes.nothing,
+      async ({ acting, schedule, signal }) => {
+        await acting.schedules[name](schedule, { signal });
+        return { schedule };
+      },
+    ),
+  ),
+  posting(
+    {
+      name: 'triggerSchedule',
+      path: '/schedules/{schedule}/trigger',
+      role: 'steer',
+      says: 'Fires now, by its overlap policy. Sent again it fires again.',
+      answer: shapes.triggered,
+    },
+    shapes.nothing,
+    ({ acting, schedule, signal }) => acting.schedules.trigger(schedule, { signal }),
+  ),
+];
+
+async function listed({ ports, signal }: Asking): Promise<object> {
+  const found: ScheduleInfo[] = [];
+  for await (const one of ports.schedules.list({ signal })) {
+    if (found.length === MOST) return { schedules: found, more: true };
+    found.push(one);
+  }
+  return { schedules: found, more: false };
+}
+
+/** With a key and no name the schedule's name follows from the key, so that a retry finds what the first try made. */
+async function createOnce(
+  { acting, by, key, signal }: Asking,
+  { cron, task, name, options = {}, ...given }: z.infer<typeof shapes.schedule>,
+): Promise<object> {
+  const made = name === undefined && key !== undefined ? nameOf(by, key) : undefined;
+  const named = dropAbsent({ ...checked(options), ...given, name: name ?? made, signal });
+  try {
+    return await acting.schedules.create(cron, task, named);
+  } catch (error) {
+    if (made === undefined || !(error instanceof ClientProblem) || error.kind !== 'refused') throw error;
+    return await acting.schedules.describe(made, { signal }).catch(() => {
+      throw error;
+    });
+  }
+}
+
+function nameOf(by: string, key: string): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([by, key]))
+    .digest('hex');
+  return `sched-${digest.slice(0, 20)}`;
+}

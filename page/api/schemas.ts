@@ -1,0 +1,243 @@
+// The shapes of the HTTP API: what requests carry, held to these schemas, and what answers hold, as docs/openapi.v1.json tells it.
+import { z } from 'zod';
+import { eventSchema, resultSchema } from '../../client/event-schema.ts';
+import { efforts, permissionModes } from '../../workflows/contract/options-problem.ts';
+import type { Effort, OptionChanges, PermissionMode } from '../../workflows/contract/session.ts';
+import { IMAGE_TYPES } from '../../workflows/contract/people.ts';
+import { overlapPolicies } from '../../client/schedules/plan.ts';
+import type { Prompt } from '../../client/sessions/prompt.ts';
+
+const count = z.int().nonnegative();
+const moment = z.number().describe('milliseconds since the epoch');
+const text = z.string();
+const list = z.array(text).readonly();
+
+const image = z.strictObject({ type: z.literal('base64'), media_type: z.enum(IMAGE_TYPES), data: text });
+const document = z.strictObject({ type: z.literal('base64'), media_type: z.literal('application/pdf'), data: text });
+const prompt: z.ZodType<Prompt> = z.union([
+  text,
+  z
+    .array(
+      z.discriminatedUnion('type', [
+        z.strictObject({ type: z.literal('text'), text }),
+        z.strictObject({ type: z.literal('image'), source: image }),
+        z.strictObject({ type: z.literal('document'), source: document }),
+      ]),
+    )
+    .readonly(),
+]);
+
+const mode = z.enum(permissionModes as [PermissionMode, ...PermissionMode[]]);
+const rules = z.strictObject({ allow: list.optional(), deny: list.optional(), ask: list.optional() });
+const number = z.number();
+/** What each is bounded by is judged where every client's options are. */
+const optionFields = {
+  cwd: text.describe('a folder of the machine that works, as an absolute path').optional(),
+  model: text.nullish(),
+  maxTurns: number.nullish(),
+  maxBudgetUsd: number.nullish(),
+  timeoutMs: number.nullish(),
+  wrapUp: z.boolean().nullish(),
+  permissionMode: mode.nullish(),
+  permissions: rules.nullish(),
+  systemPrompt: text.nullish(),
+  appendSystemPrompt: text.nullish(),
+  instructions: z.boolean().nullish(),
+  memory: z.boolean().nullish(),
+  suggestPrompts: z.boolean().nullish(),
+  tools: list.nullish(),
+  toolEnv: z.record(text, text).nullish(),
+  additionalDirectories: list.nullish(),
+  maxOutputTokens: number.nullish(),
+  fallbackModels: list.nullish(),
+  maxTokens: number.nullish(),
+  tokenBudget: number.nullish(),
+  taskBudget: number.nullish(),
+  thinkingTokens: number.nullish(),
+  effort: z.enum(efforts as [Effort, ...Effort[]]).nullish(),
+  outputSchema: z.record(text, z.unknown()).nullish(),
+  approvalTimeoutMs: number.nullish(),
+  tags: z.record(text, text).nullish(),
+} satisfies Record<keyof OptionChanges, z.ZodType>;
+
+/** Names that are not there are refused with the one that was meant, by the client. */
+export const options = z
+  .looseObject(optionFields)
+  .describe('options of a run, as docs/client.md has them; null takes one back');
+
+export const start = z.strictObject({
+  prompt,
+  session: text.describe('an open session takes the prompt as its next message; a new one gets this id').optional(),
+  options: options.optional(),
+});
+export const message = z.strictObject({
+  prompt,
+  now: z.boolean().describe('interrupts what runs').optional(),
+  options: options.optional(),
+});
+export const nothing = z.strictObject({});
+export const approval = z.strictObject({
+  input: z.unknown().describe('runs with this instead of what the model wrote').optional(),
+});
+export const denial = z.strictObject({ reason: text, interrupt: z.boolean().optional() });
+export const answer = z.strictObject({ text });
+export const limits = z.strictObject({
+  maxTurns: number.optional(),
+  maxBudgetUsd: number.optional(),
+  maxTokens: number.optional(),
+  timeoutMs: number.optional(),
+});
+export const snip = z.strictObject({ entries: z.array(count).readonly() });
+export const aside = z.strictObject({ question: text });
+
+/** Of an address: texts, all of them. The document tells what they are of. */
+const whole = text
+  .regex(/^\d{1,15}$/, 'is no whole number')
+  .transform(Number)
+  .meta({ written: { type: 'integer', minimum: 0 } });
+const yes = z
+  .enum(['true', 'false'])
+  .transform((given) => given === 'true')
+  .meta({ written: { type: 'boolean' } });
+export const none = z.strictObject({});
+export const listing = z.strictObject({
+  filter: text.describe('as in docs/finding.md: phase:waiting cost>1 sort:-cost').optional(),
+  open: yes.describe('only those that are not closed').optional(),
+  size: whole.describe('of the page: 1 to 1,000; absent: 50').optional(),
+  after: text.describe('`next` of the page before').optional(),
+});
+export const reading = z.strictObject({
+  from: whole.describe('position of the first entry; absent: 0').optional(),
+  size: whole.describe('entries: 1 to 1,000; absent: 200').optional(),
+});
+export const whichRun = z.strictObject({ run: whole.describe('absent: the last that ended').optional() });
+export const following = z.strictObject({
+  message: text.describe('to the end of the run that answers it').optional(),
+  after: text
+    .regex(/^\d{1,9}(?:\.\d{1,9})?$/, 'is neither RUN nor RUN.ITERATION')
+    .describe('RUN: the first run after it; RUN.ITERATION: that run, from behind the iteration')
+    .optional(),
+});
+
+// Answers. Each may get more fields within this version.
+
+export const problem = z.looseObject({
+  type: text.describe('urn:perdure:KIND'),
+  title: text,
+  status: z.int(),
+  detail: text.describe('one sentence: what happened, and what to do'),
+  kind: text,
+});
+export const sent = z.looseObject({ session: text, messageId: text });
+export const done = z.looseObject({ session: text });
+export const decided = z.looseObject({ session: text, call: text });
+export const snipped = z.looseObject({ later: z.boolean() });
+export const answeredAside = z.looseObject({
+  answer: text,
+  cut: z.boolean().describe('there was more of it'),
+  model: text,
+  usage: z.looseObject({ input: z.int(), output: z.int(), cacheRead: z.int(), cacheWrite: z.int() }),
+  costUsd: z.number().nullable().describe('null: a price is not known'),
+});
+
+const waiting = z.looseObject({
+  session: text,
+  call: text,
+  tool: text,
+  reason: text,
+  input: z.unknown(),
+  deadline: moment,
+});
+export const approvals = z.looseObject({ approvals: z.array(waiting) });
+
+export const session = z.looseObject({
+  session: text,
+  status: z.enum(['open', 'cancelled', 'terminated', 'failed', 'timed_out', 'completed']),
+  phase: z.enum(['running', 'waiting_worker', 'waiting_approval', 'parked', 'idle', 'closed']),
+  title: text,
+  cwd: text,
+  runs: count.describe('opened so far'),
+  startedAt: moment,
+  closedAt: moment.nullable(),
+  taskQueue: text,
+  last: z.looseObject({ run: count, terminal: z.looseObject({ reason: text }), turns: count }).nullable(),
+});
+export const page = z.looseObject({
+  sessions: z.array(session),
+  next: text.nullable().describe('for the next page'),
+  note: text.optional(),
+});
+export const transcript = z.looseObject({
+  entries: z.array(z.looseObject({ position: count, entry: z.looseObject({ kind: text }) })),
+  next: count.nullable().describe('`from` of the next piece'),
+});
+export const outcome = z.looseObject({ result: resultSchema.nullable() });
+
+export const schedule = z.strictObject({
+  cron: text.describe('five fields, such as 0 6 * * 1, or @daily and its like'),
+  task: text.describe('at most 16 KB'),
+  name: text.describe('with which the ids of its sessions begin; absent: one is made').optional(),
+  session: text.describe('an open session, which gets the task as its next prompt at each firing').optional(),
+  timeZone: text.describe('a name such as Europe/Berlin; absent: UTC').optional(),
+  overlap: z.enum(overlapPolicies).optional(),
+  catchUpMs: count
+    .describe(
+      'how long after its time a firing that was due while no server ran is made up for, 10 s to 365 days; absent: a day',
+    )
+    .optional(),
+  options: options.optional(),
+});
+export const scheduled = z.looseObject({
+  name: text,
+  cron: text,
+  timeZone: text,
+  title: text,
+  session: text.nullable().describe('that it sends prompts to; null where each firing opens its own'),
+  overlap: z.enum(overlapPolicies).nullable(),
+  paused: z.boolean(),
+  note: text.optional().describe('why it was paused or resumed'),
+  next: moment.nullable().describe('milliseconds since the epoch; null while it is paused'),
+  firings: z.array(z.looseObject({ session: text, at: moment })).describe('the newest ten, newest first'),
+  catchUpMs: count.describe('how long after its time a firing that was due while no server ran is made up for'),
+  clockChanges: z
+    .array(
+      z.looseObject({
+        date: text.describe('in its time zone'),
+        kind: z.enum(['left-out', 'doubled']),
+        times: z.array(text).describe('times of the day, in its time zone, that the clock leaves out or has twice'),
+        fires: z.array(moment).describe('when it fires for them'),
+      }),
+    )
+    .describe('in the year that comes'),
+  skipped: count.describe('firings that were dropped because the one before still ran'),
+  waitsForWorker: z.boolean(),
+  taskQueue: text,
+});
+export const schedules = z.looseObject({
+  schedules: z.array(scheduled),
+  more: z.boolean().describe('there are others'),
+});
+export const triggered = z.looseObject({
+  outcome: z.enum(['started', 'waiting', 'skipped']),
+  session: text.nullable().describe('that it opened, or sent the task to'),
+});
+export const onSchedule = z.looseObject({ schedule: text });
+
+const pascal = (name: string): string =>
+  name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** Each kind of event by its name in the document: `ToolUseEvent`. Two kinds of one shape have one. */
+export const eventKinds = eventSchema.options.map((schema) => {
+  const { type } = schema.shape;
+  const kinds: readonly string[] = 'options' in type ? type.options : [...type.values];
+  return { schema, kinds, name: `${pascal(kinds[0] ?? '')}Event` };
+});
+
+/** Those that several answers hold, and kinds of events, by their names in the document. */
+export const named: Readonly<Record<string, z.ZodType>> = {
+  Event: eventSchema,
+  ...Object.fromEntries(eventKinds.map(({ name, schema }) => [name, schema])),
+  Problem: problem,
+  Schedule: scheduled,
+  Session: session,
+};

@@ -1,0 +1,136 @@
+// Operations that steer sessions.
+import { isDeepStrictEqual } from 'node:util';
+import type { z } from 'zod';
+import { RUN_OPTIONS } from '../../workflows/contract/options-problem.ts';
+import type { OptionChanges } from '../../workflows/contract/session.ts';
+import { dropAbsent, refuseUnknown } from '../../client/options.ts';
+import type { Asked } from '../../client/sessions/history/recent.ts';
+import { type Operation, posting, unlessDone } from './operation.ts';
+import * as shapes from './schemas.ts';
+
+export const steerings: readonly Operation[] = [
+  posting(
+    {
+      name: 'start',
+      path: '/sessions',
+      role: 'steer',
+      status: 201,
+      says: 'Opens a session with its first message, or gives an open one its next; durable when it answers.',
+      answer: shapes.sent,
+    },
+    shapes.start,
+    ({ acting, key: messageId, traceparent, signal }, { prompt, session, options = {} }) =>
+      acting.start(prompt, dropAbsent({ ...checked(options), session, messageId, traceparent, signal, querySource })),
+  ),
+  posting(
+    {
+      name: 'send',
+      path: '/sessions/{session}/messages',
+      role: 'steer',
+      status: 202,
+      says: 'The model reads it before its next call; durable when it answers.',
+      answer: shapes.sent,
+    },
+    shapes.message,
+    ({ acting, session, key: messageId, traceparent, signal }, { prompt, now, options = {} }) =>
+      acting.send(
+        session,
+        prompt,
+        dropAbsent({ now, messageId, options: checked(options), traceparent, signal, querySource }),
+      ),
+  ),
+  ...(['interrupt', 'resume'] as const).map((name) =>
+    posting(
+      {
+        name,
+        path: `/sessions/{session}/${name}`,
+        role: 'steer',
+        status: 202,
+        says: name === 'interrupt' ? 'Ends the run, with what it has.' : 'Ends a wait for the provider early.',
+        answer: shapes.done,
+      },
+      shapes.nothing,
+      async ({ acting, session, key: messageId, signal }) => {
+        await acting[name](session, dropAbsent({ messageId, signal }));
+        return { session };
+      },
+    ),
+  ),
+  posting(
+    {
+      name: 'cancel',
+      path: '/sessions/{session}/cancel',
+      role: 'steer',
+      status: 202,
+      says: 'Ends what runs, and the session.',
+      answer: shapes.done,
+    },
+    shapes.nothing,
+    async (asking) => {
+      const { acting, session, signal } = asking;
+      await unlessDone(asking, ({ kind }) => kind === 'cancel', acting.cancel(session, { signal }));
+      return { session };
+    },
+  ),
+  posting(
+    {
+      name: 'topUp',
+      path: '/sessions/{session}/top-up',
+      role: 'steer',
+      says: 'Raises limits of the run under way, each counted from its beginning.',
+      answer: shapes.done,
+    },
+    shapes.limits,
+    async (asking, body) => {
+      const { acting, session, signal } = asking;
+      const limits = dropAbsent(body);
+      const isIt = (one: Asked): boolean => one.kind === 'topUp' && isDeepStrictEqual(one.limits, limits);
+      await unlessDone(asking, isIt, acting.topUp(session, limits, { signal }));
+      return { session };
+    },
+  ),
+  posting(
+    {
+      name: 'setOptions',
+      path: '/sessions/{session}/options',
+      role: 'steer',
+      says: 'Options from the next run on; null takes one back.',
+      answer: shapes.done,
+    },
+    shapes.options,
+    async ({ acting, session, signal }, body) => {
+      await acting.setOptions(session, checked(body), { signal });
+      return { session };
+    },
+  ),
+  posting(
+    {
+      name: 'askAside',
+      path: '/sessions/{session}/aside',
+      role: 'steer',
+      says: 'A question aside: the session’s model answers it, and its conversation keeps no trace.',
+      answer: shapes.answeredAside,
+    },
+    shapes.aside,
+    ({ acting, session, signal }, { question }) => acting.askAside(session, question, { signal }),
+  ),
+  posting(
+    {
+      name: 'snip',
+      path: '/sessions/{session}/snip',
+      role: 'steer',
+      says: 'The model no longer sees these entries, by position.',
+      answer: shapes.snipped,
+    },
+    shapes.snip,
+    ({ acting, session, signal }, { entries }) => acting.snip(session, entries, { signal }),
+  ),
+];
+
+const querySource = 'api' as const;
+
+/** Other options of the client, whose workers a session is for, say, are none of a request. */
+export function checked(options: z.infer<typeof shapes.options>): OptionChanges {
+  refuseUnknown('the options', options, RUN_OPTIONS);
+  return options as OptionChanges;
+}

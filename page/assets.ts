@@ -1,0 +1,50 @@
+// The page's own files and those of the packages it shows itself with. There is no build step: what is served is what lies here.
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import type { Context } from 'hono';
+
+/** Beside the sources, and from the built files. */
+const folder = ['./static/', '../../page/static/']
+  .map((place) => fileURLToPath(new URL(place, import.meta.url)))
+  .find((path) => existsSync(path));
+
+const SCRIPT = 'text/javascript; charset=utf-8';
+const SHEET = 'text/css; charset=utf-8';
+
+const own = (name: string): string => `${folder ?? ''}${name}`;
+const { resolve } = createRequire(import.meta.url);
+
+const files: Readonly<Record<string, readonly [type: string, path: () => string]>> = {
+  'style.css': [SHEET, () => own('style.css')],
+  'page.js': [SCRIPT, () => own('page.js')],
+  'live.js': [SCRIPT, () => own('live.js')],
+  'times.js': [SCRIPT, () => own('times.js')],
+  'fleet.js': [SCRIPT, () => own('fleet.js')],
+  'keys.js': [SCRIPT, () => own('keys.js')],
+  'sign-in.js': [SCRIPT, () => own('sign-in.js')],
+  'icon.svg': ['image/svg+xml', () => own('icon.svg')],
+  'htmx.js': [SCRIPT, () => resolve('htmx.org/dist/htmx.min.js')],
+};
+
+type Asset = { readonly body: Uint8Array<ArrayBuffer>; readonly type: string; readonly tag: string };
+
+const loaded = new Map<string, Asset>();
+
+/** Null: there is no such file. */
+export function serveAsset(context: Context, name: string): Response | null {
+  const known = Object.hasOwn(files, name) ? files[name] : undefined;
+  if (!known) return null;
+  const { body, type, tag } = loaded.get(name) ?? load(name, known);
+  const headers = { 'Content-Type': type, ETag: tag, 'Cache-Control': 'no-cache' };
+  if (context.req.header('if-none-match') === tag) return context.body(null, 304, headers);
+  return context.body(body, 200, headers);
+}
+
+function load(name: string, [type, path]: readonly [string, () => string]): Asset {
+  const body = new Uint8Array(readFileSync(path()));
+  const found = { body, type, tag: `"${createHash('sha256').update(body).digest('hex').slice(0, 24)}"` };
+  loaded.set(name, found);
+  return found;
+}

@@ -1,0 +1,126 @@
+// How pieces of what is happening look: words that stream, calls, lines, and what was taken back.
+import { showUnseen } from '../../system/text.ts';
+import type { LiveEvent, Watched } from '../../store/live/events.ts';
+import { compactionText, noticeText, describeStaged, transitionText } from '../../client/render/words.ts';
+import { steeredText } from '../../client/render/steered-words.ts';
+import { count, shortTime } from '../../client/units.ts';
+import { htmlOf } from '../layout.tsx';
+import { CallCard, type Progress } from '../transcript/call-card.tsx';
+import { transitionMeaning } from '../transcript/meanings.ts';
+
+export type Place = { readonly step: number; readonly attempt: number };
+export type Piece = Place & {
+  readonly id: string;
+  /** Streams: the element that its text goes into. */
+  readonly stream?: { readonly id: string; readonly kind: 'text' | 'thinking'; text: string };
+  /** A call: drawn again as it goes on. */
+  readonly call?: { readonly anchor: string; readonly name: string; readonly input: unknown };
+  readonly html?: string;
+  /** The transcript shows it already. */
+  readonly hidden?: true;
+};
+
+export function drawPiece(piece: Piece, progress: (anchor: string) => Progress | undefined): string {
+  const { id, stream, call, html } = piece;
+  if (html !== undefined) return wrapped(id, html);
+  if (call) {
+    const shown = { ...call, outcome: null, progress: progress(call.anchor) };
+    return wrapped(id, htmlOf(<CallCard call={shown} />));
+  }
+  const text = showUnseen(stream?.text ?? '');
+  if (stream?.kind === 'thinking')
+    return wrapped(
+      id,
+      htmlOf(
+        <details class="thinking">
+          <summary>Thinking</summary>
+          <pre class="said" id={stream.id}>
+            {text}
+          </pre>
+        </details>,
+      ),
+    );
+  return wrapped(
+    id,
+    htmlOf(
+      <pre class="said agent" id={stream?.id}>
+        {text}
+      </pre>,
+    ),
+  );
+}
+
+/** Ids are made here, of numbers and names that were checked. */
+export const wrapped = (id: string, html: string): string => `<li class="item live" id="${id}">${html}</li>`;
+
+export function asking({ model, attempt }: Extract<LiveEvent, { type: 'request_start' }>): string {
+  const again = attempt > 1 ? `, attempt ${attempt}` : '';
+  return htmlOf(<p class="asking">{`${showUnseen(model.slice(0, 80))} is asked${again}`}</p>);
+}
+
+export function voidHtml({ why, attempt }: Extract<Watched, { type: 'tombstone' }>, inner: string): string {
+  return htmlOf(
+    <details class="void">
+      <summary>{`Taken back, attempt ${attempt}: ${showUnseen(why.slice(0, 300))}`}</summary>
+      <div class="struck" dangerouslySetInnerHTML={{ __html: withoutIds(inner) }} />
+    </details>,
+  );
+}
+
+/** The same ids come again with the next attempt. */
+const withoutIds = (html: string): string =>
+  html
+    .replace(/ id="[\w.-]*"/g, '')
+    .replaceAll('<li', '<div')
+    .replaceAll('</li', '</div');
+
+type Line = Exclude<
+  LiveEvent,
+  {
+    readonly type:
+      | 'text_delta'
+      | 'thinking_delta'
+      | 'request_start'
+      | 'tool_use'
+      | 'tool_start'
+      | 'tool_progress'
+      | 'tool_end'
+      | 'run_start'
+      | 'run_end'
+      | 'reply';
+  }
+>;
+
+export function lineHtml(event: Line): string {
+  if (event.type === 'user') return htmlOf(<pre class="said user">{showUnseen(event.text)}</pre>);
+  if (event.type === 'transition')
+    return htmlOf(
+      <p class="transition">
+        <span class="badge" title={transitionMeaning(event.reason)}>
+          {transitionText(event.reason)}
+        </span>
+      </p>,
+    );
+  return htmlOf(<p class={event.type === 'retry' ? 'mark warn' : 'mark'}>{lineText(event)}</p>);
+}
+
+function lineText(event: Exclude<Line, { type: 'user' | 'transition' }>): string {
+  switch (event.type) {
+    case 'steered':
+      return steeredText(event.steered);
+    case 'notice':
+      return noticeText(event.notice);
+    case 'retry':
+      return `Failed ${count(event.failures, 'time')}, the next try comes after ${shortTime(event.delayMs)}: ${showUnseen(event.error.slice(0, 500))}`;
+    case 'compaction_start':
+      return event.trigger === 'auto' ? 'Compacting' : 'Too long: compacting';
+    case 'compaction_end':
+      return compactionText(event, 'it stays in the transcript');
+    case 'collapse_staged':
+      return describeStaged(event);
+    case 'hook_start':
+      return `Hook ${showUnseen(event.hook.slice(0, 80))} runs`;
+    case 'hook_end':
+      return `Hook ${showUnseen(event.hook.slice(0, 80))}: ${showUnseen(event.result.slice(0, 200))}`;
+  }
+}

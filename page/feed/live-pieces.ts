@@ -1,0 +1,161 @@
+// What a session says at this moment and has not stored yet, as pieces on the screen. A piece belongs to an attempt: when that is
+// stored the transcript has it, and when it dies it is taken back (L16). Pure: events in, changes out.
+import { showUnseen } from '../../system/text.ts';
+import { hashOf } from '../../store/values/store.ts';
+import type { Told, Watched } from '../../store/live/events.ts';
+import type { Progress } from '../transcript/call-card.tsx';
+import { asking, drawPiece, lineHtml, type Piece, type Place, voidHtml, wrapped } from './draw-piece.tsx';
+import type { Change } from './ring.ts';
+
+/** Where pieces are, and where transcript items are. */
+export const LIVE = 'live';
+export const ITEMS = 'items';
+
+export type LivePieces = {
+  /** `current`: the run that is going on. `again`: what it says is in the transcript, and is not shown beside it. */
+  tell(event: Told, current: number, again?: boolean): readonly Change[];
+  /** How far a call is whose outcome is not stored. */
+  progress(anchor: string): Progress | undefined;
+  /** Calls that wait for a decision now. */
+  waits(anchors: ReadonlySet<string>): readonly Change[];
+  /** For who comes now. */
+  readonly html: string;
+};
+
+/** Characters of one text while it streams; the transcript has all of it. */
+const STREAMED = 200_000;
+/** Of what a tool says as it goes: the last of it. */
+const SAID = 4_000;
+
+/** `card` draws a call that is in the transcript already. */
+export function livePieces(
+  card: (anchor: string) => { readonly id: string; readonly html: string } | null,
+): LivePieces {
+  const pieces = new Map<string, Piece>();
+  const calls = new Map<string, Progress>();
+  let waiting: ReadonlySet<string> = new Set();
+  let voids = 0;
+  const progress = (anchor: string): Progress | undefined =>
+    waiting.has(anchor) ? { kind: 'waiting' } : calls.get(anchor);
+  const draw = (piece: Piece): string => drawPiece(piece, progress);
+  let hiding = false;
+  const put = (piece: Piece): Change[] => {
+    pieces.set(piece.id, hiding ? { ...piece, hidden: true } : piece);
+    return hiding ? [] : [{ do: 'put', id: piece.id, into: LIVE, html: draw(piece) }];
+  };
+  const drop = (id: string): Change[] => (pieces.delete(id) ? [{ do: 'drop', id }] : []);
+  const of = ({ step, attempt }: Place): Piece[] =>
+    [...pieces.values()].filter((piece) => piece.step === step && piece.attempt === attempt);
+
+  const stream = (event: Extract<Watched, { type: 'text_delta' | 'thinking_delta' }>): Change[] => {
+    const kind = event.type === 'text_delta' ? 'text' : 'thinking';
+    const id = nameOf(event, `${event.iteration}-${event.index}`);
+    const piece = pieces.get(id);
+    const known = piece?.stream;
+    if (!known) {
+      const { step, attempt } = event;
+      const text = event.text.slice(0, STREAMED);
+      return [...drop(nameOf(event, 'ask')), ...put({ id, step, attempt, stream: { id: `${id}-text`, kind, text } })];
+    }
+    const text = event.text.slice(0, Math.max(0, STREAMED - known.text.length));
+    known.text += text;
+    return text === '' || piece?.hidden ? [] : [{ do: 'text', id: known.id, text: showUnseen(text) }];
+  };
+  const redraw = (anchor: string): Change[] => {
+    const piece = pieces.get(`piece-${anchor}`);
+    if (piece && !piece.hidden) return put(piece);
+    const stored = card(anchor);
+    return stored ? [{ do: 'put', id: stored.id, into: ITEMS, html: stored.html }] : [];
+  };
+  const goOn = (anchor: string, next: Progress): Change[] => {
+    calls.set(anchor, next);
+    return redraw(anchor);
+  };
+  const takeBack = (event: Extract<Watched, { type: 'tombstone' }>): Change[] => {
+    // What a step appends was true all the time: the next attempt tells it again, in the same place.
+    const gone = of(event).filter(({ id }) => !id.startsWith(FACT));
+    const said = gone.filter(({ stream: words, call }) => words ?? call).map(draw);
+    const dropped = gone.flatMap(({ id }) => drop(id));
+    if (event.retold || said.length === 0) return dropped;
+    const id = `void-${(voids += 1)}`;
+    return [...dropped, { do: 'put', id, into: ITEMS, html: wrapped(id, voidHtml(event, said.join(''))) }];
+  };
+
+  const changesOf = (event: Told, current: number): readonly Change[] => {
+    const anchorOf = ({ iteration, index }: { readonly iteration: number; readonly index: number }): string =>
+      `${current}-${iteration}-${index}`;
+    switch (event.type) {
+      case 'text_delta':
+      case 'thinking_delta':
+        return stream(event);
+      case 'request_start':
+        return put({ ...place(event), id: nameOf(event, 'ask'), html: asking(event) });
+      case 'tool_use': {
+        const anchor = anchorOf(event);
+        const call = { anchor, name: event.name, input: event.input };
+        return [...drop(nameOf(event, 'ask')), ...put({ ...place(event), id: `piece-${anchor}`, call })];
+      }
+      case 'tool_start':
+        return goOn(anchorOf(event), { kind: 'running', said: '' });
+      case 'tool_progress': {
+        const before = calls.get(anchorOf(event));
+        const said = `${before?.kind === 'running' ? before.said : ''}${event.text}`.slice(-SAID);
+        return goOn(anchorOf(event), { kind: 'running', said });
+      }
+      case 'tool_end': {
+        const { isError, content, durationMs, untimed } = event;
+        return goOn(anchorOf(event), { kind: 'ended', isError, content, durationMs: untimed ? null : durationMs });
+      }
+      case 'tombstone':
+        return takeBack(event);
+      case 'stored':
+        // Whatever is stored waited for all before it.
+        return [...pieces.values()].filter(({ step }) => step <= event.step).flatMap(({ id }) => drop(id));
+      case 'run_start':
+        calls.clear();
+        return [];
+      case 'run_end':
+        return [];
+      case 'reply':
+        return drop(nameOf(event, 'ask'));
+      default: {
+        const html = lineHtml(event);
+        const key = factKey(event);
+        const id = key === null ? nameOf(event, `${event.type}-${pieces.size}`) : `${FACT}${key}`;
+        return put({ ...place(event), id, html });
+      }
+    }
+  };
+  return {
+    tell: (event, current, again = false) => {
+      hiding = again;
+      return changesOf(event, current);
+    },
+    progress,
+    waits: (anchors) => {
+      const before = waiting;
+      waiting = anchors;
+      return [...anchors, ...before].filter((one) => anchors.has(one) !== before.has(one)).flatMap(redraw);
+    },
+    get html() {
+      return [...pieces.values()]
+        .filter(({ hidden }) => !hidden)
+        .map(draw)
+        .join('');
+    },
+  };
+}
+
+const FACT = 'fact-';
+
+/** Names what is told beside an attempt and outlives it: what its step appends, and why the next one waits. Null for what is its own. */
+function factKey(event: Watched): string | null {
+  if (event.type === 'user') return event.id.replace(/[^\w-]/g, '_');
+  if (event.type === 'transition') return `${event.iteration}-${event.reason}`;
+  if (event.type === 'retry') return `retry-${event.step}-${event.attempt}`;
+  if (event.type !== 'notice' && event.type !== 'steered') return null;
+  return hashOf(Buffer.from(JSON.stringify(event.type === 'notice' ? event.notice : event.steered))).slice(0, 16);
+}
+
+const place = ({ step, attempt }: Place): Place => ({ step, attempt });
+const nameOf = ({ step, attempt }: Place, rest: string): string => `p-${step}-${attempt}-${rest}`;

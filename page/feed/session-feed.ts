@@ -1,0 +1,201 @@
+// One session, followed once for all who watch it here. The live channel says what happens, a look each second how the session stands,
+// and the store has what counts: whatever the channel loses is read from there, so that a watcher has no gap.
+import type { Told } from '../../store/live/events.ts';
+import { configReader } from '../../store/configuration.ts';
+import { createLimit, pause } from '../../system/async.ts';
+import { bodyReader } from '../../store/log/bodies.ts';
+import { createViewCache, emptyView } from '../../store/view/view.ts';
+import { RecentMap } from '../../system/recent-map.ts';
+import { reasonOf } from '../../system/text.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { nothingRecent } from '../../client/sessions/history/recent.ts';
+import { ClientProblem } from '../../client/problem.ts';
+import { isUnderWay } from '../../client/sessions/info.ts';
+import type { PagePorts } from '../ports.ts';
+import type { ItemContext } from '../transcript/item-view.tsx';
+import { isReply, transcriptItems } from '../../client/sessions/history/items.ts';
+import { livePieces, type LivePieces } from './live-pieces.ts';
+import { changeRing, type Ring } from './ring.ts';
+import {
+  type Frame,
+  keepVoid,
+  lookAtBackground,
+  MOST_TAKEN,
+  type PendingMessage,
+  readApprovals,
+  readBodies,
+  readLately,
+  redrawFrame,
+  refresh,
+  standingOf,
+  type Standing,
+  type State,
+  storedCard,
+  taken,
+  type Voided,
+} from './standing.tsx';
+import { createTroubles } from './troubles.ts';
+
+export type SessionFeed = {
+  readonly ring: Ring;
+  readonly standing: Standing;
+  readonly pieces: LivePieces;
+  readonly voided: readonly Voided[];
+  /** For items `from` up to but not including `to`. */
+  context(from: number, to: number): Promise<ItemContext>;
+  /** Look again now: something was sent, perhaps a message. */
+  wake(message?: PendingMessage): void;
+  close(): void;
+};
+
+const LOOK_MS = 1_000;
+/** Milliseconds without a word of the live channel after which the store is read by itself. */
+const QUIET_MS = 2_000;
+
+/** Resolves when it can be drawn. Throws ClientProblem when there is no such session, or the server does not answer. */
+export async function openSessionFeed(ports: PagePorts, session: SessionId, frame: Frame): Promise<SessionFeed> {
+  const seen = await ports.describe(session);
+  const items = transcriptItems();
+  const context: ItemContext = { session, bodies: new Map(), progress: (anchor) => pieces.progress(anchor) };
+  const pieces: LivePieces = livePieces((anchor) => storedCard(items, anchor, context));
+  const state: State = {
+    session,
+    ports,
+    ring: changeRing(),
+    items,
+    pieces,
+    bodies: bodyReader(ports.store),
+    cache: createViewCache({ maxBytes: 1 }),
+    trouble: createTroubles(),
+    frame,
+    drawn: new Map(),
+    config: configReader(ports.store),
+    inTurn: createLimit(1),
+    voided: [],
+    pending: [],
+    recent: nothingRecent,
+    recentAt: 0,
+    tookUp: new RecentMap(MOST_TAKEN),
+    background: [],
+    started: { items: 0, closed: false, commands: [] },
+    runConfig: null,
+    seen,
+    approvals: [],
+    view: emptyView(session),
+    run: seen.runs,
+    heard: Date.now(),
+    opened: false,
+    toldAgain: new Set(),
+    hearing: '',
+  };
+  await refresh(state, await ports.head(session).catch(() => seen.head));
+  await readApprovals(state);
+  await readLately(state);
+  await lookAtBackground(state);
+  for (const { id, html } of frame(standingOf(state))) state.drawn.set(id, html);
+  state.opened = true;
+  for (const item of items.all)
+    if (isReply(item) && item.run === seen.runs) state.toldAgain.add(`${item.run}.${item.entry.iteration}`);
+  const stop = new AbortController();
+  const waker = wakener();
+  void listen(state, stop.signal);
+  void lookOn(state, stop.signal, waker);
+  return {
+    ring: state.ring,
+    get standing() {
+      return standingOf(state);
+    },
+    pieces,
+    voided: state.voided,
+    context: async (from, to) => {
+      const shown = items.all.slice(from, to).map(({ entry }) => entry);
+      return { ...context, bodies: await readBodies(state, shown) };
+    },
+    wake: (message) => {
+      if (message && !state.tookUp.has(message.id)) state.pending = [...state.pending, message];
+      state.recentAt = 0;
+      waker.wake();
+    },
+    close: () => stop.abort(),
+  };
+}
+
+async function listen(state: State, signal: AbortSignal): Promise<void> {
+  try {
+    for await (const event of state.ports.live(state.session, signal)) await hear(state, event);
+  } catch (error) {
+    if (!signal.aborted) state.trouble.set('live', reasonOf(error));
+  }
+}
+
+async function hear(state: State, event: Told): Promise<void> {
+  state.heard = Date.now();
+  state.trouble.set('live', null);
+  if (event.type === 'run_start') [state.run, state.recentAt] = [event.run, 0];
+  // First what is stored, then the pieces it replaces go.
+  if (event.type === 'stored') await refresh(state, event.head);
+  if (event.type === 'run_end') await refresh(state, event.head);
+  const changes = state.pieces.tell(event, state.run, isToldAgain(state, event));
+  for (const change of changes) if (change.do === 'put' && change.id.startsWith('void-')) keepVoid(state, change.html);
+  state.ring.push(...changes);
+  // What its iteration says from now on, a summing up of the run, is news.
+  if (event.type === 'stored') state.toldAgain.delete(state.hearing);
+  if (event.type === 'user') taken(state, event.id);
+  if (event.type === 'stored' || event.type === 'run_end' || event.type === 'user') redrawFrame(state);
+}
+
+const SAYING: ReadonlySet<string> = new Set(['request_start', 'text_delta', 'thinking_delta', 'tool_use']);
+
+/** The channel begins with what is stored already, of the steps that it still has. */
+function isToldAgain(state: State, event: Told): boolean {
+  if (!SAYING.has(event.type) || !('iteration' in event)) return false;
+  state.hearing = `${state.run}.${event.iteration}`;
+  return state.toldAgain.has(state.hearing);
+}
+
+type Waker = { wake(): void; wait(ms: number, signal: AbortSignal): Promise<boolean> };
+
+function wakener(): Waker {
+  let current = new AbortController();
+  return {
+    wake: () => {
+      current.abort();
+      current = new AbortController();
+    },
+    wait: async (ms, signal) => {
+      await pause(ms, AbortSignal.any([signal, current.signal]));
+      return !signal.aborted;
+    },
+  };
+}
+
+async function lookOn(state: State, signal: AbortSignal, waker: Waker): Promise<void> {
+  while (await waker.wait(LOOK_MS, signal)) {
+    try {
+      await look(state);
+    } catch (error) {
+      if (error instanceof ClientProblem && error.kind === 'no_session') state.trouble.set('gone', error.message);
+      else state.trouble.set('server', reasonOf(error));
+    }
+    redrawFrame(state);
+  }
+}
+
+async function look(state: State): Promise<void> {
+  const { ports, session, trouble } = state;
+  state.seen = await ports.describe(session);
+  trouble.set('server', null);
+  trouble.set('gone', null);
+  state.run = Math.max(state.run, state.seen.runs);
+  await readApprovals(state);
+  await readLately(state);
+  await lookAtBackground(state);
+  if (Date.now() - state.heard > QUIET_MS) {
+    const head = await ports.head(session);
+    const behind = head !== null && head !== state.view.head;
+    await refresh(state, head);
+    trouble.set('live', behind && isUnderWay(state.seen) ? 'it says nothing, and the session goes on' : null);
+  }
+  const needed = isUnderWay(state.seen) || state.seen.unseen;
+  trouble.set('worker', needed ? await ports.nobodyWorks(state.seen) : null);
+}

@@ -1,0 +1,235 @@
+// How a session stands for all who watch it: its transcript as far as it was read, what waits for a person, what is wrong; and what
+// changes on the screen when more is known.
+import { configReader, type RunConfig } from '../../store/configuration.ts';
+import { createLimit } from '../../system/async.ts';
+import { bodyReader } from '../../store/log/bodies.ts';
+import { isDamage, StoreError } from '../../store/values/store.ts';
+import { createViewCache, loadView, loadWorkingView, type View } from '../../store/view/view.ts';
+import type { RecentMap } from '../../system/recent-map.ts';
+import { reasonOf } from '../../system/text.ts';
+import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import type { SessionDescription } from '../../client/sessions/info.ts';
+import type { Recent } from '../../client/sessions/history/recent.ts';
+import {
+  type BackgroundCommand,
+  backgroundCommands,
+  startedCommands,
+  type StartedCommand,
+} from '../../client/sessions/history/background.ts';
+import type { WaitingApproval } from '../../client/sessions/decide.ts';
+import { htmlOf } from '../layout.tsx';
+import type { PagePorts } from '../ports.ts';
+import { cardOf, isShown, type ItemContext, itemId, ItemView } from '../transcript/item-view.tsx';
+import { type Item, type Items, transcriptItems } from '../../client/sessions/history/items.ts';
+import { type Trouble, createTroubles } from './troubles.ts';
+import { ITEMS, type LivePieces } from './live-pieces.ts';
+import { type Change, frameChanges, type Part, type Ring } from './ring.ts';
+
+/** What there is to draw beside the transcript itself. */
+export type Standing = {
+  readonly seen: SessionDescription;
+  readonly items: Items;
+  readonly approvals: readonly WaitingApproval[];
+  readonly troubles: readonly Trouble[];
+  /** Of the newest run that has begun. */
+  readonly config: RunConfig | null;
+  /** Sent, and not taken yet. */
+  readonly pending: readonly PendingMessage[];
+  readonly recent: Recent;
+  /** L84. */
+  readonly background: readonly BackgroundCommand[];
+};
+
+export type PendingMessage = { readonly id: MessageId; readonly text: string; readonly now: boolean };
+
+/** What attempts showed that died, each after so many items (L16). */
+export type Voided = { readonly after: number; readonly html: string };
+
+/** Draws what stands around the transcript. */
+export type Frame = (standing: Standing) => readonly Part[];
+
+export type State = {
+  readonly session: SessionId;
+  readonly ports: PagePorts;
+  readonly ring: Ring;
+  readonly items: ReturnType<typeof transcriptItems>;
+  readonly pieces: LivePieces;
+  readonly bodies: ReturnType<typeof bodyReader>;
+  readonly cache: ReturnType<typeof createViewCache>;
+  readonly trouble: ReturnType<typeof createTroubles>;
+  readonly frame: Frame;
+  readonly drawn: Map<string, string>;
+  readonly config: ReturnType<typeof configReader>;
+  readonly inTurn: ReturnType<typeof createLimit>;
+  readonly voided: Voided[];
+  pending: readonly PendingMessage[];
+  recent: Recent;
+  /** When `recent` was read; 0: it is to be read again. */
+  recentAt: number;
+  /** Messages that the session has taken and the transcript may not have yet. */
+  readonly tookUp: RecentMap<MessageId, true>;
+  background: readonly BackgroundCommand[];
+  /** Found in so many items. */
+  started: { readonly items: number; readonly closed: boolean; readonly commands: readonly StartedCommand[] };
+  runConfig: RunConfig | null;
+  seen: SessionDescription;
+  approvals: readonly WaitingApproval[];
+  view: View;
+  run: number;
+  heard: number;
+  /** Somebody may watch it. */
+  opened: boolean;
+  /** Replies, by `run.iteration`, that were stored when it was opened, and of which the channel may still tell. */
+  readonly toldAgain: Set<string>;
+  /** The reply that the channel tells of, by the same name. */
+  hearing: string;
+};
+
+export function standingOf(state: State): Standing {
+  const { seen, items, approvals, trouble, runConfig: config, pending, recent, background } = state;
+  return { seen, items, approvals, troubles: trouble.list(), config, pending, recent, background };
+}
+
+export function storedCard(
+  items: Items,
+  anchor: string,
+  context: ItemContext,
+): { readonly id: string; readonly html: string } | null {
+  const [run = '', iteration = '', index = ''] = anchor.split('-');
+  const item = items.reply(`${run}.${iteration}`);
+  if (!item || item.outcomes.has(Number(index))) return null;
+  return cardOf(item, Number(index), context);
+}
+
+export async function readBodies(
+  state: State,
+  entries: Parameters<State['bodies']>[0],
+): Promise<ReadonlyMap<Hash, string>> {
+  try {
+    return await state.bodies(entries);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return new Map();
+  }
+}
+
+/** Reads the transcript up to `head`, and shows what is new of it. Never throws for the store: it is told as a trouble. */
+export function refresh(state: State, head: Hash | null): Promise<void> {
+  return state.inTurn(() => readOn(state, head));
+}
+
+async function readOn(state: State, head: Hash | null): Promise<void> {
+  if (head === null || head === state.view.head) return;
+  const { ports, session, cache, trouble } = state;
+  try {
+    const view = await loadView(ports.store, session, head, cache).catch(async (error: unknown) => {
+      if (!isDamage(error)) throw error;
+      trouble.set('damaged', reasonOf(error));
+      return loadWorkingView(ports.store, session, head);
+    });
+    trouble.set('store', null);
+    // An older head than the one that is shown: the channel tells again what it told before.
+    if (view.length <= state.view.length) return;
+    const { added, changed } = state.items.add(view.from(state.view.length));
+    state.view = view;
+    state.run = Math.max(state.run, added.at(-1)?.run ?? 0);
+    const started = added.findLast(({ entry }) => entry.kind === 'run_started')?.entry;
+    if (started?.kind === 'run_started') state.runConfig = await state.config(started.config);
+    for (const { entry } of added) if (entry.kind === 'user') taken(state, entry.id);
+    // Who comes later is given the page, which draws its window itself.
+    if (state.opened) state.ring.push(...(await drawItems(state, changed)), ...(await drawItems(state, added)));
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    trouble.set('store', reasonOf(error));
+  }
+}
+
+async function drawItems(state: State, items: readonly Item[]): Promise<Change[]> {
+  const shown = items.filter(isShown);
+  const bodies = await readBodies(
+    state,
+    shown.map(({ entry }) => entry),
+  );
+  const context: ItemContext = { session: state.session, bodies, progress: (anchor) => state.pieces.progress(anchor) };
+  return shown.map((item) => ({
+    do: 'put',
+    id: itemId(item.position),
+    into: ITEMS,
+    html: htmlOf(<ItemView item={item} context={context} />),
+  }));
+}
+
+const KEPT_VOIDS = 100;
+
+export function keepVoid({ voided, items }: State, html: string): void {
+  voided.push({ after: items.all.length, html });
+  if (voided.length > KEPT_VOIDS) voided.shift();
+}
+
+/** Messages of which it is remembered that they were taken. */
+export const MOST_TAKEN = 1_000;
+
+export function taken(state: State, id: MessageId): void {
+  state.tookUp.set(id, true);
+  state.pending = state.pending.filter((message) => message.id !== id);
+}
+
+export async function readApprovals(state: State): Promise<void> {
+  const { ports, session, seen, pieces } = state;
+  const pending = seen.status === 'open' ? (seen.approvals ?? []) : [];
+  const known = new Map(state.approvals.map((approval) => [`${approval.call} ${approval.inputHash}`, approval]));
+  try {
+    const approvals: WaitingApproval[] = [];
+    for (const one of pending)
+      approvals.push(known.get(`${one.call} ${one.inputHash}`) ?? (await ports.waiting(session, one)));
+    state.approvals = approvals;
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    state.trouble.set('store', reasonOf(error));
+  }
+  const anchors = new Set(pending.map(({ call }) => (call.split('+')[0] ?? '').replaceAll('.', '-')));
+  state.ring.push(...pieces.waits(anchors));
+}
+
+/** Only where there is anything new: a transcript that has grown, the end of the session, a command that runs. */
+export async function lookAtBackground(state: State): Promise<void> {
+  const { ports, session, items, started, background } = state;
+  const { length } = items.all;
+  const closed = state.seen.status !== 'open';
+  const isKnown = length === started.items && closed === started.closed;
+  if (isKnown && !background.some(({ running }) => running)) return;
+  const commands = length === started.items ? started.commands : startedCommands(items.all);
+  state.started = { items: length, closed, commands };
+  if (commands.length === 0) return;
+  state.background = await backgroundCommands(commands, ports.background(session), closed, background);
+}
+
+export function redrawFrame(state: State): void {
+  state.ring.push(...frameChanges(state.drawn, state.frame(standingOf(state))));
+}
+
+/** What others asked is read so often, in milliseconds; what was asked from here at once. */
+const RECENT_MS = 15_000;
+
+/** What was asked of it, with the messages that the transcript does not have: a prompt whose first reply is to come, and those that wait. */
+export async function readLately(state: State): Promise<void> {
+  if (Date.now() - state.recentAt < RECENT_MS) return;
+  state.recentAt = Date.now();
+  state.recent = await state.ports.recent(state.session);
+  if (state.seen.status !== 'open') return;
+  const known = new Set(state.items.all.flatMap(({ entry }) => (entry.kind === 'user' ? [entry.id] : [])));
+  const open = state.recent.messages.filter(({ id }) => !known.has(id) && !state.tookUp.has(id));
+  const bodies = await readBodies(
+    state,
+    open.map(({ id, body }) => ({ kind: 'user', id, body })),
+  );
+  const told = open.map(({ id, body, now }) => ({
+    id,
+    text: body.kind === 'text' ? body.text : (bodies.get(body.hash) ?? `(a prompt of ${body.bytes} bytes)`),
+    now: now ?? false,
+  }));
+  // What was sent while the history was read is not in it.
+  const ids = new Set(told.map(({ id }) => id));
+  const isMore = ({ id }: PendingMessage): boolean => !ids.has(id) && !known.has(id) && !state.tookUp.has(id);
+  state.pending = [...told, ...state.pending.filter(isMore)];
+}

@@ -1,0 +1,119 @@
+// A page that people open from other machines: under one name, over TLS of its own or behind one proxy that is named, for people with tokens
+// of their own. Whatever is missing or wrong of it is refused before anything listens, with one sentence.
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { createSecureContext } from 'node:tls';
+import { reasonOf } from '../../system/text.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
+import { type Person, readPeople } from './people.ts';
+
+/** As given on the command line. */
+export type HostFlags = {
+  readonly pageHost?: string;
+  readonly pageCert?: string;
+  readonly pageKey?: string;
+  readonly pageProxy?: string;
+  readonly pageListen?: string;
+  readonly pageTokens?: string;
+  /** Of a page of this machine. */
+  readonly pageForwarded?: string;
+};
+
+export type PageHost = {
+  /** What browsers send as Host: the port only where it is not 443. */
+  readonly name: string;
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly people: readonly Person[];
+  readonly by:
+    | { readonly kind: 'tls'; readonly cert: string; readonly key: string }
+    /** The address of the proxy, which ends TLS: nobody else is answered. */
+    | { readonly kind: 'proxy'; readonly address: string };
+};
+
+const HTTPS = 443;
+const NEEDS = 'a page that is open to other machines';
+
+/** Null: nobody asked. Throws SetupProblem. */
+export function readPageHost(flags: HostFlags): PageHost | null {
+  const { pageHost, pageTokens } = flags;
+  if (pageHost === undefined) {
+    const alone = Object.keys(flags).find(
+      (key) =>
+        key.startsWith('page') &&
+        key !== 'pageTokens' &&
+        key !== 'pageForwarded' &&
+        flags[key as keyof HostFlags] !== undefined,
+    );
+    if (alone !== undefined)
+      throw new SetupProblem(`${optionName(alone)} means nothing without --page-host: give both or none`);
+    return null;
+  }
+  const { host, port } = hostOf(pageHost);
+  const by = termination(flags);
+  if (pageTokens === undefined)
+    throw new SetupProblem(`${NEEDS} needs people who may see it: name a file of their tokens with --page-tokens`);
+  return {
+    name: port === HTTPS ? host : `${host}:${port}`,
+    listen: listenOf(flags, by, port),
+    people: readPeople(pageTokens),
+    by,
+  };
+}
+
+const optionName = (key: string): string => `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+function hostOf(given: string): { readonly host: string; readonly port: number } {
+  const [, host = '', digits = String(HTTPS)] = /^([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?$/.exec(given) ?? [];
+  const port = Number(digits);
+  if (host !== '' && port >= 1 && port <= 65_535) return { host, port };
+  throw new SetupProblem(
+    `--page-host is ${JSON.stringify(given.slice(0, 80))}: give the name that people open, in small letters, as in ops.example or ops.example:8443`,
+  );
+}
+
+function termination({ pageCert, pageKey, pageProxy }: HostFlags): PageHost['by'] {
+  const tls = pageCert !== undefined || pageKey !== undefined;
+  if (tls === (pageProxy !== undefined))
+    throw new SetupProblem(
+      `${NEEDS} needs TLS: give --page-cert and --page-key, or the address of the one proxy that has it with --page-proxy`,
+    );
+  if (pageProxy !== undefined) {
+    if (isIP(pageProxy) !== 0) return { kind: 'proxy', address: pageProxy };
+    throw new SetupProblem(`--page-proxy is ${JSON.stringify(pageProxy.slice(0, 80))}: give the proxy's IP address`);
+  }
+  if (pageCert === undefined || pageKey === undefined)
+    throw new SetupProblem('--page-cert and --page-key belong together: give both');
+  const [cert, key] = [readPem(pageCert, '--page-cert'), readPem(pageKey, '--page-key')];
+  try {
+    createSecureContext({ cert, key });
+  } catch (error) {
+    throw new SetupProblem(`--page-cert and --page-key are no certificate and its key (${reasonOf(error)})`, {
+      cause: error,
+    });
+  }
+  return { kind: 'tls', cert, key };
+}
+
+function readPem(path: string, option: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new SetupProblem(`${option} cannot be read (${reasonOf(error)})`, { cause: error });
+  }
+}
+
+/** With TLS of its own it is reached on the port of its name; a proxy knows where it is. */
+function listenOf({ pageListen }: HostFlags, by: PageHost['by'], port: number): PageHost['listen'] {
+  if (pageListen === undefined) {
+    if (by.kind === 'tls') return { host: '::', port };
+    throw new SetupProblem(
+      'behind a proxy the page needs to know where to listen: give --page-listen, as in 127.0.0.1:8080',
+    );
+  }
+  const [, ipv6, host, digits = ''] = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(pageListen) ?? [];
+  const at = { host: ipv6 ?? host ?? '', port: Number(digits) };
+  if (at.host !== '' && at.port <= 65_535) return at;
+  throw new SetupProblem(
+    `--page-listen is ${JSON.stringify(pageListen.slice(0, 80))}: give host:port as in 127.0.0.1:8080`,
+  );
+}

@@ -1,0 +1,77 @@
+// The people of a page and what each may do: look, decide about calls that wait, or steer sessions. Each has a token of their own.
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { z } from 'zod';
+import { readJsonFile } from '../../system/json-file.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
+
+/** Each may do what those before it may. */
+const ROLES = ['look', 'decide', 'steer'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** As Temporal's history has whoever uses the API with the data folder's own token. */
+export const OWNER = 'the owner';
+
+export type Person = {
+  /** Null: whoever has the data folder. */
+  readonly name: string | null;
+  readonly role: Role;
+  readonly token: string;
+};
+
+const LEAST_TOKEN = 32;
+const schema = z
+  .array(
+    z.strictObject({
+      name: z
+        .string()
+        .regex(/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,59}$/u, 'letters, digits, spaces and . _ @ -, at most 60'),
+      role: z.enum(ROLES),
+      token: z
+        .string()
+        .regex(/^[\w-]+$/, 'letters, digits, "_" and "-"')
+        .min(LEAST_TOKEN)
+        .max(200),
+    }),
+  )
+  .min(1);
+
+/** Throws SetupProblem. */
+export function readPeople(path: string): readonly Person[] {
+  const file = readJsonFile(path, schema);
+  const refused = (why: string): SetupProblem => new SetupProblem(`--page-tokens ${path} ${why}`);
+  if (file.kind === 'absent')
+    throw refused('does not exist: write [{ "name": "ana", "role": "steer", "token": "…" }] there');
+  if (file.kind === 'damaged')
+    throw refused(`will not do (${file.why}): it has a list of name, role (${ROLES.join(', ')}) and token`);
+  if ((statSync(path).mode & 0o077) !== 0) throw refused('can be read by others: chmod 600 it');
+  if (file.value.some(({ name }) => isOwners(name)))
+    throw refused(`names somebody "${OWNER}", as the API's own token is named: give another name`);
+  for (const key of ['name', 'token'] as const)
+    if (new Set(file.value.map((person) => person[key])).size < file.value.length)
+      throw refused(`gives one ${key} twice`);
+  return file.value;
+}
+
+/** However it is written. */
+const isOwners = (name: string): boolean =>
+  name
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim() === OWNER;
+
+/** Null: it is nobody's. Takes as long whoever it is. */
+export function personWith(people: readonly Person[], token: string): Person | null {
+  const found = people.filter((person) => isSame(person.token, token));
+  return found[0] ?? null;
+}
+
+function isSame(a: string, b: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}
+
+export function mayDo(role: Role, needed: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(needed);
+}

@@ -1,0 +1,62 @@
+// Where a browser is let in: by the code of a printed address, or by the token that a person gives. What it gets for that is in no address
+// and, on this machine, in no file of the browser's, which commands of an agent may read: it is kept as HTTP authentication is, in memory.
+import type { Context, Hono } from 'hono';
+import { z } from 'zod';
+import { Layout, htmlOf } from '../layout.tsx';
+import { sessionIdProblem } from '../../client/sessions/info.ts';
+import { type Access, codeIn, ENTERED, letIn, personIn, SIGN_IN } from './access.ts';
+import { CODE_MINUTES } from './passes.ts';
+import { personWith } from './people.ts';
+
+const given = z.object({ token: z.string().max(1_000) });
+
+export const STALE = `this address was used already, or is over ${CODE_MINUTES} minutes old: \`perdure page --address\` prints a new one`;
+const NOBODY = 'nobody here has that token';
+
+export function addSignIn(app: Hono, access: Access): void {
+  app.use(async (context, next) => {
+    const code = codeIn(context, access);
+    if (code === undefined) return next();
+    if (personIn(context, access) === null) return context.html(htmlOf(<SignIn access={access} />));
+    access.owner?.spend(code);
+    return context.redirect(ownPath(context.req.path), 303);
+  });
+  app.get(SIGN_IN, (context) => context.html(htmlOf(<SignIn access={access} />)));
+  app.get(ENTERED, (context) => context.text('signed in'));
+  app.post(SIGN_IN, async (context: Context) => {
+    const body: unknown = await context.req.json().catch(() => null);
+    const token = given.safeParse(body).data?.token.trim() ?? '';
+    const { owner } = access;
+    // No token has a point in it.
+    if (owner && token.includes('.'))
+      return owner.spend(token) ? letIn(context, access, owner.key) : context.text(STALE, 401);
+    if (personWith(access.people, token) === null) return context.text(NOBODY, 401);
+    return letIn(context, access, token);
+  });
+}
+
+/** Only a path of ours: browsers read `//evil`, `/\\evil` and the like, with tabs between, as another site. */
+function ownPath(path: string): string {
+  const session = /^\/sessions\/([^/]+)$/.exec(path)?.[1];
+  return session !== undefined && sessionIdProblem(session) === undefined ? `/sessions/${session}` : '/';
+}
+
+function SignIn({ access: { hosted } }: { readonly access: Access }) {
+  return (
+    <Layout title="Sign in" scripts={['sign-in.js']}>
+      <h1>Sign in</h1>
+      <form id="sign-in" class="sign-in">
+        <label>
+          <span>{hosted ? 'Your token' : 'Your token, or the code of a printed address'}</span>
+          <input name="token" type="password" required autocomplete="current-password" />
+        </label>
+        <button>Sign in</button>
+      </form>
+      {hosted ? null : (
+        <p class="quiet">
+          <code>perdure page --address</code> prints an address that signs in
+        </p>
+      )}
+    </Layout>
+  );
+}

@@ -1,0 +1,222 @@
+// The ops page: all sessions, and one as it goes. Everything comes from visibility, the store and the live channel; any number of
+// processes may serve it.
+import { Hono, type Context } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { showUnseen, reasonOf } from '../system/text.ts';
+import type { SessionId } from '../workflows/contract/ids.ts';
+import { ClientProblem } from '../client/problem.ts';
+import { sessionIdProblem } from '../client/sessions/info.ts';
+import { API, type Api, apiApp } from './api/api-app.ts';
+import { statusOf } from './api/problems.ts';
+import { type Access, guard, personIn } from './hosting/access.ts';
+import { addSignIn } from './hosting/sign-in.tsx';
+import { serveAsset } from './assets.ts';
+import { eventStream } from './feed/event-stream.ts';
+import { type OpenFeeds, openFeeds, withFeed } from './feed/open-feeds.ts';
+import { openSessionFeed, type SessionFeed } from './feed/session-feed.ts';
+import { Layout, htmlOf } from './layout.tsx';
+import type { PagePorts } from './ports.ts';
+import { actOnSession, actOnMany, isAction } from './session/actions.ts';
+import { download, readMedium, readWholeText } from './session/downloads.ts';
+import { sessionFrame } from './session/frame.tsx';
+import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from './session/session-page.tsx';
+import { openFleetFeed } from './fleet/fleet-feed.tsx';
+import { timelinePage } from './timeline/timeline-page.tsx';
+import { fleetPage } from './fleet/fleet-page.tsx';
+import { openSchedulesFeed, type SchedulesFeed } from './schedules/schedules-feed.tsx';
+import { actOnSchedule, isScheduleAction, schedulesPage } from './schedules/schedules-page.tsx';
+
+type SessionFeeds = OpenFeeds<SessionId, SessionFeed>;
+
+export type OpsPage = {
+  readonly app: Hono;
+  readonly feeds: SessionFeeds;
+  readonly api: Pick<Api, 'listeners'>;
+  close(): void;
+};
+
+const LARGEST_BODY = 2 * 1024 * 1024;
+
+export function opsPage(ports: PagePorts, access: Access): OpsPage {
+  const app = new Hono();
+  const feeds = openFeeds((session: SessionId) => openSessionFeed(ports, session, sessionFrame));
+  const fleets = openFeeds((view: string) => openFleetFeed(ports, view));
+  const api = apiApp(ports, access);
+  app.route(API, api.app);
+  app.use(guard(access));
+  app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: (context) => context.text('at most 2 MB', 413) }));
+  app.get('/static/:name', (context) => serveAsset(context, context.req.param('name')) ?? context.notFound());
+  addSignIn(app, access);
+  /** In the name of who asks. */
+  const acting = (context: Context): PagePorts => ({
+    ...ports,
+    ...ports.as(personIn(context, access)?.name ?? null, 'on the ops page'),
+  });
+  app.get('/', (context) => {
+    const view = viewOf(context);
+    return withFeed(fleets, view, (feed) => context.html(htmlOf(fleetPage(feed, view))));
+  });
+  app.get('/live', async (context) => {
+    const { feed, leave } = await fleets.enter(viewOf(context));
+    return streamed(context, eventStream(feed.ring, placeOf(context), leave));
+  });
+  app.post('/bulk', async (context) => {
+    const { said, ok } = await actOnMany(acting(context), await jsonBody(context));
+    return context.text(said, ok ? 200 : 409);
+  });
+  readingRoutes(app, ports, feeds);
+  const plans = openFeeds((_all: 'all') => openSchedulesFeed(ports));
+  scheduleRoutes(app, plans, acting);
+  app.post('/sessions/:id/:action', async (context) => {
+    const session = idOf(context);
+    const name = context.req.param('action');
+    if (session === null || !isAction(name)) return context.notFound();
+    return answer(context, async () => {
+      const role = personIn(context, access)?.role ?? 'look';
+      const { said, message } = await actOnSession(
+        { ports: acting(context), role },
+        session,
+        name,
+        await jsonBody(context),
+      );
+      await withFeed(feeds, session, async (feed) => feed.wake(message));
+      return said;
+    });
+  });
+  app.notFound((context) => context.html(<Problem title="Not found" text="There is no such page." />, 404));
+  app.onError((error, context) => {
+    return context.html(<Problem title="Not to be shown" text={showUnseen(error.message)} />, statusOf(error));
+  });
+  const close = (): void => {
+    api.close();
+    feeds.close();
+    fleets.close();
+    plans.close();
+  };
+  return { app, feeds, api, close };
+}
+
+function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
+  const reading = (path: string, show: (feed: SessionFeed, context: Context) => Promise<Response> | Response): void => {
+    app.get(path, async (context) => {
+      const session = idOf(context);
+      if (session === null) return context.notFound();
+      return withFeed(feeds, session, (feed) => show(feed, context));
+    });
+  };
+  app.get('/sessions/:file{.+\\.(jsonl|md)}', async (context) => {
+    const [, id = '', kind] = /^(.*)\.(jsonl|md)$/.exec(context.req.param('file')) ?? [];
+    if (sessionIdProblem(id) !== undefined) return context.notFound();
+    return download(context, ports, await ports.read(id), kind === 'md' ? 'md' : 'jsonl');
+  });
+  reading('/sessions/:id', async (feed, context) =>
+    context.html(await sessionPage(feed, ports, context.req.query('at'))),
+  );
+  reading('/sessions/:id/timeline', async (feed, context) =>
+    context.html(await timelinePage(feed, ports, context.req.query('at'))),
+  );
+  reading('/sessions/:id/transcript', async (feed, context) => {
+    context.header('Perdure-From', `${feed.ring.epoch}.${feed.ring.now}`);
+    return context.html(await transcriptPart(feed, windowOf(feed, undefined)));
+  });
+  reading('/sessions/:id/items', async (feed, context) => {
+    const before = Number(context.req.query('before'));
+    const { length } = feed.standing.items.all;
+    if (!Number.isInteger(before) || before < 1 || before > length) return context.notFound();
+    return context.html(await itemsPart(feed, earlierThan(before)));
+  });
+  reading('/sessions/:id/entries/:position/:part', async (feed, context) => {
+    const position = Number(context.req.param('position'));
+    const text = await readWholeText(feed, ports, position, context.req.param('part') ?? '');
+    return text === null ? context.notFound() : context.text(text);
+  });
+  reading('/sessions/:id/entries/:position/media/:index', async (feed, context) => {
+    const { position, index } = context.req.param();
+    const medium = await readMedium(feed, ports, { position: Number(position), index: Number(index) });
+    if (medium === null) return context.notFound();
+    // A document is taken away: a browser would run what is in it.
+    if (medium.mediaType === 'application/pdf')
+      context.header('Content-Disposition', `attachment; filename="${position}-${index}.pdf"`);
+    return context.body(medium.bytes, 200, { 'Content-Type': medium.mediaType });
+  });
+  app.get('/sessions/:id/live', async (context) => {
+    const session = idOf(context);
+    if (session === null) return context.notFound();
+    const { feed, leave } = await feeds.enter(session);
+    return streamed(context, eventStream(feed.ring, placeOf(context), leave));
+  });
+}
+
+function scheduleRoutes(
+  app: Hono,
+  plans: OpenFeeds<'all', SchedulesFeed>,
+  acting: (context: Context) => Pick<PagePorts, 'schedules'>,
+): void {
+  app.get('/schedules', (context) => withFeed(plans, 'all', (feed) => context.html(htmlOf(schedulesPage(feed)))));
+  app.get('/schedules/live', async (context) => {
+    const { feed, leave } = await plans.enter('all');
+    return streamed(context, eventStream(feed.ring, placeOf(context), leave));
+  });
+  app.post('/schedules/:name/:action', async (context) => {
+    const { name, action } = context.req.param();
+    if (!isScheduleAction(action)) return context.notFound();
+    return answer(context, async () => {
+      const said = await actOnSchedule(acting(context).schedules, name, action);
+      await withFeed(plans, 'all', (feed) => feed.look());
+      return said;
+    });
+  });
+}
+
+/** With the headers that every answer has. */
+function streamed(context: Context, response: Response): Response {
+  for (const [name, value] of response.headers) context.header(name, value);
+  return context.body(response.body ?? '', 200);
+}
+
+const placeOf = (context: Context): string => context.req.header('last-event-id') ?? context.req.query('from') ?? '';
+
+/** What of the address says which sessions are shown. */
+function viewOf(context: Context): string {
+  const view = new URLSearchParams();
+  for (const key of ['q', 'after']) {
+    const value = context.req.query(key);
+    if (value !== undefined && value !== '') view.set(key, value.slice(0, 2_000));
+  }
+  return view.toString();
+}
+
+function idOf(context: Context): SessionId | null {
+  const id = context.req.param('id') ?? '';
+  return sessionIdProblem(id) === undefined ? (id as SessionId) : null;
+}
+
+/** A sentence for the person who asked, whatever came of it. */
+async function answer(context: Context, work: () => Promise<string>): Promise<Response> {
+  try {
+    return context.html(htmlOf(<p class="good">{await work()}</p>));
+  } catch (error) {
+    return context.html(htmlOf(<p class="bad">{showUnseen(reasonOf(error))}</p>), statusOf(error));
+  }
+}
+
+async function jsonBody(context: Context): Promise<unknown> {
+  try {
+    return (await context.req.json()) as unknown;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ClientProblem('refused', `what was sent is not JSON: ${error.message}`);
+  }
+}
+
+function Problem({ title, text }: { readonly title: string; readonly text: string }) {
+  return (
+    <Layout title={title}>
+      <h1>{title}</h1>
+      <p>{text}</p>
+      <p>
+        <a href="/">All sessions</a>
+      </p>
+    </Layout>
+  );
+}

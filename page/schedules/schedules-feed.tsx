@@ -1,0 +1,189 @@
+// All schedules, looked at again and again for as long as somebody watches (L87): one look for all who do.
+import { pause } from '../../system/async.ts';
+import { reasonOf, showUnseen } from '../../system/text.ts';
+import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
+import { clockChangeText, standingText } from '../../client/render/tables.ts';
+import { shortTime } from '../../client/units.ts';
+import { changeRing, frameChanges, type Part, type Ring } from '../feed/ring.ts';
+import { createTroubles, type Trouble } from '../feed/troubles.ts';
+import { htmlOf, Moment } from '../layout.tsx';
+import type { PagePorts } from '../ports.ts';
+import { Banner } from '../session/frame.tsx';
+
+export type SchedulesFeed = {
+  readonly ring: Ring;
+  readonly parts: readonly Part[];
+  /** Looks now: something was done. */
+  look(): Promise<void>;
+  close(): void;
+};
+
+/** Milliseconds between looks: each asks the server about every schedule. */
+const LOOK_MS = 5_000;
+/** On one page. */
+const MOST = 200;
+/** Of each. */
+const FIRINGS = 5;
+
+export const SCHEDULES = { banners: 'banners', count: 'count', rows: 'rows' } as const;
+
+export async function openSchedulesFeed(ports: Pick<PagePorts, 'schedules'>): Promise<SchedulesFeed> {
+  const ring = changeRing();
+  const trouble = createTroubles();
+  const drawn = new Map<string, string>();
+  const stop = new AbortController();
+  let found = await findSchedules(ports);
+  let parts = partsOf(found, []);
+  frameChanges(drawn, parts);
+  const look = async (): Promise<void> => {
+    try {
+      found = await findSchedules(ports);
+      trouble.set('server', null);
+    } catch (error) {
+      trouble.set('server', reasonOf(error));
+    }
+    parts = partsOf(found, trouble.list());
+    const changes = frameChanges(drawn, parts);
+    const ids = found.shown.map(({ name }) => rowId(name));
+    if (changes.length > 0) ring.push(...changes, { do: 'order', into: SCHEDULES.rows, ids });
+  };
+  const goOn = async (): Promise<void> => {
+    while (await pause(LOOK_MS, stop.signal)) await look();
+  };
+  void goOn();
+  return {
+    ring,
+    get parts() {
+      return parts;
+    },
+    look,
+    close: () => stop.abort(),
+  };
+}
+
+type Found = { readonly shown: readonly ScheduleInfo[]; readonly more: boolean };
+
+/** Those that are due first come first. */
+async function findSchedules({ schedules }: Pick<PagePorts, 'schedules'>): Promise<Found> {
+  const found: ScheduleInfo[] = [];
+  for await (const one of schedules.list()) {
+    found.push(one);
+    if (found.length > MOST) break;
+  }
+  const due = ({ next }: ScheduleInfo): number => next ?? Infinity;
+  const sorted = found
+    .slice(0, MOST)
+    .toSorted((one, other) => (due(one) === due(other) ? (one.name < other.name ? -1 : 1) : due(one) - due(other)));
+  return { shown: sorted, more: found.length > MOST };
+}
+
+const rowId = (name: string): string => `schedule-${name}`;
+
+function partsOf({ shown, more }: Found, troubles: readonly Trouble[]): readonly Part[] {
+  const part = (id: string, into: string, node: unknown): Part => ({ id, into, html: htmlOf(node) });
+  return [
+    ...troubles.map((trouble) => part(`trouble-${trouble.kind}`, SCHEDULES.banners, <Banner trouble={trouble} />)),
+    part('how-many', SCHEDULES.count, <HowMany count={shown.length} more={more} />),
+    ...shown.map((schedule) => part(rowId(schedule.name), SCHEDULES.rows, <Row schedule={schedule} />)),
+  ];
+}
+
+function HowMany({ count, more }: { readonly count: number; readonly more: boolean }) {
+  const none = (
+    <>
+      No schedules yet: <code>perdure schedule create "0 6 * * 1" "your task"</code> makes one.
+    </>
+  );
+  const all = more ? (
+    <>
+      The first {count}; <code>perdure schedule list</code> has all.
+    </>
+  ) : null;
+  return (
+    <p id="how-many" class="quiet">
+      {count === 0 ? none : all}
+    </p>
+  );
+}
+
+function Row({ schedule }: { readonly schedule: ScheduleInfo }) {
+  const { name, cron, timeZone, title, next, firings, session, paused, waitsForWorker, catchUpMs, clockChanges } =
+    schedule;
+  const state = paused || waitsForWorker ? 'warn' : 'good';
+  return (
+    <tr id={rowId(name)} data-row>
+      <td class="task">
+        <b>{name}</b>
+        <small>{showUnseen(title)}</small>
+      </td>
+      <td data-label="Times">
+        <code>{showUnseen(cron)}</code>
+        <small>{showUnseen(timeZone)}</small>
+        <small>catch-up {shortTime(catchUpMs)}</small>
+        {clockChanges.map((change) => (
+          <small>{showUnseen(clockChangeText(schedule, change))}</small>
+        ))}
+      </td>
+      <td data-label="Next">{next === null ? '–' : <Moment at={next} />}</td>
+      <td data-label="Fired">
+        {session === null ? null : (
+          <small>
+            {'into '}
+            <SessionLink session={session} />
+          </small>
+        )}
+        <Firings firings={firings} linked={session === null} />
+      </td>
+      <td data-label="State">
+        <span class={`dot ${state}`}>{showUnseen(standingText(schedule))}</span>
+      </td>
+      <td>
+        <Acts name={name} paused={paused} />
+      </td>
+    </tr>
+  );
+}
+
+function Firings({ firings, linked }: { readonly firings: ScheduleInfo['firings']; readonly linked: boolean }) {
+  if (firings.length === 0) return <span class="quiet">–</span>;
+  return (
+    <ul class="firings">
+      {firings.slice(0, FIRINGS).map(({ session, at }) => (
+        <li>
+          {linked ? (
+            <a href={`/sessions/${encodeURIComponent(session)}`}>
+              <Moment at={at} />
+            </a>
+          ) : (
+            <Moment at={at} />
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function SessionLink({ session }: { readonly session: string }) {
+  return <a href={`/sessions/${encodeURIComponent(session)}`}>{showUnseen(session)}</a>;
+}
+
+function Acts({ name, paused }: { readonly name: string; readonly paused: boolean }) {
+  const act = (action: string, label: string, ask?: string) => (
+    <button
+      type="button"
+      hx-post={`/schedules/${encodeURIComponent(name)}/${action}`}
+      hx-target="#said"
+      aria-label={`${label}: ${name}`}
+      {...(ask === undefined ? {} : { 'hx-confirm': ask })}
+    >
+      {label}
+    </button>
+  );
+  return (
+    <div class="buttons">
+      {paused ? act('resume', 'Resume') : act('pause', 'Pause')}
+      {act('trigger', 'Fire now', `Fire ${name} now?`)}
+      {act('delete', 'Delete', `Delete schedule ${name}, for good? Its sessions stay.`)}
+    </div>
+  );
+}

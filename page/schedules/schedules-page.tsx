@@ -1,0 +1,68 @@
+// Schedules on the page (L87): when each fires and what its firings opened, and what a person does to one.
+import { raw } from 'hono/html';
+import { ClientProblem } from '../../client/problem.ts';
+import type { Schedules } from '../../client/schedules/schedules.ts';
+import { Layout } from '../layout.tsx';
+import { SCHEDULES, type SchedulesFeed } from './schedules-feed.tsx';
+
+export function schedulesPage({ parts, ring }: SchedulesFeed) {
+  const into = (container: string) => raw(parts.flatMap((part) => (part.into === container ? part.html : [])).join(''));
+  return (
+    <Layout
+      title="Schedules"
+      feed={{ path: '/schedules/live?', from: `${ring.epoch}.${ring.now}` }}
+      scripts={['live.js', 'times.js', 'keys.js']}
+    >
+      <div id={SCHEDULES.banners} data-fresh>
+        {into(SCHEDULES.banners)}
+      </div>
+      <h1>Schedules</h1>
+      <div id={SCHEDULES.count} data-fresh>
+        {into(SCHEDULES.count)}
+      </div>
+      <table class="fleet schedules">
+        <thead>
+          <tr>
+            {['Schedule', 'Times', 'Next', 'Fired', 'State', 'Do'].map((heading) => (
+              <th scope="col">{heading}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody id={SCHEDULES.rows} data-fresh>
+          {into(SCHEDULES.rows)}
+        </tbody>
+      </table>
+    </Layout>
+  );
+}
+
+type Acting = Pick<Schedules, 'pause' | 'resume' | 'delete' | 'trigger'>;
+
+const acts: Readonly<Record<string, (schedules: Acting, name: string) => Promise<string>>> = {
+  pause: async (schedules, name) => {
+    await schedules.pause(name);
+    return 'Paused: it fires no more until it is resumed.';
+  },
+  resume: async (schedules, name) => {
+    await schedules.resume(name);
+    return 'It fires again.';
+  },
+  delete: async (schedules, name) => {
+    await schedules.delete(name);
+    return 'Deleted; its sessions stay.';
+  },
+  trigger: async (schedules, name) => {
+    const { outcome, session } = await schedules.trigger(name);
+    if (outcome === 'started') return `It has fired: session ${session ?? 'unknown'}.`;
+    return `The firing before still runs: this one ${outcome === 'skipped' ? 'was skipped' : 'comes after it'}.`;
+  },
+};
+
+export const isScheduleAction = (name: string): boolean => Object.hasOwn(acts, name);
+
+/** A sentence for who asked. Throws ClientProblem. */
+export async function actOnSchedule(schedules: Acting, name: string, action: string): Promise<string> {
+  const act = acts[action];
+  if (!act) throw new ClientProblem('refused', `there is no action ${action}`);
+  return act(schedules, name);
+}

@@ -1,0 +1,167 @@
+// Serves the ops page on a loopback port, to whoever is let in. Its name is its own: what a browser keeps for 127.0.0.1
+// would reach whatever else listens there. Browsers take *.localhost for this machine.
+import type { AddressInfo } from 'node:net';
+import { serve } from '@hono/node-server';
+import { createServer as createHttps } from 'node:https';
+import { codeOf, reasonOf } from '../system/text.ts';
+import { SetupProblem } from '../system/setup-problem.ts';
+import { ownAccess } from './hosting/access.ts';
+import { type Forwarder, nameAt } from './hosting/forwarders.ts';
+import type { PageHost } from './hosting/page-host.ts';
+import type { Person } from './hosting/people.ts';
+import { API } from './api/api-app.ts';
+import { type OpsPage, opsPage } from './page-app.tsx';
+import { entranceOf, type KeptAddress, newAddress } from './page-address.ts';
+import type { PagePorts } from './ports.ts';
+
+/** Sessions that are followed for tabs, the tabs that watch one, and listeners of the HTTP API. */
+export type PageLoad = { readonly sessions: number; readonly watchers: number; readonly listeners: number };
+
+export type ServedPage = {
+  /** Lets nobody in. */
+  readonly url: string;
+  /** A new address, for a person: where people do not sign in with tokens of their own it lets in who opens it first, and soon. */
+  entrance(): string;
+  /** Of the HTTP API. */
+  readonly api: string;
+  /** Whether the API has a token besides those of people. */
+  readonly ownToken: boolean;
+  live(): PageLoad;
+  close(): Promise<void>;
+};
+
+type Server = ReturnType<typeof serve>;
+type Serve = (hostname: string, port: number) => Promise<Server>;
+
+const PORT_TRIES = 20;
+
+/** Absent: an address of its own, for as long as it is served. */
+const passing = (): KeptAddress => ({ address: newAddress(), keep: () => undefined });
+
+type Here = {
+  /** Others of this machine. */
+  readonly people?: readonly Person[];
+  /** Names under which ports of this machine are forwarded; the first is that of the addresses it prints. */
+  readonly forwarders?: readonly Forwarder[];
+  /** That one and no other; throws SetupProblem when it is taken. */
+  readonly port?: number;
+};
+
+export async function servePage(
+  ports: PagePorts,
+  kept: KeptAddress = passing(),
+  { people = [], forwarders = [], port: chosen }: Here = {},
+): Promise<ServedPage> {
+  const { name, port: wanted } = kept.address;
+  let port = 0;
+  const page = opsPage(
+    ports,
+    ownAccess(kept.address, () => `${name}:${port}`, { people, forwarders }),
+  );
+  const serveAt = (hostname: string, on: number) => start(page, { hostname, port: on });
+  const servers = await (chosen === undefined ? serveLoopback(wanted, serveAt) : serveThere(chosen, serveAt, page));
+  port = portOf(servers[0]);
+  const [forwarder] = forwarders;
+  const at = { port, ...(forwarder !== undefined && { forwarded: nameAt(forwarder, port) }) };
+  kept.keep(at);
+  const api = `http://127.0.0.1:${port}${API}`;
+  const entrance = (): string => entranceOf({ ...kept.address, ...at });
+  return { ...served(page, servers, `http://${name}:${port}/`), entrance, api, ownToken: true };
+}
+
+async function serveThere(port: number, serveAt: Serve, page: OpsPage): Promise<readonly [Server, ...Server[]]> {
+  const servers: Server[] = [];
+  try {
+    const first = await serveAt('127.0.0.1', port);
+    servers.push(first);
+    return [first, ...(await serveAt('::1', port).then((one) => [one], freeOfIpv6))];
+  } catch (error) {
+    page.close();
+    await Promise.all(servers.map(closeServer));
+    if (codeOf(error) !== 'EADDRINUSE') throw error;
+    throw new SetupProblem(`port ${port} of this machine is taken: give --port another`, { cause: error });
+  }
+}
+
+/** Where there is no IPv6 nobody else can listen there either. */
+function freeOfIpv6(error: unknown): readonly Server[] {
+  if (codeOf(error) === 'EADDRINUSE') throw error;
+  return [];
+}
+
+/** For people on other machines. Throws SetupProblem when nothing can listen there. */
+export async function serveHostedPage(ports: PagePorts, { name, listen, people, by }: PageHost): Promise<ServedPage> {
+  const proxy = by.kind === 'proxy' ? { proxy: by.address } : {};
+  const page = opsPage(ports, { host: () => name, people, hosted: true, ...proxy });
+  const tls = by.kind === 'tls' ? { createServer: createHttps, serverOptions: { cert: by.cert, key: by.key } } : {};
+  try {
+    const server = await start(page, { hostname: listen.host, port: listen.port, ...tls });
+    const url = `https://${name}/`;
+    return { ...served(page, [server], url), entrance: () => url, api: `https://${name}${API}`, ownToken: false };
+  } catch (error) {
+    page.close();
+    const why = codeOf(error) === 'EADDRINUSE' ? 'something else listens there' : reasonOf(error);
+    throw new SetupProblem(
+      `the page cannot listen on ${listen.host}:${listen.port} (${why}): give --page-listen another address`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+type Listening = Pick<Parameters<typeof serve>[0], 'hostname' | 'port' | 'createServer' | 'serverOptions'>;
+
+function start({ app }: OpsPage, options: object & Listening): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const starting = serve({ ...options, fetch: app.fetch } as Parameters<typeof serve>[0], () => resolve(starting));
+    starting.once('error', reject);
+  });
+}
+
+const served = (
+  page: OpsPage,
+  servers: readonly Server[],
+  url: string,
+): Pick<ServedPage, 'url' | 'live' | 'close'> => ({
+  url,
+  live: () => ({ sessions: page.feeds.size, watchers: page.feeds.watchers, listeners: page.api.listeners }),
+  close: async () => {
+    page.close();
+    await Promise.all(servers.map(closeServer));
+  },
+});
+
+/** Both loopback addresses: a browser may try ::1 first, and who listened there on our port would be given what lets one in. */
+async function serveLoopback(wanted: number, serveAt: Serve): Promise<readonly [Server, ...Server[]]> {
+  for (let tries = 1; ; tries++) {
+    const server = await startAt(serveAt, tries === 1 ? wanted : 0);
+    try {
+      return [server, await serveAt('::1', portOf(server))];
+    } catch (error) {
+      // Where there is no IPv6 nobody else can listen there either.
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return [server];
+      await closeServer(server);
+      if (tries === PORT_TRIES) throw error;
+    }
+  }
+}
+
+/** A port that another has meanwhile is given up for a free one. */
+async function startAt(serveAt: Serve, port: number): Promise<Server> {
+  try {
+    return await serveAt('127.0.0.1', port);
+  } catch (error) {
+    if (port === 0 || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    return serveAt('127.0.0.1', 0);
+  }
+}
+
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    if ('closeAllConnections' in server) server.closeAllConnections();
+  });
+}

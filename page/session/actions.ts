@@ -1,0 +1,189 @@
+// A person's words to a session: checked, sent, and answered in a sentence. Another may have been faster, and then it is said so.
+import { z } from 'zod';
+import { createLimit } from '../../system/async.ts';
+import { reasonOf, showUnseen } from '../../system/text.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { dropAbsent } from '../../client/options.ts';
+import { ClientProblem } from '../../client/problem.ts';
+import { count, shortAge } from '../../client/units.ts';
+import { newMessageId } from '../../client/sessions/prompt.ts';
+import { asideCost } from '../../client/sessions/updates/ask-aside.ts';
+import type { PendingMessage } from '../feed/standing.tsx';
+import { refuseUnless } from '../api/problems.ts';
+import type { Role } from '../hosting/people.ts';
+import type { PagePorts } from '../ports.ts';
+import { permissionModes } from '../../workflows/contract/options-problem.ts';
+import type { PermissionMode } from '../../workflows/contract/session.ts';
+import { askedText, personName } from './lately.tsx';
+
+/** `message`: it is on its way. */
+type Done = { readonly said: string; readonly message?: PendingMessage };
+
+const text = z.string();
+const sent = z.object({ text, now: z.literal('true').optional() });
+const allowed = z.object({ call: text, inputHash: text, input: text });
+const denied = z.object({ call: text, reason: text });
+const answered = z.object({ call: text, answer: text });
+const questionForm = z.object({ question: text });
+
+/** Fields of a form: what is left empty is not given. */
+const amount = text
+  .transform((given) => (given.trim() === '' ? undefined : Number(given)))
+  .refine((given) => given === undefined || Number.isFinite(given), 'is no number')
+  .optional();
+const more = z
+  .object({ maxTurns: amount, maxBudgetUsd: amount, maxTokens: amount, minutes: amount })
+  .transform((given) => dropAbsent(given));
+const lines = text.transform((given) => given.split('\n').flatMap((line) => line.trim() || []));
+const option = text.transform((given) =>
+  given.trim() === '' ? undefined : given.trim() === 'none' ? null : given.trim(),
+);
+const mode = z.union([z.literal('').transform(() => undefined), z.enum(permissionModes as [PermissionMode])]);
+const next = z
+  .object({ model: option, permissionMode: mode, allow: lines, ask: lines, deny: lines })
+  .transform(({ model, permissionMode, ...rules }) => ({ ...dropAbsent({ model, permissionMode }), ...rules }));
+
+const isNone = (rules: Readonly<Record<string, readonly string[]>>): boolean =>
+  Object.values(rules).every((list) => list.length === 1 && list[0] === 'none');
+
+type Act = (ports: PagePorts, session: SessionId, body: unknown, role: Role) => Promise<Done>;
+
+const actions: Readonly<Record<string, Act>> = {
+  send: async (ports, session, body) => {
+    const given = read(sent, body);
+    const now = given.now !== undefined;
+    const message = { id: newMessageId(), text: given.text, now };
+    await ports.send(session, given.text, { messageId: message.id, now, querySource: 'page' });
+    return { said: now ? 'Sent: it interrupts what runs.' : 'Sent: it waits for its turn.', message };
+  },
+  aside: async (ports, session, body) => {
+    const { question } = read(questionForm, body);
+    const aside = await ports.askAside(session, question);
+    return { said: `${showUnseen(aside.answer)}\n\n(${asideCost(aside)})` };
+  },
+  interrupt: async (ports, session) => {
+    await ports.interrupt(session);
+    return { said: 'Asked to stop what runs.' };
+  },
+  resume: async (ports, session) => {
+    await ports.resume(session);
+    return { said: 'Asked to go on now.' };
+  },
+  cancel: async (ports, session) => {
+    await ports.cancel(session);
+    return { said: 'Asked to end the session.' };
+  },
+  approve: async (ports, session, body, role) => {
+    const { call, inputHash, input } = read(allowed, body);
+    const edited = parseInput(input);
+    const waiting = (await ports.approvals(session)).find((one) => one.call === call);
+    if (waiting && waiting.inputHash !== inputHash)
+      throw new ClientProblem('refused', `the input of call ${call} is another one now: look at it again`);
+    const same = waiting !== undefined && JSON.stringify(waiting.input) === JSON.stringify(edited);
+    if (!same && waiting !== undefined) refuseUnless(role, 'steer', 'to change what a call does');
+    await firstDecision(ports, session, call, () =>
+      ports.approve(session, call, same || waiting === undefined ? {} : { input: edited }),
+    );
+    return { said: same ? 'Allowed.' : 'Allowed, with the input as you changed it.' };
+  },
+  deny: async (ports, session, body) => {
+    const { call, reason } = read(denied, body);
+    await firstDecision(ports, session, call, () => ports.deny(session, call, reason));
+    return { said: 'Denied.' };
+  },
+  answer: async (ports, session, body) => {
+    const { call, answer } = read(answered, body);
+    await firstDecision(ports, session, call, () => ports.answer(session, call, answer));
+    return { said: 'Answered.' };
+  },
+  topUp: async (ports, session, body) => {
+    const { minutes, ...given } = read(more, body);
+    const limits = { ...given, ...(minutes === undefined ? {} : { timeoutMs: minutes * 60_000 }) };
+    await ports.topUp(session, limits);
+    return { said: 'Raised: the run goes on with it.' };
+  },
+  options: async (ports, session, body) => {
+    const { allow, ask, deny, ...given } = read(next, body);
+    const rules = Object.fromEntries(Object.entries({ allow, ask, deny }).filter(([, list]) => list.length > 0));
+    const permissions = Object.keys(rules).length === 0 ? {} : { permissions: isNone(rules) ? null : rules };
+    await ports.setOptions(session, { ...given, ...permissions });
+    return { said: 'Set: the next run begins with it.' };
+  },
+};
+
+export const isAction = (name: string): boolean => Object.hasOwn(actions, name);
+
+/** Throws ClientProblem: a sentence for who asked. */
+export async function actOnSession(
+  { ports, role }: { readonly ports: PagePorts; readonly role: Role },
+  session: SessionId,
+  name: string,
+  body: unknown,
+): Promise<Done> {
+  const action = actions[name];
+  if (!action) throw new ClientProblem('refused', `there is no action ${name}`);
+  return action(ports, session, body, role);
+}
+
+const several = z.object({
+  action: z.enum(['interrupt', 'resume', 'cancel']),
+  sessions: z.array(text).min(1).max(1_000),
+});
+
+/** At once on the way to the server. */
+const TOGETHER = 10;
+
+/** The same for each of many; a sentence that says how many it reached, and why not the rest. */
+export async function actOnMany(
+  ports: PagePorts,
+  body: unknown,
+): Promise<{ readonly said: string; readonly ok: boolean }> {
+  const { action, sessions } = read(several, body);
+  const few = createLimit(TOGETHER);
+  const asked = sessions.map((session) => few(() => ports[action](session)));
+  const failed = (await Promise.allSettled(asked)).flatMap((one) =>
+    one.status === 'rejected' ? [reasonOf(one.reason)] : [],
+  );
+  const done = sessions.length - failed.length;
+  const said = `Asked ${count(done, 'session')} to ${action}.`;
+  if (failed.length === 0) return { said, ok: true };
+  return { said: `${said} ${count(failed.length, 'session')} not: ${failed[0]}`, ok: false };
+}
+
+function read<T>(schema: z.ZodType<T>, body: unknown): T {
+  const { success, data, error } = schema.safeParse(body);
+  if (success) return data;
+  const where = error.issues[0];
+  throw new ClientProblem('refused', `what was sent will not do: ${where?.path.join('.')} ${where?.message}`);
+}
+
+function parseInput(json: string): unknown {
+  try {
+    return JSON.parse(json) as unknown;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ClientProblem('refused', `the input is not JSON: ${error.message}. Nothing was sent.`);
+  }
+}
+
+/** Whoever decides about a call that another has decided about is told who it was. */
+async function firstDecision(
+  ports: PagePorts,
+  session: SessionId,
+  call: string,
+  decide: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await decide();
+  } catch (error) {
+    if (!(error instanceof ClientProblem)) throw error;
+    const { asked } = await ports.recent(session);
+    const first = asked.find((one) => 'call' in one && one.call === call);
+    if (first === undefined) throw error;
+    const ago = shortAge(Date.now() - first.at);
+    throw new ClientProblem(
+      'no_call',
+      `another was first: ${askedText(first)} by ${personName(first.by)} ${ago} ago. Yours did nothing.`,
+    );
+  }
+}

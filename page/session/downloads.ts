@@ -1,0 +1,84 @@
+// A transcript to take away, and the texts that are too long for the page, as plain text that no browser runs.
+import type { Context } from 'hono';
+import { stream } from 'hono/streaming';
+import { jsonLine, showUnseen } from '../../system/text.ts';
+import { transcriptParts } from '../../client/render/full-transcript.ts';
+import { sessionJson, readWholeResult } from '../../client/sessions/dump.ts';
+import type { SessionReading } from '../../client/sessions/read.ts';
+import type { SessionFeed } from '../feed/session-feed.ts';
+import type { PagePorts } from '../ports.ts';
+import { MEDIA_TYPES, type MediaType } from '../../workflows/contract/people.ts';
+import { isReply, type Item } from '../../client/sessions/history/items.ts';
+
+export type Kind = 'jsonl' | 'md';
+
+const types: Readonly<Record<Kind, string>> = {
+  jsonl: 'application/jsonl; charset=utf-8',
+  md: 'text/markdown; charset=utf-8',
+};
+
+export function download(context: Context, { store }: PagePorts, reading: SessionReading, kind: Kind): Response {
+  context.header('Content-Type', types[kind]);
+  context.header('Content-Disposition', `attachment; filename="${reading.description.session}.${kind}"`);
+  return stream(context, async (out) => {
+    if (kind === 'md')
+      for await (const piece of transcriptMarkdown(reading, readWholeResult(store))) await out.write(piece);
+    else for await (const line of sessionJson(reading, readWholeResult(store))) await out.write(`${jsonLine(line)}\n`);
+  });
+}
+
+/** What is said as it was said, all else under a heading and fenced. */
+async function* transcriptMarkdown(
+  reading: SessionReading,
+  whole: ReturnType<typeof readWholeResult>,
+): AsyncIterable<string> {
+  const { session, title, cwd } = reading.description;
+  yield `# ${showUnseen(title || session)}\n\nSession \`${session}\`, workspace \`${showUnseen(cwd)}\`\n\n`;
+  for await (const { mark, text } of transcriptParts({ reading, whole })) {
+    if (text === null) yield `*${showUnseen(mark ?? '')}*\n\n`;
+    else if (mark === null) yield `${text.trim()}\n\n`;
+    else yield `#### ${showUnseen(mark)}\n\n${fenced(text)}\n\n`;
+  }
+}
+
+function fenced(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}\n${text}${text.endsWith('\n') ? '' : '\n'}${fence}`;
+}
+
+/** The text of an entry: a message's, or that of a block of a reply, a call's being its output. Null where there is none. */
+export async function readWholeText(
+  feed: SessionFeed,
+  { store }: PagePorts,
+  position: number,
+  part: string,
+): Promise<string | null> {
+  const first = feed.standing.items.all[0]?.position ?? 0;
+  const item = itemAt(feed, position);
+  if (item === undefined) return null;
+  if (item.entry.kind === 'user') {
+    const { bodies } = await feed.context(position - first, position - first + 1);
+    return item.entry.body.kind === 'text' ? item.entry.body.text : (bodies.get(item.entry.body.hash) ?? null);
+  }
+  if (!isReply(item) || !/^\d{1,6}$/.test(part)) return null;
+  const block = item.entry.message.content[Number(part)];
+  if (block?.type === 'text') return block.text;
+  const outcome = item.outcomes.get(Number(part));
+  return outcome ? readWholeResult(store)(outcome) : null;
+}
+
+const itemAt = ({ standing: { items } }: SessionFeed, position: number): Item | undefined =>
+  items.all[position - (items.all[0]?.position ?? 0)];
+
+/** An image or PDF of a message, as it was sent: its type is one of those that the API takes. Null: there is none. */
+export async function readMedium(
+  feed: SessionFeed,
+  { store }: Pick<PagePorts, 'store'>,
+  { position, index }: { readonly position: number; readonly index: number },
+): Promise<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly mediaType: MediaType } | null> {
+  const entry = itemAt(feed, position)?.entry;
+  const medium = entry?.kind === 'user' ? entry.body.media?.[index] : undefined;
+  if (medium === undefined || !MEDIA_TYPES.includes(medium.mediaType)) return null;
+  return { bytes: new Uint8Array(await store.get(medium.hash)), mediaType: medium.mediaType };
+}

@@ -1,0 +1,50 @@
+// What people have asked of a session: who it was, and what waits for its next run.
+import { showUnseen } from '../../system/text.ts';
+import type { Asked, Recent } from '../../client/sessions/history/recent.ts';
+import { DEEDS, limitsText, optionsText } from '../../client/render/steered-words.ts';
+import { Moment } from '../layout.tsx';
+
+/** Of them, the newest. */
+const SHOWN = 5;
+
+export function Lately({ recent: { asked, next } }: { readonly recent: Recent }) {
+  const waiting = optionsText(next);
+  return (
+    <div id="lately" class="lately">
+      {waiting === '' ? null : <p class="warn">{`For the next run: ${waiting}`}</p>}
+      {asked.length === 0 ? null : (
+        <ul aria-label="Asked lately">
+          {asked.slice(-SHOWN).map((one) => (
+            <li>
+              {`${askedText(one)} by `}
+              <b>{personName(one.by)}</b> <Moment at={one.at} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+/** Clients name themselves, as `pid@host` where nobody gave them a name. */
+export function personName(by: string): string {
+  return showUnseen(by.slice(0, 100)) || 'somebody';
+}
+
+/** Without who it was. */
+export function askedText(one: Asked): string {
+  switch (one.kind) {
+    case 'approve':
+      return `call ${showUnseen(one.call.slice(0, 60))} allowed${one.edited ? ', with its input changed,' : ''}`;
+    case 'deny':
+      return `call ${showUnseen(one.call.slice(0, 60))} denied (${showUnseen(one.reason.slice(0, 120))})`;
+    case 'answer':
+      return `question ${showUnseen(one.call.slice(0, 60))} answered`;
+    case 'topUp':
+      return `limits raised to ${limitsText(one.limits)}`;
+    case 'setOptions':
+      return `options for the next run set: ${optionsText(one.changes)};`;
+    default:
+      return DEEDS[one.kind];
+  }
+}

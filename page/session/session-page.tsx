@@ -1,0 +1,152 @@
+// One session: what it is doing, what waits for a person, the transcript as it grows, and a place to write to it. A window of a long
+// transcript is drawn; the rest comes when it is scrolled to, or asked for by a link.
+import { raw } from 'hono/html';
+import { LONGEST_ASIDE } from '../../workflows/contract/people.ts';
+import type { PagePorts } from '../ports.ts';
+import type { SessionFeed } from '../feed/session-feed.ts';
+import { ITEMS, LIVE } from '../feed/live-pieces.ts';
+import { htmlOf } from '../layout.tsx';
+import { isShown, itemId, ItemView } from '../transcript/item-view.tsx';
+import { positionOf } from '../../client/sessions/history/items.ts';
+import { PLACES, sessionFrame } from './frame.tsx';
+import { placeIn, SessionShell } from './session-shell.tsx';
+
+/** Entries drawn at once. */
+const WINDOW = 240;
+/** Of them, before the one that a link names. */
+const BEFORE = 40;
+
+export type Shown = { readonly from: number; readonly to: number };
+
+/** The newest entries, or those around the one that `at` names. */
+export function windowOf(feed: SessionFeed, at: string | undefined): Shown {
+  const { length } = feed.standing.items.all;
+  const named = at === undefined ? null : positionOf(feed.standing.items, at);
+  if (named === null) return { from: Math.max(0, length - WINDOW), to: length };
+  const from = Math.max(0, named - BEFORE);
+  return { from, to: Math.min(length, from + WINDOW) };
+}
+
+export async function sessionPage(
+  feed: SessionFeed,
+  { temporalUi }: Pick<PagePorts, 'temporalUi'>,
+  at: string | undefined,
+): Promise<string> {
+  const place = placeIn(feed);
+  const { seen } = feed.standing;
+  const transcript = await transcriptPart(feed, windowOf(feed, at));
+  const frame = sessionFrame(feed.standing);
+  const partsIn = (container: string): string =>
+    frame.flatMap(({ into, html }) => (into === container ? html : [])).join('');
+  return htmlOf(
+    <SessionShell feed={feed} place={place} ui={temporalUi(seen.session)} part="transcript">
+      <section id="transcript" aria-label="Transcript" data-fresh>
+        {raw(transcript)}
+      </section>
+      <ol id={PLACES.pending} class="transcript" data-fresh>
+        {raw(partsIn(PLACES.pending))}
+      </ol>
+      <Composer path={`/sessions/${seen.session}`} suggested={partsIn(PLACES.suggested)} />
+      <AsideForm path={`/sessions/${seen.session}`} />
+    </SessionShell>,
+  );
+}
+
+function Composer({ path, suggested }: { readonly path: string; readonly suggested: string }) {
+  return (
+    <form class="composer" id="composer" hx-post={`${path}/send`} hx-target="#said">
+      <label for="message">Write to the session</label>
+      <textarea id="message" name="text" rows={2} required maxlength={1_000_000} aria-describedby={PLACES.suggested} />
+      <div id={PLACES.suggested} data-fresh>
+        {raw(suggested)}
+      </div>
+      <div class="buttons">
+        <button>Send</button>
+        <button name="now" value="true" class="plain">
+          Send now, interrupting
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** Drawn once with the page: what is typed and what was answered stay while all else changes. */
+function AsideForm({ path }: { readonly path: string }) {
+  return (
+    <details class="steer" id="aside">
+      <summary>Ask aside</summary>
+      <form hx-post={`${path}/aside`} hx-target="#aside-answer" hx-config={LONG}>
+        <label for="question">The model answers from what it knows by now; the conversation keeps no trace of it</label>
+        <textarea id="question" name="question" rows={2} required maxlength={LONGEST_ASIDE} />
+        <button>Ask</button>
+      </form>
+      <div id="aside-answer" role="status" aria-live="polite" />
+    </details>
+  );
+}
+
+/** Milliseconds, of a request. */
+const LONG = JSON.stringify({ timeout: 660_000 });
+
+/** The transcript's list: what is above, the window, what happens now. */
+export async function transcriptPart(feed: SessionFeed, shown: Shown): Promise<string> {
+  const { length } = feed.standing.items.all;
+  const items = await itemsPart(feed, shown);
+  const path = `/sessions/${feed.standing.seen.session}`;
+  const atEnd = shown.to >= length;
+  return htmlOf(
+    <>
+      <ol class="transcript" id={ITEMS} data-end={String(atEnd)}>
+        {raw(items)}
+      </ol>
+      {atEnd ? null : (
+        <p class="more">
+          <a href={path}>{`${(length - shown.to).toLocaleString('en')} newer entries: go to the end`}</a>
+        </p>
+      )}
+      <ol class="transcript" id={LIVE} aria-label="Happening now">
+        {atEnd ? raw(feed.pieces.html) : null}
+      </ol>
+    </>,
+  );
+}
+
+/** Items of a window, with what loads those before it. */
+export async function itemsPart(feed: SessionFeed, { from, to }: Shown): Promise<string> {
+  const { items, seen } = feed.standing;
+  const context = await feed.context(from, to);
+  const voids = feed.voided.filter(({ after }) => after > from && after <= to);
+  const above = from > 0 ? htmlOf(<Earlier path={`/sessions/${seen.session}/items`} before={from} />) : '';
+  const parts: string[] = [above];
+  for (const [offset, item] of items.all.slice(from, to).entries()) {
+    if (isShown(item)) parts.push(htmlOf(<ItemView item={item} context={context} />));
+    for (const { after, html } of voids) if (after === from + offset + 1) parts.push(html);
+  }
+  if (items.all.length === 0)
+    parts.push(
+      htmlOf(
+        <li id={itemId(-1)} class="quiet none">
+          Nothing is stored yet.
+        </li>,
+      ),
+    );
+  return parts.join('');
+}
+
+/** Replaced by what is before it as soon as it is scrolled to. */
+function Earlier({ path, before }: { readonly path: string; readonly before: number }) {
+  return (
+    <li
+      class="more"
+      id="earlier"
+      hx-get={`${path}?before=${before}`}
+      hx-trigger="intersect once, click"
+      hx-swap="outerHTML"
+      hx-target="this"
+    >
+      <button type="button" class="plain">{`${before.toLocaleString('en')} earlier entries`}</button>
+    </li>
+  );
+}
+
+export const earlierThan = (before: number): Shown => ({ from: Math.max(0, before - WINDOW), to: before });

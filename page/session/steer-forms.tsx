@@ -1,0 +1,99 @@
+// More for the run under way, and options for the next one. Drawn once with the page, so that what is typed stays while all else changes.
+import { showUnseen } from '../../system/text.ts';
+import type { RunConfig } from '../../store/configuration.ts';
+import { permissionModes } from '../../workflows/contract/options-problem.ts';
+
+type Props = { readonly path: string; readonly config: RunConfig | null };
+
+export function SteerForms({ path, config }: Props) {
+  return (
+    <details class="steer" id="steer">
+      <summary>Limits and options</summary>
+      <MoreForm path={path} config={config} />
+      <NextForm path={path} config={config} />
+    </details>
+  );
+}
+
+function MoreForm({ path, config }: Props) {
+  const rules = config?.rules;
+  const minutes = rules?.timeoutMs == null ? null : rules.timeoutMs / 60_000;
+  return (
+    <form hx-post={`${path}/topUp`} hx-target="#said" aria-labelledby="more-title">
+      <h2 id="more-title">More for the run under way</h2>
+      <p class="quiet">Each is counted from the run’s beginning, and must be above the limit it has.</p>
+      <div class="fields">
+        <Amount name="maxTurns" label="Turns" now={rules?.maxTurns ?? null} />
+        <Amount name="maxBudgetUsd" label="US dollars" now={rules?.maxBudgetUsd ?? null} />
+        <Amount name="maxTokens" label="Tokens" now={rules?.maxTokens ?? null} />
+        <Amount name="minutes" label="Minutes" now={minutes} />
+      </div>
+      <button>Raise</button>
+    </form>
+  );
+}
+
+function Amount({ name, label, now }: { readonly name: string; readonly label: string; readonly now: number | null }) {
+  return (
+    <label>
+      <span>{label}</span>
+      <input name={name} inputmode="decimal" autocomplete="off" placeholder={now === null ? '' : `${now} now`} />
+    </label>
+  );
+}
+
+function NextForm({ path, config }: Props) {
+  const { allow = [], ask = [], deny = [] } = config?.permissions ?? {};
+  return (
+    <form hx-post={`${path}/options`} hx-target="#said" aria-labelledby="next-title">
+      <h2 id="next-title">From the next run on</h2>
+      <p class="quiet">
+        What is left empty stays; “none” is as the worker says. Rules, one a line, take the place of all rules of the
+        session.
+      </p>
+      <div class="fields">
+        <label>
+          <span>Model</span>
+          <input
+            name="model"
+            autocomplete="off"
+            spellcheck={false}
+            placeholder={showUnseen(config?.models[0].name ?? '')}
+          />
+        </label>
+        <label>
+          <span>Permission mode</span>
+          <select name="permissionMode">
+            <option value="">{config ? `as now: ${config.mode}` : 'as now'}</option>
+            {permissionModes.map((mode) => (
+              <option value={mode}>{mode}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <div class="fields">
+        <Rules name="allow" label="Rules that allow" now={allow} />
+        <Rules name="ask" label="Rules that ask" now={ask} />
+        <Rules name="deny" label="Rules that deny" now={deny} />
+      </div>
+      <button>Set</button>
+    </form>
+  );
+}
+
+function Rules({
+  name,
+  label,
+  now,
+}: {
+  readonly name: string;
+  readonly label: string;
+  readonly now: readonly string[];
+}) {
+  return (
+    <label>
+      <span>{label}</span>
+      <textarea name={name} rows={3} spellcheck={false} placeholder={showUnseen(now.join('\n'))} />
+    </label>
+  );
+}

@@ -1,0 +1,55 @@
+// What iterations came to in numbers, as columns of a plot: few enough to draw, each for as many iterations as it takes. Pure.
+import { addSpend, noSpend, totalTokens, type Spend } from '../../workflows/contract/loop.ts';
+import type { Iteration } from '../../client/sessions/history/iterations.ts';
+
+export type Column = {
+  readonly first: Iteration;
+  readonly last: Iteration;
+  /** Tokens in the context at its fullest. */
+  readonly context: number;
+  readonly tokens: number;
+  /** US dollars; null where a price is not known. */
+  readonly usd: number | null;
+  /** Of the run so far. */
+  readonly runTokens: number;
+  readonly runUsd: number | null;
+  /** Share of the prompts' tokens that came from the cache; null without any. */
+  readonly cached: number | null;
+  readonly compactions: number;
+};
+
+const MOST = 240;
+
+export function columnsOf(iterations: readonly Iteration[], most = MOST): readonly Column[] {
+  const told = iterations.filter(({ reply }) => reply !== null);
+  const size = Math.max(1, Math.ceil(told.length / most));
+  const columns: Column[] = [];
+  let spent: { readonly run: number; readonly spend: Spend } = { run: 0, spend: noSpend };
+  for (let from = 0; from < told.length; from += size) {
+    const those = told.slice(from, from + size);
+    for (const { run, reply } of those)
+      spent = { run, spend: addSpend(spent.run === run ? spent.spend : noSpend, reply?.entry.spend ?? noSpend) };
+    const column = columnOf(those, spent.spend);
+    if (column) columns.push(column);
+  }
+  return columns;
+}
+
+function columnOf(those: readonly Iteration[], run: Spend): Column | null {
+  const [first, last] = [those[0], those.at(-1)];
+  if (!first || !last) return null;
+  const spends = those.flatMap(({ reply }) => reply?.entry.spend ?? []);
+  const { usage, usd } = spends.reduce(addSpend, noSpend);
+  const prompts = usage.input + usage.cacheRead + usage.cacheWrite;
+  return {
+    first,
+    last,
+    context: Math.max(...spends.map((spend) => totalTokens(spend.usage))),
+    tokens: totalTokens(usage),
+    usd,
+    runTokens: totalTokens(run.usage),
+    runUsd: run.usd,
+    cached: prompts === 0 ? null : usage.cacheRead / prompts,
+    compactions: those.filter(({ compacted }) => compacted).length,
+  };
+}

@@ -1,0 +1,167 @@
+// The plots above a timeline, drawn here: how full the context was, tokens, cost, and what came from the cache, over all iterations of a
+// session. A column tells its numbers on hover and leads to its bar.
+import type { Child } from 'hono/jsx';
+import type { RunConfig } from '../../store/configuration.ts';
+import { count, formatMoney, formatTokens } from '../../client/units.ts';
+import type { Column } from './columns.ts';
+import { rowId } from './links.ts';
+
+type Props = { readonly session: string; readonly columns: readonly Column[]; readonly config: RunConfig | null };
+
+/** A plot's own units; what fills it stays below its edge. */
+const HIGH = 100;
+
+export function Plots({ session, columns, config }: Props) {
+  const last = columns.at(-1);
+  if (!last) return <p class="quiet">Plots begin with the first reply.</p>;
+  const at = { session, columns };
+  return (
+    <div class="plots">
+      <Context {...at} last={last} config={config} />
+      <Spent
+        {...at}
+        name="Tokens"
+        amount={({ tokens }) => tokens}
+        total={({ runTokens }) => runTokens}
+        limit={config?.rules.maxTokens ?? null}
+        words={formatTokens}
+      />
+      <Spent
+        {...at}
+        name="Cost"
+        amount={({ usd }) => usd ?? 0}
+        total={({ runUsd }) => runUsd ?? 0}
+        limit={config?.rules.maxBudgetUsd ?? null}
+        words={(usd) => formatMoney(last.runUsd === null ? null : usd)}
+      />
+      <Cache {...at} />
+    </div>
+  );
+}
+
+function Context({ session, columns, config, last }: Props & { readonly last: Column }) {
+  const window = config?.models[0].window ?? null;
+  const top = Math.max(window ?? 0, ...columns.map(({ context }) => context), 1);
+  const compactions = columns.reduce((sum, one) => sum + one.compactions, 0);
+  const { warning, critical } = config?.rules.compaction ?? {};
+  const marks =
+    window === null ? [] : [warning, critical].flatMap((share) => (share === undefined ? [] : share * window));
+  const share =
+    window === null ? '' : `, ${Math.round((last.context / window) * 100)} % of the window of ${formatTokens(window)}`;
+  return (
+    <Plot
+      name="Context"
+      words={`${formatTokens(last.context)}${share}; compacted ${count(compactions, 'time')}`}
+      session={session}
+      columns={columns}
+      told={({ context, compactions: here }) => `${formatTokens(context)}${here > 0 ? ', compacted before' : ''}`}
+    >
+      <Bars columns={columns} value={({ context }) => context / top} />
+      {columns.map((one, x) =>
+        one.compactions > 0 ? <rect class="compacted" x={x + 0.1} y={0} width={0.3} height={HIGH} /> : null,
+      )}
+      {marks.map((tokens, which) => (
+        <Level at={tokens / top} across={columns.length} kind={which === 0 ? 'warn' : 'bad'} />
+      ))}
+    </Plot>
+  );
+}
+
+type SpentProps = Omit<Props, 'config'> & {
+  readonly name: string;
+  readonly amount: (column: Column) => number;
+  readonly total: (column: Column) => number;
+  /** Of the newest run. */
+  readonly limit: number | null;
+  readonly words: (amount: number) => string;
+};
+
+/** Bars for what each took, and a line for what the run has come to, each to its own scale. */
+function Spent({ session, columns, name, amount, total, limit, words }: SpentProps) {
+  const most = Math.max(...columns.map(amount), Number.MIN_VALUE);
+  const top = Math.max(...columns.map(total), limit ?? 0, Number.MIN_VALUE);
+  const last = columns.at(-1);
+  const spent = last ? total(last) : 0;
+  const of = limit === null ? '' : ` of ${words(limit)}`;
+  return (
+    <Plot
+      name={name}
+      words={`${words(spent)}${of} in run ${last?.last.run}`}
+      session={session}
+      columns={columns}
+      told={(column) => `${words(amount(column))}, ${words(total(column))} in the run`}
+    >
+      <Bars columns={columns} value={(column) => amount(column) / most} />
+      <polyline class="total" points={columns.map((one, x) => `${x + 0.5},${heightAt(total(one) / top)}`).join(' ')} />
+      {limit === null ? null : <Level at={limit / top} across={columns.length} kind="bad" />}
+    </Plot>
+  );
+}
+
+function Cache({ session, columns }: Omit<Props, 'config'>) {
+  const last = columns.at(-1)?.cached ?? null;
+  const percent = (share: number | null): string => (share === null ? 'no prompt' : `${Math.round(share * 100)} %`);
+  return (
+    <Plot
+      name="Cache hits"
+      words={`${percent(last)} of the last prompt`}
+      session={session}
+      columns={columns}
+      told={({ cached }) => `${percent(cached)} from the cache`}
+    >
+      <Bars columns={columns} value={({ cached }) => cached ?? 0} />
+    </Plot>
+  );
+}
+
+type PlotProps = Omit<Props, 'config'> & {
+  readonly name: string;
+  readonly words: string;
+  readonly told: (column: Column) => string;
+  readonly children: Child;
+};
+
+function Plot({ name, words, session, columns, told, children }: PlotProps) {
+  return (
+    <figure class="plot">
+      <figcaption>
+        <b>{name}</b> <span>{words}</span>
+      </figcaption>
+      <svg viewBox={`0 0 ${Math.max(24, columns.length)} ${HIGH}`} preserveAspectRatio="none" aria-hidden="true">
+        {children}
+        {columns.map((column, x) => (
+          <a href={`/sessions/${session}/timeline?at=${nameOf(column)}#${rowId(column.first)}`} tabindex={-1}>
+            <rect class="hit" x={x} y={0} width={1} height={HIGH}>
+              <title>{`${labelOf(column)}: ${told(column)}`}</title>
+            </rect>
+          </a>
+        ))}
+      </svg>
+    </figure>
+  );
+}
+
+function Bars({ columns, value }: { readonly columns: readonly Column[]; readonly value: (column: Column) => number }) {
+  return (
+    <>
+      {columns.map((column, x) => {
+        const y = heightAt(value(column));
+        return <rect class="amount" x={x + 0.1} y={y} width={0.8} height={Math.round((HIGH - y) * 100) / 100} />;
+      })}
+    </>
+  );
+}
+
+function Level({ at, across, kind }: { readonly at: number; readonly across: number; readonly kind: 'warn' | 'bad' }) {
+  const y = heightAt(at);
+  return <line class={`level ${kind}`} x1={0} x2={Math.max(24, across)} y1={y} y2={y} />;
+}
+
+const heightAt = (share: number): number => Math.round((1 - 0.95 * Math.min(1, share)) * HIGH * 100) / 100;
+const nameOf = ({ first: { run, iteration } }: Column): string => `${run}.${iteration}`;
+
+function labelOf({ first, last }: Column): string {
+  const one = `run ${first.run}, #${first.iteration}`;
+  if (first === last) return one;
+  return first.run === last.run ? `${one} to #${last.iteration}` : `${one} to run ${last.run}, #${last.iteration}`;
+}

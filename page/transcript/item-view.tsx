@@ -1,0 +1,222 @@
+// One entry of a transcript on the page. All of a model's, a tool's or a person's words are text, with whatever is unseen in them named.
+import { showUnseen } from '../../system/text.ts';
+import type { BoundaryEntry, Entry, EpochEntry, ReplyEntry } from '../../store/log/entries.ts';
+import { isRepeated } from '../../store/log/entries.ts';
+import { systemText } from '../../store/transcript/preamble.ts';
+import type { RunEnded } from '../../workflows/contract/activities.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
+import { totalTokens } from '../../workflows/contract/loop.ts';
+import { epochText } from '../../client/render/epoch-words.ts';
+import { contextText, noticeText, outcomeText, transitionText } from '../../client/render/words.ts';
+import { steeredText } from '../../client/render/steered-words.ts';
+import { terminalDetail } from '../../client/sessions/outcome.ts';
+import { count, formatMoney, formatTokens } from '../../client/units.ts';
+import { SHOWN } from '../../client/render/diff-rows.ts';
+import { CallCard, type Progress, callId } from './call-card.tsx';
+import type { Item, ReplyItem } from '../../client/sessions/history/items.ts';
+import { isReply } from '../../client/sessions/history/items.ts';
+import { Moment, htmlOf } from '../layout.tsx';
+import { Folded, Media, Said } from './said.tsx';
+import { transitionMeaning } from './meanings.ts';
+
+export type ItemContext = {
+  readonly session: string;
+  readonly bodies: ReadonlyMap<Hash, string>;
+  /** Of a call whose outcome is not stored, by its anchor. */
+  readonly progress: (anchor: string) => Progress | undefined;
+};
+
+export const itemId = (position: number): string => `e${position}`;
+
+/** Outcomes have no element: they are shown at their calls. */
+export function isShown({ entry }: Item): boolean {
+  return entry.kind !== 'outcomes';
+}
+
+export function ItemView({ item, context }: { readonly item: Item; readonly context: ItemContext }) {
+  return (
+    <li id={itemId(item.position)} class={`item ${item.entry.kind}`}>
+      {isReply(item) ? <Reply item={item} context={context} /> : <Plain item={item} context={context} />}
+    </li>
+  );
+}
+
+function Plain({ item: { entry, run, position }, context }: { readonly item: Item; readonly context: ItemContext }) {
+  switch (entry.kind) {
+    case 'run_started':
+      return (
+        <h2 class="run" id={`run-${run}`}>
+          <a href={`#run-${run}`}>{`Run ${run}`}</a> <Moment at={entry.at} />
+        </h2>
+      );
+    case 'user':
+      return (
+        <>
+          <Said who="user" text={userText(entry, context)} whole={`${at(context, position)}/text`} />
+          {entry.by === undefined ? null : <small>{`from ${showUnseen(entry.by.slice(0, 100))}`}</small>}
+          <Media media={entry.body.media ?? []} path={`${at(context, position)}/media`} />
+        </>
+      );
+    case 'boundary':
+      return <Boundary entry={entry} />;
+    case 'collapse_staged':
+      return <Folded line={contextText(entry, '')} text={entry.short} />;
+    case 'microcompact':
+    case 'collapse_committed':
+    case 'snip':
+      return <p class="mark">{contextText(entry, 'it is above')}</p>;
+    case 'epoch':
+      return <Epoch entry={entry} />;
+    case 'steered':
+      return <p class="mark">{steeredText(entry.steered)}</p>;
+    case 'notice':
+      return <Notice entry={entry} />;
+    case 'transition':
+      return <Transition reason={entry.reason} />;
+    case 'run_ended':
+      return <Ended ended={entry.ended} />;
+    case 'session_closed':
+      return <p class="mark">The session is closed.</p>;
+    case 'reply':
+    case 'outcomes':
+      return null;
+  }
+}
+
+/** What the model is sent before all messages, folded. */
+function Epoch({ entry }: { readonly entry: EpochEntry }) {
+  const line = epochText(entry) ?? 'system prompt and tools';
+  return (
+    <Folded line={line} text={`${systemText(entry.system)}\n\n${entry.tools.map(({ name }) => name).join(', ')}`} />
+  );
+}
+
+const at = ({ session }: ItemContext, position: number): string => `/sessions/${session}/entries/${position}`;
+
+function userText(entry: Extract<Entry, { kind: 'user' }>, { bodies }: ItemContext): string {
+  const text = entry.body.kind === 'text' ? entry.body.text : bodies.get(entry.body.hash);
+  return text ?? '(its text cannot be read)';
+}
+
+function Boundary({ entry }: { readonly entry: BoundaryEntry }) {
+  const { before, after, from, prompts, summary, trigger } = entry;
+  const line = `${trigger === 'auto' ? 'Compacted' : 'Too long: compacted'}, about ${before.toLocaleString('en')} → ${formatTokens(after)}`;
+  return (
+    <details class="mark">
+      <summary>{line}</summary>
+      <p>
+        {'The model sees this summary, and everything from '}
+        <a href={`?at=e${from}#${itemId(from)}`}>{`entry ${from}`}</a>
+        {prompts.length > 0 ? `, with ${count(prompts.length, 'prompt')} from before it word for word.` : ' on.'}
+        {' Everything it replaced is still above.'}
+      </p>
+      <pre class="said">{showUnseen(summary.slice(0, SHOWN))}</pre>
+    </details>
+  );
+}
+
+const LONG = 160;
+
+function Notice({ entry: { notice } }: { readonly entry: Extract<Entry, { kind: 'notice' }> }) {
+  const line = noticeText(notice);
+  const kind = notice.kind === 'error' || notice.kind === 'hook_failed' ? 'mark bad' : 'mark';
+  const text = 'text' in notice ? notice.text : line;
+  if (line.length <= LONG && text.length <= LONG) return <p class={kind}>{line}</p>;
+  return <Folded line={line.slice(0, LONG)} text={text} kind={kind} />;
+}
+
+function Transition({ reason }: { readonly reason: Extract<Entry, { kind: 'transition' }>['reason'] }) {
+  return (
+    <p class="transition">
+      <span class="badge" title={transitionMeaning(reason)}>
+        {transitionText(reason)}
+      </span>
+    </p>
+  );
+}
+
+function Ended({ ended }: { readonly ended: RunEnded }) {
+  const { terminal, turns, spend, durationMs, run, at: moment } = ended;
+  const words = outcomeText({
+    reason: terminal.reason,
+    detail: terminalDetail(terminal),
+    turns,
+    costUsd: spend.usd,
+    durationMs,
+  });
+  return (
+    <p class={`ended ${terminal.reason === 'completed' ? 'good' : 'bad'}`}>
+      {`Run ${run}: ${words} · ${formatTokens(totalTokens(spend.usage))} `}
+      <Moment at={moment} />
+    </p>
+  );
+}
+
+function Reply({ item, context }: { readonly item: ReplyItem; readonly context: ItemContext }) {
+  const { entry, anchor, position } = item;
+  return (
+    <article id={`it-${anchor}`}>
+      <ReplyHead entry={entry} anchor={anchor} />
+      {entry.message.content.map((block, index) => {
+        switch (block.type) {
+          case 'text':
+            return block.text.trim() === '' ? null : (
+              <Said who="agent" text={block.text} whole={`${at(context, position)}/${index}`} />
+            );
+          case 'thinking':
+            return <Folded line="Thinking" text={block.thinking} kind="thinking" />;
+          case 'redacted_thinking':
+            return <p class="mark">Thinking that the provider keeps to itself</p>;
+          case 'tool_use':
+            return <CallCard call={callOf(item, index, block, context)} />;
+          default:
+            return <Folded line={block.type} text={JSON.stringify(block, null, 2)} />;
+        }
+      })}
+      {entry.fate === 'whole' ? null : <p class="mark">{`the reply was ${entry.fate}`}</p>}
+    </article>
+  );
+}
+
+function ReplyHead({ entry, anchor }: { readonly entry: ReplyEntry; readonly anchor: string }) {
+  const { spend, message, iteration, attempt } = entry;
+  const { input, output, cacheRead, cacheWrite } = spend.usage;
+  const detail = `${formatTokens(input + cacheWrite + cacheRead)} in (${cacheRead.toLocaleString('en')} from the cache), ${output.toLocaleString('en')} out`;
+  return (
+    <p class="head">
+      <a href={`#it-${anchor}`}>{`#${iteration}`}</a> <span>{showUnseen(message.model.slice(0, 80))}</span>
+      <span title={detail}>{`${formatTokens(totalTokens(spend.usage))} · ${formatMoney(spend.usd)}`}</span>
+      {attempt > 1 ? <span class="warn">{`attempt ${attempt}`}</span> : null}
+      <Moment at={entry.at} />
+    </p>
+  );
+}
+
+type Block = { readonly name: string; readonly input: unknown };
+
+function callOf(item: ReplyItem, index: number, { name, input }: Block, context: ItemContext) {
+  const outcome = item.outcomes.get(index) ?? null;
+  const anchor = `${item.anchor}-${index}`;
+  const more = outcome !== null && (outcome.whole !== undefined || outcome.content.length > SHOWN);
+  return {
+    anchor,
+    name,
+    input,
+    outcome,
+    progress: outcome ? undefined : context.progress(anchor),
+    repeated: isRepeated(item.entry, index),
+    ...(more ? { whole: `${at(context, item.position)}/${index}` } : {}),
+  };
+}
+
+/** The card alone, as it stands now; null when the reply has no such call. */
+export function cardOf(
+  item: ReplyItem,
+  index: number,
+  context: ItemContext,
+): { readonly id: string; readonly html: string } | null {
+  const block = item.entry.message.content[index];
+  if (block?.type !== 'tool_use') return null;
+  const call = callOf(item, index, block, context);
+  return { id: callId(call.anchor), html: htmlOf(<CallCard call={call} />) };
+}

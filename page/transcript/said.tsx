@@ -1,0 +1,71 @@
+// What somebody said, as text with whatever is unseen in it named; what opens to a text; the images and documents of a prompt.
+import { showUnseen } from '../../system/text.ts';
+import type { MessageMedium } from '../../workflows/contract/people.ts';
+import { count } from '../../client/units.ts';
+import { SHOWN } from '../../client/render/diff-rows.ts';
+
+export function Said({
+  who,
+  text,
+  whole,
+  id,
+}: {
+  readonly who: string;
+  readonly text: string;
+  readonly whole?: string;
+  readonly id?: string;
+}) {
+  return (
+    <>
+      <pre class={`said ${who}`} {...(id === undefined ? {} : { id })}>
+        {showUnseen(text.slice(0, SHOWN))}
+      </pre>
+      {text.length > SHOWN && whole !== undefined ? (
+        <p class="links">
+          <a href={whole}>{`All of it, ${count(text.length, 'character')}`}</a>
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+/** A line that opens to the text behind it. */
+export function Folded({
+  line,
+  text,
+  kind = 'mark',
+}: {
+  readonly line: string;
+  readonly text: string;
+  readonly kind?: string;
+}) {
+  return (
+    <details class={kind}>
+      <summary>{showUnseen(line)}</summary>
+      <pre class="said">{showUnseen(text.slice(0, SHOWN))}</pre>
+    </details>
+  );
+}
+
+/** Images as they were sent, in a bounded place, whose bytes come when they are scrolled to; documents by their size, to be taken away. */
+export function Media({ media, path }: { readonly media: readonly MessageMedium[]; readonly path: string }) {
+  if (media.length === 0) return null;
+  return (
+    <div class="media">
+      {media.map((medium, index) => (
+        <a href={`${path}/${index}`}>
+          {medium.mediaType === 'application/pdf' ? (
+            words(medium, index)
+          ) : (
+            <img src={`${path}/${index}`} loading="lazy" alt={words(medium, index)} />
+          )}
+        </a>
+      ))}
+    </div>
+  );
+}
+
+function words({ mediaType, bytes }: MessageMedium, index: number): string {
+  const what = mediaType === 'application/pdf' ? 'Document' : 'Image';
+  return `${what} ${index + 1}, ${mediaType}, ${bytes.toLocaleString('en')} bytes`;
+}
