@@ -23,7 +23,10 @@ export default defineConfig({
           name: 'fast',
           setupFiles: [...shared.setupFiles, 'test/support/no-processes.ts'],
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{server,crash,cli,packages,attacks,measured,shared,browser}/**', 'test/**/*.process.test.ts'],
+          exclude: [
+            'test/{server,crash,commands,packages,attacks,measured,shared,browser}/**',
+            'test/**/*.process.test.ts',
+          ],
           testTimeout: 600_000,
         },
       },
@@ -63,8 +66,8 @@ export default defineConfig({
       {
         test: {
           ...shared,
-          name: 'cli',
-          include: ['test/cli/**/*.test.ts'],
+          name: 'commands',
+          include: ['test/commands/**/*.test.ts'],
           testTimeout: 600_000,
           hookTimeout: 600_000,
         },

@@ -69,7 +69,7 @@ try {
 // From Node 22 on: what was compiled once is not compiled again. What lies there is run unseen, so it lies where no command of an agent writes.
 const compiled = compileFolder();
 if (compiled !== null) module.enableCompileCache?.(compiled);
-const { main } = await import('../dist/client/cli/main.js');
+const { main } = await import('../dist/cli/main.js');
 const status = await main(process.argv.slice(2), process);
 // Whatever is still open belongs to nothing any more.
 process.stdout.write('', () => process.exit(status));

@@ -13,7 +13,7 @@ export const heart = {
     'test/server/messages.test.ts',
   ],
   crash: ['test/crash/killed-worker.test.ts', 'test/crash/frozen-worker.test.ts'],
-  cli: ['test/cli/run.test.ts', 'test/cli/stops.test.ts', 'test/cli/readme.test.ts'],
+  commands: ['test/commands/run.test.ts', 'test/commands/stops.test.ts', 'test/commands/readme.test.ts'],
   browser: ['test/browser/session.test.ts'],
   attacks: [
     'test/attacks/denied-commands.test.ts',

@@ -5,7 +5,7 @@ import { COLUMNS, type Paint, cutMeasured, oneLine } from '../paint.ts';
 import { showUnseen } from '../../system/text.ts';
 import { changeOf, diffRows, type FileChange } from './diff-rows.ts';
 import { compactInput, inputFields } from './tool-lines.ts';
-import { markedRows, piecesOf } from './terminal/width.ts';
+import { markedRows, piecesOf } from './width.ts';
 import { count, formatMoment } from '../units.ts';
 
 const LINES = 30;

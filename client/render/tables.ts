@@ -1,6 +1,6 @@
 // Rows of text in columns.
 import { type Paint, oneLine } from '../paint.ts';
-import { displayWidth, markedRows } from './terminal/width.ts';
+import { displayWidth, markedRows } from './width.ts';
 import type { WaitingApproval } from '../sessions/decide.ts';
 import { approvalWhat, approvalWhy } from './approval-text.ts';
 import { formatMoment, formatMoney, shortAge, shortTime } from '../units.ts';

@@ -6,7 +6,7 @@ import { processIdentity } from '../../system/process/identity.ts';
 import { wordStart } from '../../tools/builtin/shell/background.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { createPaint } from '../../client/paint.ts';
-import { backgroundText } from '../../client/render/transcript.ts';
+import { backgroundText } from '../../cli/render/transcript.ts';
 import { backgroundCommands, startedCommands } from '../../client/sessions/history/background.ts';
 import { backgroundReader } from '../../client/sessions/history/background-reader.ts';
 import { transcriptItems } from '../../client/sessions/history/items.ts';

@@ -3,10 +3,10 @@ import type { Command } from 'commander';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cliOf } from '../../client/cli/cli.ts';
-import { STATUS } from '../../client/cli/errors.ts';
-import { program } from '../../client/cli/program.ts';
-import { addRunOptions } from '../../client/cli/run-options.ts';
+import { cliOf } from '../../cli/cli.ts';
+import { STATUS } from '../../cli/errors.ts';
+import { program } from '../../cli/program.ts';
+import { addRunOptions } from '../../cli/run-options.ts';
 import { TOPS } from './house-report.mjs';
 
 const root = resolve(import.meta.dirname, '../..');

@@ -8,10 +8,11 @@ const MOST_IN_A_FOLDER = 15;
 const SMALL_LINES = 45;
 const COMMENT_COLUMNS = 100;
 /** A folder of entries of one table: each has a file, however short. */
-const TABLES = ['client/cli/commands', 'tools/builtin'];
+const TABLES = ['cli/commands', 'tools/builtin'];
 /** The folders of the product. */
 export const TOPS = [
   'activities',
+  'cli',
   'client',
   'connection',
   'models',

@@ -65,7 +65,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['agent sdk', 'client/agent-sdk/'],
   ['testing', 'client/testing/'],
   ['page', 'page/'],
-  ['command line', 'client/cli/'],
+  ['command line', 'cli/'],
 ];
 
 const files = TOPS.flatMap((top) =>

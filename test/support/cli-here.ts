@@ -1,7 +1,7 @@
 // The command line in this process: its main function, with streams that are collected.
 import { Readable, Writable } from 'node:stream';
-import { main } from '../../client/cli/main.ts';
-import type { Io } from '../../client/cli/cli.ts';
+import { main } from '../../cli/main.ts';
+import type { Io } from '../../cli/cli.ts';
 
 /** `status`: null when a signal ended the process. */
 export type Result = { readonly status: number | null; readonly out: string; readonly err: string };

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { WaitingApproval } from '../../../client/sessions/decide.ts';
 import { approvalsTable } from '../../../client/render/tables.ts';
 import { approvalText, questionOf } from '../../../client/render/approval-text.ts';
-import { chosenAnswer } from '../../../client/cli/approving/answer-question.ts';
+import { chosenAnswer } from '../../../cli/approving/answer-question.ts';
 import { createPaint } from '../../../client/paint.ts';
 import { showUnseen } from '../../../system/text.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';

@@ -1,5 +1,5 @@
 // The screen of someone who follows a run, as text.
-import { eventRenderer } from '../../../client/render/events.ts';
+import { eventRenderer } from '../../../cli/render/events.ts';
 import { createPaint } from '../../../client/paint.ts';
 import type { Followed } from '../../../client/follow/cursor.ts';
 import type { MessageId, SessionId } from '../../../workflows/contract/ids.ts';

@@ -9,7 +9,7 @@ const starters: Readonly<Record<string, string>> = {
   'system/process/spawner-process.mjs': 'is that process',
   'system/process/identity.ts': 'asks ps and the like, which look once and end',
   'tools/builtin/files/keep-attributes.ts': 'cp of attributes, which ends at once: it needs a folder that is open here',
-  'client/cli/typing/persons-editor.ts': 'the editor on a person’s own terminal',
+  'cli/typing/persons-editor.ts': 'the editor on a person’s own terminal',
   'worker/embedded/find-binary.ts': 'asks a Temporal server for its version, which tells it and ends',
   'worker/embedded/server-record.ts': 'asks ps, which looks once and ends',
   'worker/embedded/start-server.ts': 'the Temporal server outlives who started it: others use it',

@@ -6,7 +6,7 @@ import type { ToolContext } from '../../../tools/tool.ts';
 import { taskListOf } from '../../../store/view/task-list.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import { createPaint } from '../../../client/paint.ts';
-import { transcriptText } from '../../../client/render/transcript.ts';
+import { transcriptText } from '../../../cli/render/transcript.ts';
 import { resultLines } from '../../../client/render/tool-lines.ts';
 import { description } from '../../client/support.ts';
 import { boundary, callBlock, outcome, outcomes, reply } from '../../support/transcript.ts';

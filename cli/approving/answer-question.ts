@@ -1,0 +1,30 @@
+// The answer to a question of the model, as a person gives it (L81).
+import { answerProblem, type WaitingApproval } from '../../client/sessions/decide.ts';
+import type { PerdureClient } from '../../client/perdure-client.ts';
+import { oneLine } from '../../client/paint.ts';
+import { areNumbered, questionOf } from '../../client/render/approval-text.ts';
+import { UsageError } from '../errors.ts';
+
+type Person = { readonly sessions: Pick<PerdureClient, 'answer'> };
+
+/** Throws UsageError for what is no answer. */
+export async function answered({ sessions }: Person, question: WaitingApproval, line: string): Promise<void> {
+  const { session, call, input } = question;
+  const text = chosenAnswer(input, line);
+  const problem = answerProblem(text);
+  if (problem !== undefined) throw new UsageError(problem);
+  await sessions.answer(session, call, text);
+}
+
+/** The number of an option means the option, unless options are numbers themselves. Throws UsageError for what is none of them. */
+export function chosenAnswer(input: unknown, given: string): string {
+  const { options } = questionOf(input);
+  const text = given.trim();
+  if (options.length === 0 || options.includes(text)) return text;
+  const numbered = areNumbered(options);
+  const option = numbered && /^\d+$/.test(text) ? options[Number(text) - 1] : undefined;
+  if (option !== undefined) return option;
+  const what = text === '' ? 'an empty answer' : oneLine(text, 80);
+  const wanted = numbered ? `a number from 1 to ${options.length}` : 'one of the options, as it is written';
+  throw new UsageError(`${what} is not offered: give ${wanted}`);
+}

@@ -1,0 +1,202 @@
+// Asks the person at the terminal about calls that wait for a decision, and puts the model's questions to them, one at a time (L55, L81).
+// Who decides elsewhere is heeded: the question is withdrawn.
+import { reasonOf } from '../../system/text.ts';
+import { type ApprovalEvent, type WaitingApproval, reasonProblem } from '../../client/sessions/decide.ts';
+import type { PerdureClient } from '../../client/perdure-client.ts';
+import { ClientProblem } from '../../client/problem.ts';
+import { oneLine } from '../../client/paint.ts';
+import { permissionsProblem } from '../../workflows/contract/permission-rules.ts';
+import { approvalHint } from '../../client/render/approval-text.ts';
+import type { Cli } from '../cli.ts';
+import type { Input } from '../typing/input.ts';
+import { UsageError } from '../errors.ts';
+import { type Always, createAlways, ruleFor } from '../../client/sessions/always-allow.ts';
+import { answered } from './answer-question.ts';
+
+type AskApprovals = {
+  hear(event: ApprovalEvent): void;
+  /** Withdraws what is asked; resolves when what was answered has been given, or has failed. */
+  stop(): Promise<void>;
+};
+
+/** The terminal that the person is asked at; null without one. */
+type Terminal = Pick<Cli, 'self' | 'say' | 'env'> & { readonly input: Pick<Input, 'ask' | 'edit'> | null };
+
+type Sessions = Pick<PerdureClient, 'approve' | 'deny' | 'answer'>;
+type Asked = { readonly approval: WaitingApproval; readonly gone: AbortController };
+
+const DENIED = 'the user denied it';
+
+/** Without a terminal it only says how to decide elsewhere. `always`: the rules by which the person no longer wants to be asked. */
+export function askApprovals(cli: Terminal, sessions: Sessions, always = createAlways()): AskApprovals {
+  const open = new Map<string, Asked>();
+  let asking: Promise<void> = Promise.resolve();
+  return {
+    hear: (event) => {
+      if (event.type === 'approval_settled') return close(open, event.call);
+      const asked: Asked = { approval: event, gone: new AbortController() };
+      open.set(event.call, asked);
+      if (always.ruleThatCovers(event) === null) cli.say(approvalHint(event, cli.self));
+      asking = asking.then(() => untilDecided({ cli, sessions, always }, asked));
+    },
+    stop: async () => {
+      for (const { gone } of open.values()) gone.abort();
+      open.clear();
+      await asking;
+    },
+  };
+}
+
+function close(open: Map<string, Asked>, call: string): void {
+  open.get(call)?.gone.abort();
+  open.delete(call);
+}
+
+type Person = { readonly cli: Terminal; readonly sessions: Sessions; readonly always: Always };
+
+async function untilDecided(person: Person, asked: Asked): Promise<void> {
+  const { cli } = person;
+  const { approval, gone } = asked;
+  while (cli.input && !gone.signal.aborted) {
+    const rule = person.always.ruleThatCovers(approval);
+    const line = rule === null ? await askedLine(cli, approval, gone.signal) : 'y';
+    if (rule !== null) cli.say(`approved by your rule ${oneLine(rule, 200)}`);
+    if (line === null) return gone.signal.aborted ? undefined : cli.say(leftOpen(approval, cli.self));
+    try {
+      if (approval.question) return await answered(person, approval, line);
+      if (await decided(person, approval, line.trim(), gone.signal)) return;
+    } catch (error) {
+      if (!(error instanceof ClientProblem || error instanceof UsageError)) {
+        cli.say(`the decision could not be sent: ${reasonOf(error)}`);
+        return;
+      }
+      cli.say(error.message);
+      if (error instanceof ClientProblem && (error.kind === 'no_call' || error.kind === 'closed')) return;
+      if (rule !== null) return;
+    }
+  }
+}
+
+function askedLine(cli: Terminal, { tool, question }: WaitingApproval, gone: AbortSignal): Promise<string | null> {
+  const prompt = question ? 'your answer: ' : `${oneLine(tool, 60)}? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt: `;
+  return cli.input?.ask(prompt, gone) ?? Promise.resolve(null);
+}
+
+/** Ctrl-D ends what can be typed here, and decides nothing. */
+const leftOpen = (approval: WaitingApproval, self: string): string =>
+  `nothing more can be typed here, and call ${oneLine(approval.call, 100)} still waits; ${approvalHint(approval, self)}`;
+
+/** False: ask again. What follows `n` or `i` is the reason. */
+async function decided(
+  { cli, sessions, always }: Person,
+  approval: WaitingApproval,
+  line: string,
+  gone: AbortSignal,
+): Promise<boolean> {
+  const { session, call, input } = approval;
+  const [word = ''] = line.split(/\s/, 1);
+  const rest = line.slice(word.length).trimStart();
+  switch (word.toLowerCase()) {
+    case 'y':
+    case 'yes':
+      await sessions.approve(session, call);
+      return true;
+    case 'a':
+    case 'always': {
+      const rule = await chosenRule(cli, approval, rest, gone);
+      if (rule === null) return false;
+      if (always.misses(rule, approval)) {
+        cli.say(
+          `the rule ${oneLine(rule, 200)} is not about this call, and nothing is decided: a rule names the tool, such as ${oneLine(ruleFor(approval) ?? approval.tool, 200)}`,
+        );
+        return false;
+      }
+      await sessions.approve(session, call);
+      always.add(rule);
+      cli.say(
+        `approved, and from here on ${rule} while this terminal follows; to keep it, start with --allow "${rule}"`,
+      );
+      return true;
+    }
+    case 'n':
+    case 'no':
+    case 'i':
+    case 'interrupt':
+      return denied(sessions, approval, { word, reason: rest === '' ? DENIED : rest });
+    case 'e':
+    case 'edit': {
+      const edited = await editedInput(cli, input, rest, gone);
+      if (edited === null) return false;
+      await sessions.approve(session, call, { input: edited });
+      return true;
+    }
+    default:
+      cli.say('answer y, a, n, e or i; a reason may follow n and i, a rule may follow a');
+      return false;
+  }
+}
+
+async function denied(
+  sessions: Sessions,
+  { session, call }: WaitingApproval,
+  { word, reason }: { readonly word: string; readonly reason: string },
+): Promise<boolean> {
+  const problem = reasonProblem(reason);
+  if (problem !== undefined) throw new UsageError(problem);
+  await sessions.deny(session, call, reason, { interrupt: word.toLowerCase().startsWith('i') });
+  return true;
+}
+
+/** The rule that is proposed, or another that the person writes instead. Null: ask again. Throws UsageError. */
+async function chosenRule(
+  cli: Terminal,
+  approval: WaitingApproval,
+  given: string,
+  gone: AbortSignal,
+): Promise<string | null> {
+  const proposed = ruleFor(approval);
+  const question =
+    proposed === null
+      ? 'which rule? such as bash(npm test:*), or Enter to be asked again: '
+      : `allow ${oneLine(proposed, 400)}? Enter, or another rule, or n: `;
+  const typed = given !== '' ? given : ((await cli.input?.ask(question, gone)) ?? 'n');
+  const isYes = ['', 'y', 'yes'].includes(typed.trim().toLowerCase());
+  const rule = isYes ? proposed : typed.trim();
+  if (rule === null || ['n', 'no'].includes(rule.toLowerCase())) return null;
+  const problem = permissionsProblem({ allow: [rule] });
+  if (problem !== undefined) throw new UsageError(problem);
+  return rule;
+}
+
+/** Null: nothing was given. Throws UsageError for what is no JSON object. */
+async function editedInput(cli: Terminal, input: unknown, given: string, gone: AbortSignal) {
+  if (given !== '') return parseInput(given);
+  if (cli.input && (cli.env['VISUAL'] || cli.env['EDITOR'])) {
+    const before = JSON.stringify(input, null, 2) ?? '';
+    const after = await cli.input.edit(before);
+    if (gone.aborted || after === null) return null;
+    if (after.trim() === before.trim()) return (cli.say('the input is unchanged: answer y to run it'), null);
+    return parseInput(after);
+  }
+  cli.say(`current input: ${oneLine(JSON.stringify(input) ?? '', 2_000)}`);
+  const line = await cli.input?.ask('new input, as JSON on one line (leave empty to be asked again): ', gone);
+  return line === null || line === undefined || line.trim() === '' ? null : parseInput(line);
+}
+
+// The input of a call as a person writes it: one JSON object.
+
+/** Throws UsageError. */
+export function parseInput(text: string): Readonly<Record<string, unknown>> {
+  const value = parsed(text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new UsageError(`the input ${oneLine(text, 80)} is not a JSON object: write it as {"name": "value"}`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    const why = error instanceof SyntaxError ? error.message : String(error);
+    throw new UsageError(`the input is not JSON: ${oneLine(why, 200)}`);
+  }
+}

@@ -1,0 +1,37 @@
+// What is asked aside at a terminal: `/btw` and a question, while a session is followed. The answer is said between what the run says.
+import { reasonOf } from '../../system/text.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { PerdureClient } from '../../client/perdure-client.ts';
+import { asideCost } from '../../client/sessions/updates/ask-aside.ts';
+
+type Asking = {
+  readonly sessions: Pick<PerdureClient, 'askAside'>;
+  readonly session: SessionId;
+  readonly say: (line: string) => void;
+};
+
+/** Throws ClientProblem. */
+export async function askAside({ sessions, session, say }: Asking, question: string): Promise<void> {
+  say('asked aside: what runs goes on');
+  const aside = await sessions.askAside(session, question);
+  say(aside.answer);
+  say(asideCost(aside));
+}
+
+/** For where what is typed are messages: those that begin with `/btw` are none. */
+export function typedAsides(asking: Asking, send: (text: string, now: boolean) => void) {
+  const open = new Set<Promise<void>>();
+  return {
+    submit: (text: string, now: boolean): void => {
+      const found = /^\/btw(?:\s([^]*))?$/.exec(text.trim());
+      if (!found) return send(text, now);
+      const question = found[1]?.trim();
+      if (question === undefined) return asking.say('name a question behind /btw');
+      const asked = askAside(asking, question).catch((error: unknown) => asking.say(reasonOf(error)));
+      open.add(asked);
+      void asked.then(() => open.delete(asked));
+    },
+    /** Resolves when each has been answered, or cannot be. */
+    answered: async (): Promise<void> => void (await Promise.all(open)),
+  };
+}

@@ -1,0 +1,75 @@
+// Which session a person means who comes back: by its id or the beginning of it, the newest of this folder, or one chosen from a list.
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { openServer, type Opened } from '../../client/runtime/open-server.ts';
+import { sessionTable } from '../../client/render/tables.ts';
+import { openSessionsIn } from '../../client/sessions/find/in-folder.ts';
+import type { SessionInfo } from '../../client/sessions/info.ts';
+import { isWholeId, personAt, sessionArgument, sessionMeant } from '../arguments.ts';
+import type { Cli } from '../cli.ts';
+import { UsageError } from '../errors.ts';
+import { rowsText } from '../../client/render/width.ts';
+
+export type Wanted =
+  { readonly kind: 'id'; readonly id: string } | { readonly kind: 'newest' | 'choose'; readonly cwd: string };
+
+/** To be closed once the session's own place is open, so that a server of ours is not started twice. */
+export type Found = { readonly session: SessionId; readonly close: () => Promise<void> };
+
+/** Sessions that are offered, and that are looked through for them. */
+const OFFERED = 20;
+const LOOKED_AT = 2_000;
+
+/** Throws UsageError when there is none, or none is chosen. */
+export async function findSession(cli: Cli, wanted: Wanted): Promise<Found> {
+  const given = wanted.kind === 'id' ? sessionArgument(wanted.id) : null;
+  if (given !== null && isWholeId(given)) return { session: given, close: () => Promise.resolve() };
+  const opened = await openServer({ env: cli.env, role: 'command', worker: false, say: cli.say, ...personAt(cli) });
+  try {
+    const session = given !== null ? await sessionMeant(opened, given) : await sessionOfFolder(cli, opened, wanted);
+    return { session, close: () => opened.close() };
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+async function sessionOfFolder(cli: Cli, opened: Opened, wanted: Wanted): Promise<SessionId> {
+  const cwd = wanted.kind === 'id' ? '' : wanted.cwd;
+  const there = await newestIn(opened.sessions, cwd, wanted.kind === 'newest' ? 1 : OFFERED);
+  const [newest] = there;
+  if (!newest) throw new UsageError(`there is no open session of ${cwd}: \`${cli.self}\` begins one`);
+  return wanted.kind === 'newest' ? newest.session : chooseSession(cli, there);
+}
+
+export async function newestIn(
+  sessions: Opened['sessions'],
+  cwd: string,
+  most: number,
+): Promise<readonly SessionInfo[]> {
+  const found: SessionInfo[] = [];
+  for await (const info of openSessionsIn(sessions, cwd, LOOKED_AT)) {
+    found.push(info);
+    if (found.length === most) break;
+  }
+  return found;
+}
+
+async function chooseSession(cli: Cli, there: readonly SessionInfo[]): Promise<SessionId> {
+  const { out } = cli;
+  const whole = { ...out, columns: () => null };
+  const [heading = '', ...rows] = sessionTable(whole, there, Date.now()).trimEnd().split('\n');
+  const lines = [`     ${heading}`, ...rows.map((row, at) => `${String(at + 1).padStart(3)}  ${row}`)];
+  cli.print(rowsText(out.columns(), lines.join('\n')));
+  const left = new AbortController();
+  const leave = (): void => left.abort();
+  const input = cli.openInput?.({ submit: () => undefined, interrupt: leave, leave });
+  try {
+    const line = (await input?.ask('which one, by its number (Enter: 1): ', left.signal)) ?? null;
+    const number = line?.trim() === '' ? 1 : Number(line ?? Number.NaN);
+    const chosen = there[number - 1];
+    if (!chosen) throw new UsageError('no session was chosen');
+    return chosen.session;
+  } finally {
+    input?.close();
+  }
+}

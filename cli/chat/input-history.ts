@@ -1,0 +1,52 @@
+// What a person has typed in chats, over all of them: in the data folder, one JSON text a line, for the key upwards.
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { codeOf } from '../../system/text.ts';
+import { dataFolder, type Env } from '../../connection/data-folder.ts';
+
+/** Texts that are kept; the file is shortened when it has twice as many. */
+const KEPT = 500;
+const LONGEST = 10_000;
+
+export type InputHistory = {
+  /** Oldest first. */
+  readonly texts: readonly string[];
+  add(text: string): void;
+};
+
+/** A history that cannot be read or written is no reason not to talk: `say` tells of it, once. */
+export function inputHistory(env: Env, say: (line: string) => void): InputHistory {
+  const file = join(dataFolder(env).root, 'typed.jsonl');
+  let told = false;
+  const attempt = <T>(act: () => T, otherwise: T): T => {
+    try {
+      return act();
+    } catch (error) {
+      if (codeOf(error) === undefined) throw error;
+      if (!told && codeOf(error) !== 'ENOENT') say(`what is typed here is not remembered: ${file}: ${codeOf(error)}`);
+      told ||= codeOf(error) !== 'ENOENT';
+      return otherwise;
+    }
+  };
+  const texts = attempt(() => readFileSync(file, 'utf8').split('\n').flatMap(textOf), []);
+  if (texts.length > 2 * KEPT)
+    attempt(() => writeFileSync(file, texts.slice(-KEPT).map(lineOf).join(''), { mode: 0o600 }), undefined);
+  return {
+    texts: texts.slice(-KEPT),
+    add: (text) => {
+      if (text.length <= LONGEST) attempt(() => appendFileSync(file, lineOf(text), { mode: 0o600 }), undefined);
+    },
+  };
+}
+
+const lineOf = (text: string): string => `${JSON.stringify(text)}\n`;
+
+/** Nothing for a line that was cut. */
+function textOf(line: string): readonly string[] {
+  try {
+    const value = JSON.parse(line) as unknown;
+    return typeof value === 'string' ? [value] : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,25 @@
+// What was said last in a session that a person comes back to: the end of its transcript, as far as its runs have ended.
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { Opened } from '../../client/runtime/open-server.ts';
+import { transcriptHeading, transcriptText } from '../render/transcript.ts';
+import { readSession, type SessionReading } from '../../client/sessions/read.ts';
+import type { Cli } from '../cli.ts';
+
+const LINES = 24;
+
+export async function showLately(cli: Cli, opened: Opened, session: SessionId): Promise<void> {
+  const reading = endedPart(await readSession(opened, session));
+  const heading = transcriptHeading(cli.out, reading);
+  const lines = transcriptText(cli.out, reading).slice(heading.length).trim().split('\n');
+  const left = lines.length - LINES;
+  const before = left > 0 ? [cli.out.dim(`(${left} lines before: ${cli.self} show ${session})`)] : [];
+  cli.print(`${[heading, ...before, ...lines.slice(-LINES)].join('\n')}\n`);
+}
+
+/** A run that is under way is told from its beginning by whoever follows it. */
+function endedPart(reading: SessionReading): SessionReading {
+  const { entries, description } = reading;
+  const end = entries.findLastIndex(({ kind }) => kind === 'run_ended');
+  const phase = description.status === 'open' ? 'idle' : description.phase;
+  return { ...reading, entries: entries.slice(0, end + 1), description: { ...description, phase } };
+}

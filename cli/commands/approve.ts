@@ -1,0 +1,26 @@
+// perdure approve: lets a call run that waits for a decision, as it is or with another input (L55).
+import type { Command } from 'commander';
+import type { ApproveOptions } from '../../client/sessions/decide.ts';
+import type { Cli } from '../cli.ts';
+import { type DecideSession, decideSession } from '../decide-session.ts';
+import { parseInput } from '../approving/ask-approvals.ts';
+
+/** It is checked by the worker that runs the call, not here. */
+const ASKED_AGAIN =
+  '; if the tool refuses that input, the call does not run and waits again: `perdure approvals` says why';
+
+export function approveCommand(program: Command, cli: Cli): void {
+  program
+    .command('approve')
+    .description('approve a call that waits for a decision; `perdure approvals` lists them')
+    .argument('<id>', 'the session')
+    .argument('<call>', 'the call, as `perdure approvals` names it')
+    .option('--input <json>', 'run the call with this input instead, after checking it')
+    .action(async (id: string, call: string, flags: { readonly input?: string }) => {
+      const input = flags.input === undefined ? {} : { input: parseInput(flags.input) };
+      const options: ApproveOptions = input;
+      const [done, after] = flags.input === undefined ? ['approved', ''] : ['approved with another input', ASKED_AGAIN];
+      const act: DecideSession['act'] = (sessions, session) => sessions.approve(session, call, options);
+      cli.exit(await decideSession(cli, { id, call, done, after, act }));
+    });
+}

@@ -1,0 +1,158 @@
+// perdure, without a command: a conversation with a session of this folder, which stays when the terminal goes.
+import { EventEmitter } from 'node:events';
+import type { Command } from 'commander';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { Opened } from '../../client/runtime/open-server.ts';
+import { stayingWorkers } from '../../client/runtime/session-workers.ts';
+import type { Workplace } from '../../client/runtime/workplace.ts';
+import type { SessionDescription } from '../../client/sessions/info.ts';
+import type { PromptBlock } from '../../client/sessions/prompt.ts';
+import { converse, type Conversation } from '../chat/converse.ts';
+import { findSession, type Found, newestIn, type Wanted } from '../chat/find-session.ts';
+import { inputHistory } from '../chat/input-history.ts';
+import { showLately } from '../chat/show-lately.ts';
+import type { Cli } from '../cli.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../arguments.ts';
+import { UsageError } from '../errors.ts';
+import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
+import { withinWorkplace } from '../with-server.ts';
+import {
+  CONFIG_OPTION,
+  type ConfigFlags,
+  ofNewSession,
+  refuseToSpoil,
+  refuseWithoutKey,
+  workerConfig,
+} from '../worker-config.ts';
+
+type Flags = RunFlags & ConfigFlags & MediaFlags & { readonly continue?: boolean; readonly resume?: string | true };
+
+export function chatCommand(program: Command, cli: Cli): void {
+  const command = program
+    .command('chat')
+    .description('talk with a session of this folder; `perdure` alone does the same')
+    .argument('[message]', 'the first message')
+    .option('-c, --continue', 'go on with the newest open session of this folder')
+    .option('-r, --resume [id]', 'go on with this session, or with one of this folder that is chosen from a list')
+    .option(...MEDIA_OPTION)
+    .option(...CONFIG_OPTION);
+  addRunOptions(command).action(async (message: string | undefined, flags: Flags) => {
+    cli.exit(await chat(cli, message, flags));
+  });
+}
+
+type Chat = {
+  readonly options: ReturnType<typeof runOptions>;
+  readonly ifNew: ReturnType<typeof ofNewSession>;
+  readonly cwd: string;
+  readonly first: string | undefined;
+  /** They go with the first message that is sent. */
+  readonly media: readonly PromptBlock[];
+};
+
+async function chat(cli: Cli, first: string | undefined, flags: Flags): Promise<number> {
+  if (cli.openInput === null) throw new UsageError('a chat needs a terminal: `perdure run "task"` needs none');
+  const chosen = await workerConfig(cli, flags.config);
+  const { session: _, ...options } = runOptions(flags, cli.cwd);
+  const ifNew = ofNewSession(chosen);
+  const cwd = options.cwd ?? workspace('.', cli.cwd());
+  const media = mediaBlocks(cli, flags);
+  const found = await foundSession(cli, flags, cwd);
+  const source = new EventEmitter();
+  const forward = (name: NodeJS.Signals): void => void source.emit(name, name);
+  const keys = { press: (): void => forward('SIGINT') };
+  const onInterrupt = (): void => keys.press();
+  for (const name of ['SIGTERM', 'SIGHUP'] as const) process.on(name, forward);
+  process.on('SIGINT', onInterrupt);
+  const signals = source as unknown as NodeJS.Process;
+  const beforeWork = ({ sessions }: Opened): Promise<void> => refuseToSpoil(cli.env, sessions);
+  try {
+    const place = { anywhere: false, beforeWork, chosen, session: found?.session, signals };
+    return await withinWorkplace(cli, place, async (workplace, told) => {
+      await found?.close();
+      const talk = await conversation(cli, { options, ifNew, cwd, first, media }, { workplace, found: found?.session });
+      const status = await converse(cli, { ...talk, terminate: told.terminate }, (press) => (keys.press = press));
+      return told.terminate.aborted ? told.status() : status;
+    });
+  } finally {
+    for (const name of ['SIGTERM', 'SIGHUP'] as const) process.off(name, forward);
+    process.off('SIGINT', onInterrupt);
+    await found?.close();
+  }
+}
+
+async function foundSession(cli: Cli, flags: Flags, cwd: string): Promise<Found | null> {
+  const id = typeof flags.resume === 'string' ? flags.resume : flags.session;
+  const wanted: Wanted | null =
+    id !== undefined
+      ? { kind: 'id', id }
+      : flags.resume
+        ? { kind: 'choose', cwd }
+        : flags.continue
+          ? { kind: 'newest', cwd }
+          : null;
+  return wanted && findSession(cli, wanted);
+}
+
+type Place = { readonly workplace: Workplace; readonly found: SessionId | undefined };
+
+async function conversation(
+  cli: Cli,
+  { options, ifNew, cwd, first, media }: Chat,
+  { workplace, found }: Place,
+): Promise<Omit<Conversation, 'terminate'>> {
+  const { sessions } = workplace;
+  const session = workplace.session as SessionId;
+  const seen = found === undefined ? null : await sessions.describe(found);
+  let begun = seen !== null;
+  let given = options;
+  let seenWith = media;
+  const send: Conversation['send'] = async (id, text, sent = {}) => {
+    const prompt = typeof text === 'string' ? withMedia(text, seenWith) : text;
+    const { messageId, now } = sent;
+    const withId = messageId === undefined ? {} : { messageId };
+    if (begun) {
+      const changed = Object.keys(given).length > 0 ? { options: given } : {};
+      const done = await sessions.send(id, prompt, { ...withId, ...(now === undefined ? {} : { now }), ...changed });
+      [given, seenWith] = [{}, []];
+      return done;
+    }
+    const { workers } = workplace;
+    const done = await sessions.start(prompt, { ...given, cwd, newId: session, workers, ifNew, ...withId });
+    [begun, given, seenWith] = [true, {}, []];
+    return done;
+  };
+  const run = seen?.last?.run ?? 0;
+  const history = inputHistory(cli.env, cli.say);
+  const greeting = (): Promise<void> => greet(cli, workplace, { seen, cwd });
+  const refuses = refuser(cli, workplace);
+  return { workplace, session, run, isBegun: begun, send, refuses, cwd, history, greet: greeting, first };
+}
+
+/** Without a key the scripted model would answer, and it can do only its own task. */
+function refuser({ env }: Cli, { workers }: Workplace): Conversation['refuses'] {
+  return (text) => {
+    if ((stayingWorkers(env, workers.taskQueue) ?? 0) > 0) return undefined;
+    try {
+      refuseWithoutKey(env, text);
+      return undefined;
+    } catch (error) {
+      if (error instanceof UsageError) return error.message;
+      throw error;
+    }
+  };
+}
+
+type Greeted = { readonly seen: SessionDescription | null; readonly cwd: string };
+
+async function greet(cli: Cli, workplace: Workplace, { seen, cwd }: Greeted): Promise<void> {
+  const keys = 'Enter sends, Ctrl-C interrupts, Ctrl-D leaves; /help lists commands';
+  if (seen) {
+    await showLately(cli, workplace, seen.session);
+    return cli.say(`session ${seen.session}; ${keys}`);
+  }
+  cli.say(`session ${workplace.session}, new, in ${cwd}; ${keys}`);
+  const [before] = await newestIn(workplace.sessions, cwd, 1);
+  if (before)
+    cli.say(`the newest open session of this folder is ${before.session}: \`${cli.self} -c\` goes on with it`);
+}

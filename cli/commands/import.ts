@@ -1,0 +1,64 @@
+// perdure import: takes up a session from a file that `perdure export` wrote (W4).
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { Cli } from '../cli.ts';
+import type { Brought } from '../../client/store-care/brought.ts';
+import { STATUS, UsageError } from '../errors.ts';
+import { withServer } from '../with-server.ts';
+
+export function importCommand(program: Command, cli: Cli): void {
+  program
+    .command('import')
+    .description('take up an exported session here, under its id')
+    .argument('<file>', 'as `export` wrote it')
+    .option('--cwd <dir>', 'the folder it works in from now on (default: the current one)')
+    .option('--yes', 'also with a mode, rules, folders, variables or a system prompt that let the agent do more')
+    .action(async (file: string, { cwd = '.', yes = false }: Flags) => {
+      cli.exit(await importIt(cli, resolve(cli.cwd(), file), { cwd: resolve(cli.cwd(), cwd), yes }));
+    });
+}
+
+type Flags = { readonly cwd?: string; readonly yes?: boolean };
+
+/** Says what the file brings, and asks where that is more than a new session has. Throws UsageError when it is not to be. */
+async function accept(cli: Cli, path: string, { lines, widens }: Brought, yes: boolean): Promise<void> {
+  for (const line of lines) cli.say(`it brings ${line}`);
+  if (!widens || yes) return;
+  const left = new AbortController();
+  const leave = (): void => left.abort();
+  const input = cli.openInput?.({ submit: () => undefined, interrupt: leave, leave });
+  if (!input)
+    throw new UsageError(`${path} lets the agent do, or tells it, what is said above: give --yes to take it up so`);
+  try {
+    const line = await input.ask('take it up so? [y]es, Enter: no ', left.signal);
+    if (!/^y(?:es)?$/i.test(line?.trim() ?? '')) throw new UsageError(`${path} was not taken up`);
+  } finally {
+    input.close();
+  }
+}
+
+async function importIt(cli: Cli, path: string, { cwd, yes }: Required<Flags>): Promise<number> {
+  const { importSession } = await import('../../client/store-care/import-session.ts');
+  const { openStore } = await import('../../store/values/open-store.ts');
+  const { attributesUsable } = await import('../../client/sessions/find/attributes.ts');
+  return withServer(cli, async ({ temporal: { client, connection }, folder, target, embedded }) => {
+    const { store, id } = openStore({ ...folder, dataDir: folder.root });
+    const { session, again } = await importSession({
+      temporal: client,
+      store,
+      storeId: await id(),
+      path,
+      cwd,
+      accept: (brought) => accept(cli, path, brought, yes),
+      profile: embedded ? 'machine' : 'fleet',
+      sealed: target.keys !== undefined,
+      visibility: await attributesUsable(connection, client.options.namespace),
+    });
+    cli.print(`${session}\n`);
+    const rest = again
+      ? `it was taken from this file before, and goes on where it is: \`${cli.self} show ${session}\``
+      : `it waits for a message: ${cli.self} send ${session} "…"`;
+    cli.say(rest);
+    return STATUS.ok;
+  });
+}

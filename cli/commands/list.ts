@@ -1,0 +1,71 @@
+// perdure list: the sessions there are, or those that a filter means. From visibility alone.
+import { type Command, InvalidArgumentError } from 'commander';
+import type { PerdureClient } from '../../client/perdure-client.ts';
+import { parseFilter } from '../../client/sessions/find/parse-filter.ts';
+import type { SessionInfo } from '../../client/sessions/info.ts';
+import { jsonLine } from '../../system/text.ts';
+import { sessionTable } from '../../client/render/tables.ts';
+import type { Cli } from '../cli.ts';
+import { STATUS } from '../errors.ts';
+import { withServer } from '../with-server.ts';
+
+type Flags = { readonly json?: boolean; readonly limit: number };
+
+export const FILTER_HELP = `
+A filter is one or more of: phase:waiting  status:open  reason:max_turns  model:sonnet  tag:team=web  error:overloaded  folder:checkout
+id:s-4k  title:report  cost>1  tokens>100k  turns>=20  runs>1  waiting>10m  age<2h  "a text". A minus before one turns it around. A comma
+gives a choice: phase:waiting,parked. sort:cost sorts, sort:-cost with the largest first.`;
+
+export function listCommand(program: Command, cli: Cli): void {
+  program
+    .command('list')
+    .description('list the sessions, newest first')
+    .argument('[filter...]', 'only those that it means')
+    .option('--limit <n>', 'how many to list at most', wholeNumber, 50)
+    .option('--json', 'print one JSON object per session')
+    .addHelpText('after', FILTER_HELP)
+    .action(async (filter: readonly string[], flags: Flags) => {
+      cli.exit(await list(cli, asTyped(filter), flags));
+    });
+}
+
+/** The shell has taken the quotes away from a text with blanks. */
+export function asTyped(words: readonly string[]): string {
+  const quoted = (word: string): string => (/\s/.test(word) && !word.includes('"') ? `"${word}"` : word);
+  return words.length === 1 ? (words[0] ?? '') : words.map(quoted).join(' ');
+}
+
+async function list(cli: Cli, filter: string, { json, limit }: Flags): Promise<number> {
+  parseFilter(filter);
+  return withServer(cli, async ({ sessions }) => {
+    const { shown, more, note } = await firstOf(sessions, filter, limit);
+    if (json) for (const session of shown) cli.print(`${jsonLine(session)}\n`);
+    else if (shown.length > 0) cli.print(sessionTable(cli.out, shown, Date.now()));
+    if (note !== undefined) cli.say(note);
+    const none = filter === '' ? `no sessions yet: ${cli.self} run "your task"` : 'no session fits the filter';
+    if (shown.length === 0) cli.say(none);
+    if (more) cli.say(`more sessions exist: use --limit ${limit * 10}`);
+    return STATUS.ok;
+  });
+}
+
+async function firstOf(sessions: PerdureClient, filter: string, limit: number) {
+  const shown: SessionInfo[] = [];
+  let after: string | undefined;
+  let note: string | undefined;
+  do {
+    const size = Math.min(limit - shown.length, 1_000);
+    const page = await sessions.page({ filter, size, ...(after === undefined ? {} : { after }) });
+    shown.push(...page.sessions);
+    note = page.note;
+    after = page.next ?? undefined;
+  } while (after !== undefined && shown.length < limit);
+  return { shown, note, more: after !== undefined };
+}
+
+export function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < 1 || value > 1_000_000)
+    throw new InvalidArgumentError('give a whole number from 1');
+  return value;
+}

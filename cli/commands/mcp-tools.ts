@@ -1,0 +1,109 @@
+// perdure mcp-tools: what the MCP servers of a configuration offer, by the names that rules and lists of tools have for it.
+import type { Command } from 'commander';
+import type { ListedTool, ToolList } from '../../tools/mcp/list-tools.ts';
+import { type McpServers, toolName } from '../../tools/mcp/servers.ts';
+import { jsonLine, reasonOf } from '../../system/text.ts';
+import { didYouMean } from '../../workflows/contract/options-problem.ts';
+import { dataFolder } from '../../connection/data-folder.ts';
+import { oneLine } from '../../client/paint.ts';
+import { rowsText } from '../../client/render/width.ts';
+import type { Cli } from '../cli.ts';
+import { STATUS, UsageError } from '../errors.ts';
+import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
+
+type Flags = ConfigFlags & { readonly json?: boolean };
+
+type Listed = {
+  readonly server: string;
+  readonly trusted: boolean;
+  readonly list: Pick<ToolList, 'tools' | 'leftOut'>;
+};
+type Offered = Listed | { readonly server: string; readonly why: string };
+
+export function mcpToolsCommand(program: Command, cli: Cli): void {
+  program
+    .command('mcp-tools')
+    .description('list the tools of the MCP servers, by the names that rules have for them')
+    .argument('[server]', 'of this one only')
+    .option('--json', 'print one JSON object per tool')
+    .option(...CONFIG_OPTION)
+    .action(async (server: string | undefined, flags: Flags) => cli.exit(await mcpTools(cli, server, flags)));
+}
+
+async function mcpTools(cli: Cli, only: string | undefined, { config: file, json }: Flags): Promise<number> {
+  const { config } = await workerConfig(cli, file);
+  const servers = chosen(config?.mcpServers ?? {}, only);
+  if (Object.keys(servers).length === 0) {
+    cli.say('no MCP servers: name them in the configuration ("mcpServers")');
+    return STATUS.ok;
+  }
+  const found = await offeredBy(cli, servers);
+  for (const one of found) {
+    if ('why' in one) cli.say(`the MCP server ${one.server} cannot be used: ${oneLine(one.why, 400)}`);
+    else {
+      cli.print(json === true ? jsonLines(one.server, one.list.tools) : table(cli, one));
+      for (const each of one.list.leftOut) cli.say(`left out of ${one.server}: ${oneLine(each, 400)}`);
+    }
+  }
+  return found.some((one) => 'why' in one) ? STATUS.failed : STATUS.ok;
+}
+
+/** Throws UsageError. */
+function chosen(servers: McpServers, only: string | undefined): McpServers {
+  if (only === undefined) return servers;
+  const server = Object.hasOwn(servers, only) ? servers[only] : undefined;
+  if (server) return { [only]: server };
+  const names = Object.keys(servers);
+  const remedy = names.length > 0 ? didYouMean(only, names) : 'it names none';
+  throw new UsageError(`the configuration names no MCP server ${JSON.stringify(only)}: ${remedy}`);
+}
+
+/** All at once, in the order of the configuration. */
+async function offeredBy(cli: Cli, servers: McpServers): Promise<readonly Offered[]> {
+  const [{ tryServer }, { aroundServers }] = await Promise.all([
+    import('../../tools/mcp/open-servers.ts'),
+    import('../../client/runtime/network-checks.ts'),
+  ]);
+  const around = await aroundServers(cli.env, dataFolder(cli.env).root);
+  const tried = Object.entries(servers).map(async ([server, settings]): Promise<Offered> => {
+    try {
+      return { server, trusted: settings.trusted === true, list: await tryServer(settings, around) };
+    } catch (error) {
+      return { server, why: reasonOf(error) };
+    }
+  });
+  try {
+    return await Promise.all(tried);
+  } finally {
+    await around.network.close();
+  }
+}
+
+function jsonLines(server: string, tools: readonly ListedTool[]): string {
+  const lines = tools.map(({ name: tool, description, readOnly, destructive, idempotent }) =>
+    jsonLine({ name: toolName(server, tool), server, tool, readOnly, destructive, idempotent, description }),
+  );
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+/** The names stand in a column of their own, to be taken into a rule. */
+function table({ out }: Cli, { server, trusted, list: { tools } }: Listed): string {
+  const names = tools.map(({ name }) => toolName(server, name));
+  const width = Math.max(0, ...names.map(({ length }) => length));
+  const count = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`;
+  const rows = tools.map((tool, at) => {
+    const about = `${hintOf(tool).padEnd(HINT)}  ${oneLine(tool.description, 200)}`;
+    return `  ${(names[at] ?? '').padEnd(width)}  ${about}`.trimEnd();
+  });
+  const heading = `${server}: ${count}${trusted ? '' : '; not trusted, so that each asks unless a rule allows it'}`;
+  return rowsText(out.columns(), [heading, ...rows].join('\n'));
+}
+
+const HINT = 'destructive'.length;
+
+/** As the server says of it. */
+function hintOf({ readOnly, destructive }: ListedTool): string {
+  if (readOnly) return 'read-only';
+  if (destructive === null) return 'no hint';
+  return destructive ? 'destructive' : 'adds only';
+}

@@ -1,0 +1,105 @@
+// perdure page: the ops page alone, where workers run elsewhere or not at all.
+import { setFlagsFromString } from 'node:v8';
+import type { Command } from 'commander';
+import { personAt } from '../arguments.ts';
+import type { Cli } from '../cli.ts';
+import type { Monitor } from '../../worker/monitor/serve-monitor.ts';
+import { METRICS_OPTION, type MonitorFlags, openMonitor, watchFleet, watchPage } from '../../client/runtime/monitor.ts';
+import type { HostFlags } from '../../page/hosting/page-host.ts';
+import type { ServedPage } from '../../page/serve-page.ts';
+import {
+  addPageOptions,
+  type PagePlace,
+  placeOfPage,
+  type PortFlags,
+  serveThePage,
+} from '../../page/hosting/page-options.ts';
+import { dataFolder } from '../../connection/data-folder.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
+import { STATUS, UsageError } from '../errors.ts';
+import { listenForSignals } from '../signals.ts';
+import { waitForAbort, openUnlessTold } from '../with-server.ts';
+
+export function pageCommand(program: Command, cli: Cli): void {
+  const command = program
+    .command('page')
+    .description('serve the ops page, without a worker; runs until stopped')
+    .option('--address', 'print a new address of the page that is served from this data folder, and leave it at that')
+    .option(...METRICS_OPTION);
+  addPageOptions(command).action(async ({ address, ...flags }: Flags) => {
+    if (address === true) return cli.exit(await printAddress(cli, flags));
+    cli.exit(await servePageUntilTold(cli, flags, ({ entrance }) => `page ${entrance()}\n`));
+  });
+}
+
+type Flags = MonitorFlags & HostFlags & { readonly address?: boolean };
+
+async function printAddress(cli: Cli, others: object): Promise<number> {
+  if (Object.keys(others).length > 0) throw new UsageError('--address goes with no other option');
+  const { entranceNow } = await import('../../page/page-address.ts');
+  const { root } = dataFolder(cli.env);
+  const address = await entranceNow(root);
+  if (address === null)
+    throw new SetupProblem(`no page is served from the data folder ${root}: \`${cli.self} page\` serves it`);
+  cli.print(`page ${address}\n`);
+  return STATUS.ok;
+}
+
+/** `told`: the lines to print when it is served. */
+export async function servePageUntilTold(
+  cli: Cli,
+  flags: MonitorFlags & PortFlags,
+  told: (served: ServedPage) => string,
+): Promise<number> {
+  keepHeapSmall();
+  const place = await placeOfPage(cli, flags);
+  const monitor = await openMonitor(cli, flags);
+  try {
+    return await servePage(cli, { monitor, place, told });
+  } finally {
+    await monitor?.close();
+  }
+}
+
+/** A page of a long session leaves much behind: left alone, V8 keeps two and a half times what is in use (O13). */
+function keepHeapSmall(): void {
+  setFlagsFromString('--heap-growing-percent=20');
+}
+
+type Serving = {
+  readonly monitor: Monitor | null;
+  readonly place: PagePlace;
+  readonly told: (served: ServedPage) => string;
+};
+
+async function servePage(cli: Cli, { monitor, place, told }: Serving): Promise<number> {
+  const signals = listenForSignals(process, (status) => process.exit(status));
+  const [{ openServer }, { supervision, superviseServer }, { pagePorts }, { serverHealth }] = await Promise.all([
+    import('../../client/runtime/open-server.ts'),
+    import('../../worker/embedded/supervise-server.ts'),
+    import('../../page/ports.ts'),
+    import('../../worker/monitor/health.ts'),
+  ]);
+  const opened = await openUnlessTold(
+    signals,
+    openServer({ env: cli.env, role: 'command', say: cli.say, ...personAt(cli) }),
+  );
+  if (opened === null) return STATUS.ok;
+  const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(cli.say));
+  try {
+    const ports = pagePorts(opened, cli.env, { hosted: place.host !== null });
+    const served = await serveThePage(ports, opened, place);
+    // Counted once for the page and for /metrics.
+    const sessions = { ...opened.sessions, counts: ports.counts };
+    watchFleet(monitor, () => serverHealth(opened.temporal.client), { sessions, say: cli.say });
+    watchPage(monitor, served);
+    cli.print(told(served));
+    await waitForAbort(AbortSignal.any([signals.interrupt, signals.terminate]));
+    await served.close();
+    return STATUS.ok;
+  } finally {
+    await endSupervision?.();
+    await opened.close();
+    signals.end();
+  }
+}

@@ -1,0 +1,81 @@
+// perdure run: a task from its start to its end, with everything it needs brought up.
+import type { Command } from 'commander';
+import type { Opened } from '../../client/runtime/open-server.ts';
+import { stayingWorkers } from '../../client/runtime/session-workers.ts';
+import { jsonLine } from '../../system/text.ts';
+import type { Cli } from '../cli.ts';
+import {
+  DUMP_OPTION,
+  DUMP_READABLE_OPTION,
+  type DumpFlags,
+  refuseForOthers,
+  withDump,
+} from '../../client/runtime/dump-options.ts';
+import { followRun } from '../follow-run.ts';
+import {
+  refuseToSpoil,
+  refuseWithoutKey,
+  CONFIG_OPTION,
+  ofNewSession,
+  type ConfigFlags,
+  workerConfig,
+  workersOfNew,
+} from '../worker-config.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, readPrompt, withMedia } from '../arguments.ts';
+import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
+import { newSessionId } from '../../client/sessions/info.ts';
+import { withinWorkplace } from '../with-server.ts';
+
+type Flags = RunFlags &
+  DumpFlags &
+  ConfigFlags &
+  MediaFlags & { readonly promptFile?: string; readonly json?: boolean; readonly wait?: boolean };
+
+export function runCommand(program: Command, cli: Cli): void {
+  const command = program
+    .command('run')
+    .description('start a task, follow it, print what it says and does')
+    .argument('[task]', 'the task; - reads standard input, and what is piped in beside a text is put behind it')
+    .option('--prompt-file <file>', 'read the task from a file')
+    .option(...MEDIA_OPTION)
+    .option('--json', 'print one JSON object per event, the session first, the result last')
+    .option('--wait', 'where nobody can be asked, wait for decisions made elsewhere (default: leave, with status 3)')
+    .option(...CONFIG_OPTION)
+    .option(...DUMP_OPTION)
+    .option(...DUMP_READABLE_OPTION);
+  addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {
+    cli.exit(await run(await withDump(cli, flags), task, flags));
+  });
+}
+
+async function run(cli: Cli, text: string | undefined, flags: Flags): Promise<number> {
+  const chosen = await workerConfig(cli, flags.config);
+  const options = runOptions(flags, cli.cwd);
+  const ifNew = ofNewSession(chosen);
+  const cwd = options.cwd ?? workspace('.', cli.cwd());
+  const task = await readPrompt(cli, text, flags.promptFile);
+  const prompt = withMedia(task, mediaBlocks(cli, flags));
+  const id = options.session ?? newSessionId();
+  const { taskQueue } = await workersOfNew(cli, chosen, id);
+  const staying = stayingWorkers(cli.env, taskQueue);
+  if (staying === 0) refuseWithoutKey(cli.env, task);
+  else refuseForOthers(flags);
+  const beforeWork = ({ sessions }: Opened): Promise<void> => refuseToSpoil(cli.env, sessions);
+  return withinWorkplace(
+    cli,
+    { anywhere: false, beforeWork, chosen, session: options.session },
+    async (workplace, signals) => {
+      const { session: begun, workers } = workplace;
+      const { session, messageId } = await workplace.sessions.start(
+        prompt,
+        options.session ? { ...options, workers, ifNew } : { ...options, cwd, newId: begun, workers, ifNew },
+      );
+      cli.say(`session ${session}`);
+      const json = flags.json ?? false;
+      // A program may have to stop it, or decide for it, long before its result.
+      if (json) cli.print(`${jsonLine({ type: 'session', sessionId: session })}\n`);
+      const unattended = flags.wait ? 'wait' : 'leave';
+      return followRun(cli, { workplace, session, messageId, json, signals, onInterrupt: 'interrupt', unattended });
+    },
+  );
+}

@@ -1,0 +1,180 @@
+// perdure schedule: prompts at the times of a cron expression (L87).
+import { realpathSync } from 'node:fs';
+import { type Command, Option } from 'commander';
+import { jsonLine } from '../../system/text.ts';
+import type { Opened } from '../../client/runtime/open-server.ts';
+import { clockChangeText, scheduleTable } from '../../client/render/tables.ts';
+import { type OverlapPolicy, overlapPolicies } from '../../client/schedules/plan.ts';
+import { cronProblem, timeZoneProblem } from '../../client/schedules/cron.ts';
+import type { Triggered } from '../../client/schedules/firings.ts';
+import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
+import { formatMoment } from '../../client/units.ts';
+import { readPrompt } from '../arguments.ts';
+import type { Cli } from '../cli.ts';
+import { STATUS, UsageError } from '../errors.ts';
+import { addRunOptions, duration, type RunFlags, runOptions, workspace } from '../run-options.ts';
+import { withServer } from '../with-server.ts';
+import { CONFIG_OPTION, type ConfigFlags, placeConfig, workerConfig, workersOfNew } from '../worker-config.ts';
+
+type Flags = RunFlags &
+  ConfigFlags & {
+    readonly promptFile?: string;
+    readonly name?: string;
+    readonly timeZone?: string;
+    readonly overlap?: OverlapPolicy;
+    readonly catchUp?: string;
+  };
+
+const CREATE_HELP = `
+Nobody is there when it fires: unless --permission-mode says otherwise, calls that would have to be asked about are refused (dontAsk).
+A session of its own closes when its run has ended. With --session, the options hold for that session from then on, and its own mode stays.`;
+
+export function scheduleCommand(program: Command, cli: Cli): void {
+  const group = program.command('schedule').description('run tasks at the times of a cron expression');
+  const create = group
+    .command('create')
+    .description('make a schedule: each firing opens a session of its own, or is the next prompt of --session')
+    .argument(
+      '<cron>',
+      'minute, hour, day of the month, month, day of the week, such as "0 6 * * 1"; or @daily and the like',
+    )
+    .argument('[task]', 'the task; - reads standard input, and what is piped in beside a text is put behind it')
+    .option('--name <name>', 'the schedule’s name, with which its sessions’ ids begin (default: one is made)')
+    .option('--time-zone <zone>', 'in which the times are meant, such as Europe/Berlin (default: this machine’s)')
+    .addOption(
+      new Option('--overlap <policy>', 'what happens when the firing before still runs (default: skip)').choices(
+        overlapPolicies,
+      ),
+    )
+    .option(
+      '--catch-up <time>',
+      'how long after its time a firing that was due while no server ran is made up for, as in 1h (default: 1d)',
+    )
+    .option('--prompt-file <file>', 'read the task from a file')
+    .option(...CONFIG_OPTION);
+  addRunOptions(create)
+    .addHelpText('after', CREATE_HELP)
+    .action(async (cron: string, task: string | undefined, flags: Flags) => {
+      cli.exit(await createSchedule(cli, { cron, task, flags }));
+    });
+  group
+    .command('list')
+    .description('list the schedules')
+    .option('--json', 'print one JSON object per schedule')
+    .action(async ({ json = false }: { readonly json?: boolean }) => cli.exit(await listSchedules(cli, json)));
+  const act = (
+    name: string,
+    description: string,
+    work: (opened: Opened, schedule: string) => Promise<string>,
+  ): void => {
+    group
+      .command(name)
+      .description(description)
+      .argument('<name>', 'the schedule’s name')
+      .action(async (schedule: string) => {
+        const said = (opened: Opened) => work(opened, schedule).then((line) => (cli.say(line), STATUS.ok));
+        cli.exit(await withServer(cli, said));
+      });
+  };
+  act('pause', 'let a schedule fire no more until it is resumed', async ({ sessions }, name) => {
+    await sessions.schedules.pause(name);
+    return `schedule ${name} is paused`;
+  });
+  act('resume', 'let a paused schedule fire again', async ({ sessions }, name) => {
+    await sessions.schedules.resume(name);
+    return nextText(await sessions.schedules.describe(name));
+  });
+  act('delete', 'delete a schedule; its sessions stay', async ({ sessions }, name) => {
+    await sessions.schedules.delete(name);
+    return `schedule ${name} is deleted; its sessions stay`;
+  });
+  act('trigger', 'let a schedule fire now, by its overlap policy', async ({ sessions }, name) =>
+    triggeredText(name, await sessions.schedules.trigger(name)),
+  );
+}
+
+type Given = { readonly cron: string; readonly task: string | undefined; readonly flags: Flags };
+
+async function createSchedule(cli: Cli, { cron, task, flags }: Given): Promise<number> {
+  const { name, overlap, timeZone = ownTimeZone(cli.env['TZ']) } = flags;
+  const catchUpMs = flags.catchUp === undefined ? undefined : duration('--catch-up', flags.catchUp);
+  const problem = cronProblem(cron) ?? timeZoneProblem(timeZone);
+  if (problem !== undefined) throw new UsageError(problem);
+  const { session, ...options } = runOptions(flags, cli.cwd);
+  const prompt = await readPrompt(cli, task, flags.promptFile);
+  const chosen = await workerConfig(cli, flags.config);
+  return withServer(cli, async (opened) => {
+    const mine = await workersOfNew(cli, chosen, session ?? 'schedule');
+    if (session !== undefined) await placeConfig(cli, opened, chosen, { session, mine });
+    const own = { cwd: workspace('.', cli.cwd()), ...options, workers: mine };
+    const made = await opened.sessions.schedules.create(cron, prompt, {
+      ...(session === undefined ? own : { ...options, session }),
+      timeZone,
+      ...(name === undefined ? {} : { name }),
+      ...(overlap === undefined ? {} : { overlap }),
+      ...(catchUpMs === undefined ? {} : { catchUpMs }),
+    });
+    cli.print(`${made.name}\n`);
+    cli.say(nextText(made));
+    for (const change of made.clockChanges) cli.say(clockChangeText(made, change));
+    await sayIfNobodyStays(cli, opened, made);
+    return STATUS.ok;
+  });
+}
+
+async function listSchedules(cli: Cli, json: boolean): Promise<number> {
+  return withServer(cli, async ({ sessions }) => {
+    const found: ScheduleInfo[] = [];
+    for await (const schedule of sessions.schedules.list()) found.push(schedule);
+    if (json) for (const schedule of found) cli.print(`${jsonLine(schedule)}\n`);
+    else if (found.length > 0) cli.print(scheduleTable(cli.out, found));
+    if (found.length === 0) cli.say(`no schedules yet: ${cli.self} schedule create "0 6 * * 1" "your task"`);
+    return STATUS.ok;
+  });
+}
+
+function nextText({ name, next }: ScheduleInfo): string {
+  return next === null ? `schedule ${name} is not due again` : `schedule ${name} fires next at ${formatMoment(next)}`;
+}
+
+/** The machine's. Throws UsageError where none is named: a task would run at other hours than were meant. */
+function ownTimeZone(named: string | undefined): string {
+  const own: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const zone = named === undefined ? own : zoneOf(named.replace(/^:/, ''));
+  if (zone !== undefined && timeZoneProblem(zone) === undefined) return zone;
+  const shown = JSON.stringify(named?.slice(0, 60));
+  const what = named === '' ? 'the variable TZ is empty' : `the variable TZ is ${shown}, which names no time zone`;
+  const why = named === undefined ? 'the time zone of this machine has no name' : what;
+  throw new UsageError(`${why}: give --time-zone with a name such as Europe/Berlin or UTC`);
+}
+
+/** Of a file, the name that it has among those of zones. */
+function zoneOf(named: string): string | undefined {
+  if (!named.startsWith('/')) return named;
+  try {
+    return /\/zoneinfo\/(?:posix\/)?(.+)$/.exec(realpathSync(named))?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+function triggeredText(name: string, { outcome, session }: Triggered): string {
+  if (outcome === 'started') return `schedule ${name} has fired: session ${session ?? 'unknown'}`;
+  const before = `the firing of schedule ${name} before it still runs`;
+  return outcome === 'skipped' ? `${before}: this one was skipped` : `${before}: this one comes after it`;
+}
+
+/** A schedule made on a server that goes with its commands fires only while one of them, or a worker, is there. */
+async function sayIfNobodyStays(cli: Cli, { embedded, folder, temporal }: Opened, made: ScheduleInfo): Promise<void> {
+  const { taskQueue, configuration } = made;
+  const { workersOf } = await import('../../worker/embedded/members.ts');
+  const { workerPolls } = await import('../../client/sessions/worker-polls.ts');
+  const isThere =
+    embedded === null
+      ? await workerPolls({ temporal: temporal.client, taskQueue })
+      : workersOf(folder, taskQueue).length > 0;
+  if (isThere) return;
+  const config = configuration?.file === undefined ? '' : ` --config ${configuration.file}`;
+  const server = embedded === null ? '' : ', and the server runs only while a command does';
+  cli.say(`no worker runs for it${server}: \`${cli.self} worker${config}\` starts one that stays`);
+}

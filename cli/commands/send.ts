@@ -1,0 +1,44 @@
+// perdure send: gives a session another message. Durable when it returns, with no worker alive.
+import type { Command } from 'commander';
+import type { Cli } from '../cli.ts';
+import { optionsProblem, withChanges } from '../../workflows/contract/options-problem.ts';
+import type { RunOptions } from '../../workflows/contract/session.ts';
+import { STATUS, UsageError } from '../errors.ts';
+import { added, tagsOf } from '../repeatable.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, readPrompt, withMedia } from '../arguments.ts';
+import { sayIfNobodyWorks, withSession } from '../with-server.ts';
+
+type Flags = MediaFlags & { readonly now?: boolean; readonly promptFile?: string; readonly tag?: readonly string[] };
+
+export function sendCommand(program: Command, cli: Cli): void {
+  program
+    .command('send')
+    .description('send a session another message; the model reads it before its next call')
+    .argument('<id>', 'the session')
+    .argument('[text]', 'the message; - reads standard input, and what is piped in beside a text is put behind it')
+    .option('--now', 'interrupt the current run for it')
+    .option('--prompt-file <file>', 'read the message from a file')
+    .option(...MEDIA_OPTION)
+    .option(
+      '--tag <name=value>',
+      'the session’s labels from its next run on, in place of those it has; repeatable',
+      added,
+    )
+    .action(async (id: string, text: string | undefined, flags: Flags) => {
+      cli.exit(await send(cli, id, text, flags));
+    });
+}
+
+async function send(cli: Cli, id: string, text: string | undefined, flags: Flags): Promise<number> {
+  const { now, promptFile, tag } = flags;
+  const options = tagsOf(tag);
+  const problem = optionsProblem(withChanges<Partial<RunOptions>>({}, options));
+  if (problem !== undefined) throw new UsageError(problem);
+  const prompt = withMedia(await readPrompt(cli, text, promptFile), mediaBlocks(cli, flags));
+  return withSession(cli, id, async (opened, session) => {
+    const { messageId } = await opened.sessions.send(session, prompt, { now: now ?? false, options });
+    cli.print(`${messageId}\n`);
+    await sayIfNobodyWorks(cli, opened, session);
+    return STATUS.ok;
+  });
+}

@@ -1,0 +1,60 @@
+// perdure setup: the search attributes that lists and the page filter by, registered on the server's namespace (O1).
+import type { Command } from 'commander';
+import type { AttributeCheck, AttributesFound, AttributeState } from '../../client/sessions/find/attributes.ts';
+import type { Cli } from '../cli.ts';
+import { STATUS } from '../errors.ts';
+import { withServer } from '../with-server.ts';
+
+export function setupCommand(program: Command, cli: Cli): void {
+  program
+    .command('setup')
+    .description('register the search attributes on the Temporal namespace, and say what is missing')
+    .action(async () => {
+      cli.exit(await setup(cli));
+    });
+}
+
+async function setup(cli: Cli): Promise<number> {
+  const { ensureAttributes } = await import('../../client/sessions/find/attributes.ts');
+  return withServer(cli, async ({ temporal: { connection, client } }) => {
+    const { namespace } = client.options;
+    const found = await ensureAttributes(connection, namespace);
+    cli.print(found.checks.map((check) => `${line(cli, check)}\n`).join(''));
+    if (found.usable) return STATUS.ok;
+    for (const text of remedies(found, namespace)) cli.say(text);
+    return STATUS.failed;
+  });
+}
+
+function line({ out }: Cli, { name, type, state }: AttributeCheck): string {
+  const words: Readonly<Record<AttributeState, string>> = {
+    there: out.green('there  '),
+    added: out.green('added  '),
+    missing: out.red('missing'),
+    other_type: out.red('taken  '),
+  };
+  return `${words[state]}  ${name.padEnd(20)}  ${flagType(type)}`;
+}
+
+/** KEYWORD_LIST: KeywordList, as the command line of Temporal says it. */
+function flagType(type: AttributeCheck['type']): string {
+  return type
+    .split('_')
+    .map((word) => `${word[0]}${word.slice(1).toLowerCase()}`)
+    .join('');
+}
+
+function remedies({ checks, why }: AttributesFound, namespace: string): readonly string[] {
+  const taken = checks.filter(({ state }) => state === 'other_type').map(({ name }) => name);
+  const missing = checks.filter(({ state }) => state === 'missing');
+  const flags = missing.map(({ name, type }) => `--name ${name} --type ${flagType(type)}`).join(' ');
+  return [
+    ...(why === undefined ? [] : [`the server did not take them: ${why}`]),
+    ...(taken.length === 0 ? [] : [`these exist with another type: ${taken.join(', ')}; rename or remove them first`]),
+    ...(missing.length === 0
+      ? []
+      : [`someone who may can add them: temporal operator search-attribute create -n ${namespace} ${flags}`]),
+    ...(why !== undefined && missing.length === 0 ? ['a cluster takes up to a minute: run it again then'] : []),
+    'until then everything works from memos: lists read every session',
+  ];
+}

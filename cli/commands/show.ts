@@ -1,0 +1,101 @@
+// perdure show: a session's transcript, its runs and what they came to, and whether all of it is sound. No worker is needed.
+import type { Command } from 'commander';
+import type { Opened } from '../../client/runtime/open-server.ts';
+import { jsonLine, showUnseen } from '../../system/text.ts';
+import type { BackgroundCommand } from '../../client/sessions/history/background.ts';
+import type { SessionReading } from '../../client/sessions/read.ts';
+import type { Cli } from '../cli.ts';
+import { STATUS, UsageError } from '../errors.ts';
+import { withSession } from '../with-server.ts';
+
+type Flags = { readonly json?: boolean; readonly full?: boolean; readonly timeline?: boolean };
+
+export function showCommand(program: Command, cli: Cli): void {
+  program
+    .command('show')
+    .description('print a session: its transcript, transitions, runs and results')
+    .argument('<id>', 'the session')
+    .option('--full', 'print every text as it is stored, including what was compacted or sent as a preview')
+    .option('--timeline', 'instead: a bar for each iteration, what it spent its time with, and who worked on it')
+    .option('--json', 'print one JSON object per entry, the session first')
+    .action(async (id: string, flags: Flags) => {
+      cli.exit(await show(cli, id, flags));
+    });
+}
+
+async function show(cli: Cli, id: string, { json = false, full = false, timeline = false }: Flags): Promise<number> {
+  if (timeline && (json || full)) throw new UsageError('--timeline stands alone: leave --json and --full out');
+  return withSession(cli, id, async (opened, session) => {
+    const { readSession } = await import('../../client/sessions/read.ts');
+    const reading = await readSession(opened, session);
+    const pieces = timeline
+      ? timelinePieces(cli, opened, reading)
+      : json
+        ? jsonPieces(opened, reading, full)
+        : textPieces(cli, opened, reading, full);
+    for await (const piece of pieces) {
+      if (cli.unread.aborted) return STATUS.unread;
+      cli.print(piece);
+    }
+    for (const { problem } of reading.problems) cli.say(`damaged: ${problem}`);
+    return reading.problems.length > 0 ? STATUS.failed : STATUS.ok;
+  });
+}
+
+async function* jsonPieces({ store }: Opened, reading: SessionReading, full: boolean): AsyncIterable<string> {
+  const [{ sessionJson }, { readWholeResult: wholeResult }] = await Promise.all([
+    import('../../client/sessions/dump.ts'),
+    import('../../client/sessions/dump.ts'),
+  ]);
+  for await (const line of sessionJson(reading, full ? wholeResult(store) : null)) yield `${jsonLine(line)}\n`;
+}
+
+async function* textPieces(
+  { out, isTerminal }: Cli,
+  { store, folder }: Opened,
+  reading: SessionReading,
+  full: boolean,
+): AsyncIterable<string> {
+  const { backgroundText, transcriptHeading, transcriptText } = await import('../render/transcript.ts');
+  const inBackground = backgroundText(out, await commandsOf(folder, reading));
+  if (!full) return yield `${transcriptText(out, reading)}${inBackground}`;
+  const [{ fullTranscript }, { readWholeResult: wholeResult }] = await Promise.all([
+    import('../../client/render/full-transcript.ts'),
+    import('../../client/sessions/dump.ts'),
+  ]);
+  yield `${transcriptHeading(out, reading)}\n`;
+  const exact = isTerminal ? showUnseen : (text: string): string => text;
+  yield* fullTranscript({ paint: out, reading, whole: wholeResult(store), exact });
+  yield inBackground;
+}
+
+/** L84. */
+async function commandsOf(
+  { root }: Opened['folder'],
+  { description, entries, first }: SessionReading,
+): Promise<readonly BackgroundCommand[]> {
+  const [{ backgroundCommands, startedCommands }, { backgroundReader }, { backgroundRoot }, { transcriptItems }] =
+    await Promise.all([
+      import('../../client/sessions/history/background.ts'),
+      import('../../client/sessions/history/background-reader.ts'),
+      import('../../system/process/background-files.ts'),
+      import('../../client/sessions/history/items.ts'),
+    ]);
+  const items = transcriptItems(first);
+  items.add(entries);
+  const files = backgroundReader(backgroundRoot(root), description.session);
+  return backgroundCommands(startedCommands(items.all), files, description.status !== 'open');
+}
+
+async function* timelinePieces(
+  { out, size }: Cli,
+  { temporal }: Opened,
+  reading: SessionReading,
+): AsyncIterable<string> {
+  const { transcriptHeading } = await import('../render/transcript.ts');
+  const { timelineLines } = await import('../render/timeline.ts');
+  const { readTimeline } = await import('../../client/sessions/history/timeline.ts');
+  const { bars, note } = await readTimeline(temporal.client, reading, Date.now());
+  const lines = timelineLines(out, bars, { columns: size().columns ?? 100, note });
+  yield `${[transcriptHeading(out, reading), ...lines].join('\n')}\n`;
+}

@@ -1,0 +1,72 @@
+// `npm start -- "task"` starts server, worker and page, and runs the task in the folder it was called in.
+import type { Command } from 'commander';
+import type { Opened } from '../../client/runtime/open-server.ts';
+import { stayingWorkers } from '../../client/runtime/session-workers.ts';
+import type { Cli } from '../cli.ts';
+import { followRun } from '../follow-run.ts';
+import {
+  refuseToSpoil,
+  refuseWithoutKey,
+  CONFIG_OPTION,
+  ofNewSession,
+  type ConfigFlags,
+  workerConfig,
+  workersOfNew,
+} from '../worker-config.ts';
+import { readPrompt } from '../arguments.ts';
+import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
+import { newSessionId } from '../../client/sessions/info.ts';
+import { withinWorkplace } from '../with-server.ts';
+
+type Flags = RunFlags & ConfigFlags & { readonly json?: boolean };
+
+export function startHereCommand(program: Command, cli: Cli): void {
+  const command = program
+    .command('start-here', { hidden: true })
+    .argument('[task]', 'the task')
+    .option('--json', 'print one JSON object per event, the result last')
+    .option(...CONFIG_OPTION);
+  addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {
+    cli.exit(await startHere(cli, task, flags));
+  });
+}
+
+async function startHere(cli: Cli, task: string | undefined, flags: Flags): Promise<number> {
+  // npm changes to the package's folder before it runs a script.
+  const here = (): string => cli.env['INIT_CWD'] || cli.cwd();
+  const chosen = await workerConfig(cli, flags.config);
+  const options = { permissionMode: 'acceptEdits', cwd: workspace('.', here()), ...runOptions(flags, here) } as const;
+  const prompt = await readPrompt(cli, task, undefined);
+  // A worker that stays may have a key.
+  const id = options.session ?? newSessionId();
+  const { taskQueue } = await workersOfNew(cli, chosen, id);
+  if ((stayingWorkers(cli.env, taskQueue) ?? 0) === 0) refuseWithoutKey(cli.env, prompt);
+  const beforeWork = ({ sessions }: Opened): Promise<void> => refuseToSpoil(cli.env, sessions);
+  return withinWorkplace(
+    cli,
+    { anywhere: true, beforeWork, chosen, session: options.session },
+    async (workplace, signals) => {
+      const { session: begun, workers } = workplace;
+      const { session, messageId } = await workplace.sessions.start(prompt, {
+        ...options,
+        newId: begun,
+        workers,
+        ifNew: ofNewSession(chosen),
+      });
+      const [{ servePage }, { pagePorts }, { forwardersOf }] = await Promise.all([
+        import('../../page/serve-page.ts'),
+        import('../../page/ports.ts'),
+        import('../../page/hosting/forwarders.ts'),
+      ]);
+      const page = await servePage(pagePorts(workplace, cli.env), undefined, { forwarders: forwardersOf(cli.env) });
+      cli.say(`session ${session}, ops page ${page.entrance()}`);
+      try {
+        const json = flags.json ?? false;
+        const how = { json, onInterrupt: 'interrupt', unattended: 'leave' } as const;
+        return await followRun(cli, { workplace, session, messageId, signals, ...how });
+      } finally {
+        await page.close();
+      }
+    },
+  );
+}

@@ -1,0 +1,50 @@
+// perdure start: begins a task and leaves it to whoever works.
+import type { Command } from 'commander';
+import type { Cli } from '../cli.ts';
+import { STATUS } from '../errors.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, readPrompt, withMedia } from '../arguments.ts';
+import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
+import { newSessionId } from '../../client/sessions/info.ts';
+import { sayIfNobodyWorks, withServer } from '../with-server.ts';
+import {
+  CONFIG_OPTION,
+  type ConfigFlags,
+  ofNewSession,
+  placeConfig,
+  workerConfig,
+  workersOfNew,
+} from '../worker-config.ts';
+
+type Flags = RunFlags & ConfigFlags & MediaFlags & { readonly promptFile?: string };
+
+export function startCommand(program: Command, cli: Cli): void {
+  const command = program
+    .command('start')
+    .description('start a task and print the session’s id')
+    .argument('[task]', 'the task; - reads standard input, and what is piped in beside a text is put behind it')
+    .option('--prompt-file <file>', 'read the task from a file')
+    .option(...MEDIA_OPTION)
+    .option(...CONFIG_OPTION);
+  addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {
+    cli.exit(await start(cli, task, flags));
+  });
+}
+
+async function start(cli: Cli, task: string | undefined, flags: Flags): Promise<number> {
+  const options = runOptions(flags, cli.cwd);
+  const cwd = options.cwd ?? workspace('.', cli.cwd());
+  const prompt = withMedia(await readPrompt(cli, task, flags.promptFile), mediaBlocks(cli, flags));
+  const chosen = await workerConfig(cli, flags.config);
+  return withServer(cli, async (opened) => {
+    const id = options.session ?? newSessionId();
+    const mine = await workersOfNew(cli, chosen, id);
+    const { workers } = options.session
+      ? await placeConfig(cli, opened, chosen, { session: id, mine })
+      : { workers: mine };
+    const given = options.session ? options : { ...options, cwd, newId: id };
+    const { session } = await opened.sessions.start(prompt, { ...given, workers, ifNew: ofNewSession(chosen) });
+    cli.print(`${session}\n`);
+    await sayIfNobodyWorks(cli, opened, session);
+    return STATUS.ok;
+  });
+}

@@ -1,0 +1,58 @@
+// Deciding about a call: taken by a worker. Where there is none, one that only takes decisions is brought up for the moment.
+import type { SessionId } from '../workflows/contract/ids.ts';
+import type { PendingApproval } from '../workflows/contract/session.ts';
+import type { PerdureClient } from '../client/perdure-client.ts';
+import { type KeptWorker, keepWorker } from '../client/runtime/own-worker.ts';
+import type { Opened } from '../client/runtime/open-server.ts';
+import { oneLine } from '../client/paint.ts';
+import type { Cli } from './cli.ts';
+import { STATUS } from './errors.ts';
+import { saidLog, sayIfNobodyWorks, withSession } from './with-server.ts';
+
+export type DecideSession = {
+  /** Its id, or the beginning of it. */
+  readonly id: string;
+  readonly call: string;
+  /** "approved", "denied". */
+  readonly done: string;
+  /** A further sentence about it. */
+  readonly after?: string;
+  readonly act: (sessions: PerdureClient, session: SessionId) => Promise<PendingApproval>;
+};
+
+export async function decideSession(cli: Cli, { id, call, done, after = '', act }: DecideSession): Promise<number> {
+  return withSession(cli, id, async (opened, session) => {
+    const { approvals = [], taskQueue } = await opened.sessions.describe(session);
+    // Without such a call nothing needs a worker: it is refused at once.
+    const waits = approvals.some((pending) => pending.call === call);
+    const take = (): Promise<PendingApproval> => act(opened.sessions, session);
+    const { tool } = waits ? await withTaker(cli, opened, taskQueue, take) : await take();
+    cli.say(`${done}: call ${call}, ${oneLine(tool, 60)}${after}`);
+    await sayIfNobodyWorks(cli, opened, session);
+    return STATUS.ok;
+  });
+}
+
+/** With a worker of the session's queue that takes what `act` asks of it; one is brought up for the moment where there is none. */
+export async function withTaker<T>(cli: Cli, opened: Opened, taskQueue: string, act: () => Promise<T>): Promise<T> {
+  const taker = await takerFor(cli, opened, taskQueue);
+  try {
+    await taker?.ready;
+    const taken = act();
+    if (taker) await Promise.race([taken, taker.ended]);
+    return await taken;
+  } finally {
+    await taker?.stop();
+  }
+}
+
+/** On a server that is not ours nobody is brought up: the decision says when nobody polls. */
+async function takerFor(cli: Cli, opened: Opened, taskQueue: string): Promise<KeptWorker | null> {
+  if (opened.embedded === null) return null;
+  const { workersOf } = await import('../worker/embedded/members.ts');
+  const { startDecidingWorker } = await import('../client/runtime/deciding-worker.ts');
+  return keepWorker({
+    others: () => workersOf(opened.folder, taskQueue).length,
+    start: () => startDecidingWorker(opened, taskQueue, cli.verbose ? saidLog(cli) : () => undefined),
+  });
+}

@@ -1,0 +1,144 @@
+// Follows a session for `run`, `watch` and `npm start`, once it has its message: shows what happens, heeds Ctrl-C, ends with the run.
+import { reasonOf } from '../system/text.ts';
+import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
+import type { Workplace } from '../client/runtime/workplace.ts';
+import type { Followed } from '../client/follow/cursor.ts';
+import type { FollowOptions } from '../client/follow/follow.ts';
+import { agentsAtWork, isAtRest } from '../client/follow/goal.ts';
+import { ClientProblem } from '../client/problem.ts';
+import { type RunOutcome, wasInterrupted } from '../client/sessions/outcome.ts';
+import { actOnAbort, LEAVING_MS } from '../client/async.ts';
+import { awaitInTime } from '../system/async.ts';
+import type { Cli } from './cli.ts';
+import { STATUS } from './errors.ts';
+import { jsonScreen, openRunScreen, type RunScreen } from './run-screen.ts';
+import type { Signals } from './signals.ts';
+
+export type FollowRun = {
+  readonly workplace: Workplace;
+  readonly session: SessionId;
+  /** Absent: whatever runs, or ran last. */
+  readonly messageId?: MessageId;
+  readonly json: boolean;
+  readonly signals: Signals;
+  /** The effect of the first Ctrl-C: on the run, or only on the following of it. */
+  readonly onInterrupt: 'interrupt' | 'detach';
+  /** A call waits for a decision and nobody can be asked here: leave, or wait until someone decides elsewhere. Absent: wait. */
+  readonly unattended?: 'leave' | 'wait';
+};
+
+/** The exit status. Throws what `follow` throws, and the reason why nobody does the work. */
+export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
+  const { workplace, session, messageId, json, signals, onInterrupt } = follow;
+  const { interrupt, terminate, abandon } = signals;
+  const leave = onInterrupt === 'detach' ? [interrupt, terminate, abandon] : [terminate, abandon];
+  const [nobody, left] = [new AbortController(), new AbortController()];
+  const stop = AbortSignal.any([...leave, workplace.failed, cli.unread, nobody.signal, left.signal]);
+  /** Nothing runs in the session itself: agents in its background are waited for. */
+  const rest: Rest = { now: false, left: new AbortController() };
+  const act = (): Promise<void> => (rest.now ? Promise.resolve(rest.left.abort()) : interruptRun(cli, follow));
+  const interrupted = onInterrupt === 'interrupt' ? actOnAbort(interrupt, act) : undefined;
+  const hands = { interrupt: () => process.kill(process.pid, 'SIGINT'), leave: () => left.abort() };
+  const { sessions } = workplace;
+  const screen = json ? jsonScreen(cli) : openRunScreen(cli, { sessions, session, own: messageId ?? null, hands });
+  const leaves = follow.unattended === 'leave' && !json && cli.openInput === null;
+  const shown = (event: Followed): void => {
+    screen.show(event);
+    if ((event.type === 'approval' || event.type === 'question') && leaves) nobody.abort();
+  };
+  try {
+    const last = await followRuns(cli, follow, { stop, rest }, { ...screen, show: shown });
+    if (last) return finished(cli, follow, last);
+  } finally {
+    const sent = Promise.all([screen.end(), interrupted?.()]).then(() => true);
+    const arrived = await awaitInTime(sent, false, LEAVING_MS, AbortSignal.any([terminate, abandon]));
+    if (!arrived) cli.say(`the last message may not have arrived: check with \`${cli.self} show ${session}\``);
+  }
+  if (workplace.failed.aborted) throw workplace.failed.reason;
+  if (cli.unread.aborted) return STATUS.unread;
+  if (nobody.signal.aborted) return (cli.say(waitsThere(cli, session)), STATUS.waits);
+  cli.say(goesOnWith(cli, session));
+  return left.signal.aborted ? STATUS.ok : signals.status();
+}
+
+const goesOnWith = (cli: Cli, session: SessionId): string =>
+  `the session continues when a worker runs: \`${cli.self} watch ${session}\` comes back to it`;
+
+const waitsThere = ({ self }: Cli, session: SessionId): string =>
+  `nobody can be asked here, so the session waits: decide, then \`${self} watch ${session}\` goes on with it (--wait would wait here)`;
+
+type Rest = { now: boolean; readonly left: AbortController };
+
+/** The outcome of the last run that was followed; null when it was told to stop before that. */
+async function followRuns(
+  cli: Cli,
+  follow: FollowRun,
+  { stop, rest }: { readonly stop: AbortSignal; readonly rest: Rest },
+  { show, typed }: Pick<RunScreen, 'show' | 'typed'>,
+): Promise<RunOutcome | null> {
+  const { workplace, session, messageId, onInterrupt, signals } = follow;
+  const signal = AbortSignal.any([stop, rest.left.signal]);
+  const onTrouble = (why: string | null): void => cli.say(why ?? 'the server answers again');
+  let last: RunOutcome | null = null;
+  for (;;) {
+    const next = typed.waiting();
+    const which: Pick<FollowOptions, 'messageId' | 'after'> =
+      last === null ? { messageId } : next === null ? { after: last.run } : { messageId: next };
+    let ended: RunOutcome | null = null;
+    for await (const event of workplace.sessions.follow(session, { ...which, signal, onTrouble, onNotice: cli.say })) {
+      if (event.type === 'run_start' && which.after !== undefined && !rest.now)
+        cli.say('the session received another message: this process continues with it');
+      if (event.type === 'run_start') rest.now = false;
+      show(event);
+      if (event.type === 'result') ended = event;
+    }
+    if (ended === null && stop.aborted) return null;
+    rest.now = false;
+    last = ended ?? last;
+    if (last === null) return last;
+    if (typed.waiting() !== null && !signals.interrupt.aborted) continue;
+    if (onInterrupt === 'detach' && !workplace.isOurs()) return last;
+    const { run } = last;
+    let left = null as number | null;
+    const isOver = async (): Promise<boolean> => (left = await leftAfter(workplace, session, run)) === null;
+    if (await workplace.mayEnd(isOver)) return last;
+    if (signals.interrupt.aborted) return (cli.say(goesOnWith(cli, session)), last);
+    rest.now = left !== null && left > 0;
+    if (rest.now) cli.say(waitsForAgents(left));
+  }
+}
+
+/**
+ * What comes after a run: another (0), as many agents in the background, which our worker has to go on with (L71), or nothing (null). A
+ * server that does not answer says so itself, where someone waits for it.
+ */
+async function leftAfter({ sessions, isOurs }: Workplace, session: SessionId, run: number): Promise<number | null> {
+  try {
+    const seen = await sessions.describe(session);
+    const agents = isOurs() ? agentsAtWork(seen) : 0;
+    const isOver = isAtRest(seen) && (seen.last?.run ?? 0) <= run;
+    return agents > 0 || !isOver ? agents : null;
+  } catch (error) {
+    if (error instanceof ClientProblem) return null;
+    throw error;
+  }
+}
+
+const waitsForAgents = (agents: number | null): string =>
+  `${agents === 1 ? '1 agent still works' : `${agents} agents still work`} in the background: this process goes on until none does (Ctrl-C leaves)`;
+
+function finished(cli: Cli, { session, signals, onInterrupt }: FollowRun, outcome: RunOutcome): number {
+  cli.say(`details: ${cli.self} show ${session}`);
+  if (outcome.reason === 'completed') return STATUS.ok;
+  const stopped = wasInterrupted(outcome) || (onInterrupt === 'interrupt' && signals.interrupt.aborted);
+  return stopped ? STATUS.interrupted : STATUS.failed;
+}
+
+async function interruptRun(cli: Cli, { workplace, session }: FollowRun): Promise<void> {
+  cli.say('interrupting the run; press Ctrl-C again to leave at once');
+  try {
+    await workplace.sessions.interrupt(session);
+  } catch (error) {
+    cli.say(`the run could not be interrupted: ${reasonOf(error)}`);
+  }
+}

@@ -1,0 +1,75 @@
+// The command line: parses it, runs one command, and ends the process with its status.
+import { type Command, CommanderError } from 'commander';
+import { type Cli, cliOf, type Io } from './cli.ts';
+import { failureOf, failureText, STATUS } from './errors.ts';
+import { redactor } from '../worker/redact.ts';
+import { program } from './program.ts';
+
+/** `args` without node and the script. Returns the exit status. */
+export async function main(args: readonly string[], io: Io): Promise<number> {
+  const verbose = beforeDashes(args).includes('--verbose');
+  let status: number = STATUS.ok;
+  try {
+    const cli = cliOf(io, verbose, (ended) => (status = ended));
+    await parse(cli, args);
+    return status;
+  } catch (error) {
+    if (error instanceof CommanderError) return usage(error, io);
+    io.stderr.write(redactor(io.env)(failureText(error, verbose)));
+    return failureOf(error).status;
+  }
+}
+
+async function parse(cli: Cli, args: readonly string[]): Promise<void> {
+  const root = program(cli);
+  const whole = withoutCommand(args) && cli.openInput !== null ? ['chat', ...args] : args;
+  if (whole.length === 0) root.outputHelp();
+  else await root.parseAsync(textsLast(root, whole), { from: 'user' });
+}
+
+/** Flags of the program itself; others, where no command is named, are those of a chat. */
+const OWN = new Set(['--help', '-h', '--version', '-V']);
+
+function withoutCommand(args: readonly string[]): boolean {
+  const [first] = args.filter((arg) => arg !== '--verbose');
+  return first === undefined || (first.startsWith('-') && first !== '--' && !OWN.has(first));
+}
+
+/**
+ * A text that begins with a dash is no option: no option has a blank in its name. It goes behind `--`, as the last argument, which it is
+ * in every command that takes one. What is an option's value stays with it.
+ */
+export function textsLast(root: Command, args: readonly string[]): readonly string[] {
+  const before = beforeDashes(args);
+  const command = commandIn(root, before);
+  const taking = new Set((command?.options ?? []).filter(({ required }) => required).map(({ long }) => long));
+  const isText = (arg: string, at: number): boolean => /^-[^=]*\s/.test(arg) && !taking.has(before[at - 1]);
+  const texts = before.filter(isText);
+  if (texts.length === 0) return args;
+  return [...before.filter((arg, at) => !isText(arg, at)), '--', ...texts, ...args.slice(before.length + 1)];
+}
+
+/** The one that is named, a command's own as well. */
+function commandIn(root: Command, args: readonly string[]): Command | undefined {
+  const [first, second] = args.filter((arg) => !arg.startsWith('-'));
+  const command = root.commands.find((each) => each.name() === first);
+  return command?.commands.find((each) => each.name() === second) ?? command;
+}
+
+/** Help and the version are asked for; everything else of commander's is a mistake in the arguments. */
+function usage({ exitCode, message }: CommanderError, { stderr }: Io): number {
+  if (exitCode === 0) return STATUS.ok;
+  const sentence = message
+    .replace(/^error: /, '')
+    .replace('(outputHelp)', 'it lacks one of its own commands')
+    .split('\n')
+    .map((line) => line.trim())
+    .join(' ');
+  stderr.write(`perdure: ${sentence}; see perdure --help\n`);
+  return STATUS.usage;
+}
+
+function beforeDashes(args: readonly string[]): readonly string[] {
+  const end = args.indexOf('--');
+  return end === -1 ? args : args.slice(0, end);
+}

@@ -1,0 +1,121 @@
+// What a run that is followed does now, in one line: the phase, the iteration, how long, tokens and cost so far, how full the context is. Folded from its events. Pure.
+import { addSpend, noSpend, type Spend, totalTokens } from '../../workflows/contract/loop.ts';
+import type { Followed } from '../../client/follow/cursor.ts';
+import { oneLine } from '../../client/paint.ts';
+import { formatMoney, formatTokens, shortTime } from '../../client/units.ts';
+
+/** Times in milliseconds since the epoch. */
+export type RunStatus = {
+  readonly doing: string;
+  /** When it began, as far as it was seen. */
+  readonly since: number;
+  /** Tools that run, by their blocks. */
+  readonly tools: ReadonlyMap<number, string>;
+  /** Calls that a person is asked about. */
+  readonly asked: ReadonlySet<string>;
+  readonly iteration: number | null;
+  /** Of the replies of this run that are stored. */
+  readonly spend: Spend;
+  /** Tokens that fit into the context; null where they are not known. */
+  readonly window: number | null;
+  /** Tokens in it at the last reply; null before. */
+  readonly context: number | null;
+};
+
+const longest = 40;
+
+/** `before`: null while no run was seen. Null again when the run is over. */
+export function nextStatus(before: RunStatus | null, event: Followed, now: number): RunStatus | null {
+  if (event.type === 'run_start') return begun(now, event.window);
+  if (event.type === 'run_end' || event.type === 'result') return null;
+  const status = before ?? begun(now);
+  const next = changed(status, event);
+  return next.doing === status.doing ? next : { ...next, since: now };
+}
+
+const begun = (now: number, window: number | null = null): RunStatus => ({
+  doing: 'begins',
+  since: now,
+  tools: new Map(),
+  asked: new Set(),
+  iteration: null,
+  spend: noSpend,
+  window,
+  context: null,
+});
+
+function changed(status: RunStatus, event: Followed): RunStatus {
+  switch (event.type) {
+    case 'request_start': {
+      const doing = `asks ${oneLine(event.model, longest)}${event.attempt > 1 ? ` again, attempt ${event.attempt}` : ''}`;
+      return { ...status, doing, iteration: event.iteration, tools: new Map() };
+    }
+    case 'thinking_delta':
+      return { ...status, doing: 'the model thinks' };
+    case 'text_delta':
+      return { ...status, doing: 'the model writes' };
+    case 'tool_use':
+      return status.tools.size > 0 ? status : { ...status, doing: `the model calls ${oneLine(event.name, longest)}` };
+    case 'tool_start':
+      return withTools(status, new Map([...status.tools, [event.index, oneLine(event.name, longest)]]));
+    case 'tool_end':
+      return withTools(status, new Map([...status.tools].filter(([index]) => index !== event.index)));
+    case 'reply':
+      return event.spend ? withSpend(status, event.spend) : status;
+    case 'retry':
+      return { ...status, doing: `waits ${shortTime(event.delayMs)} to ask again` };
+    case 'compaction_start':
+      return { ...status, doing: 'compacts the conversation' };
+    case 'compaction_end':
+      return { ...status, context: event.after };
+    case 'hook_start':
+      return { ...status, doing: `runs hook ${oneLine(event.hook, longest)}` };
+    case 'approval':
+    case 'question':
+      return withAsked(status, new Set([...status.asked, event.call]));
+    case 'approval_settled':
+      return withAsked(status, new Set([...status.asked].filter((call) => call !== event.call)));
+    default:
+      return status;
+  }
+}
+
+function withSpend(status: RunStatus, spend: Spend): RunStatus {
+  return { ...status, spend: addSpend(status.spend, spend), context: totalTokens(spend.usage) };
+}
+
+/** When the last has ended, the loop goes round. */
+function withTools(status: RunStatus, tools: RunStatus['tools']): RunStatus {
+  const doing = tools.size === 0 ? 'goes on' : `runs ${[...new Set(tools.values())].join(', ')}`;
+  return { ...status, tools, doing };
+}
+
+function withAsked(status: RunStatus, asked: RunStatus['asked']): RunStatus {
+  return asked.size > 0
+    ? { ...status, asked, doing: 'waits for a decision' }
+    : withTools({ ...status, asked }, status.tools);
+}
+
+const FRAMES = Array.from('⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏');
+/** Milliseconds that each is shown. */
+export const FRAME_MS = 100;
+
+/** Where there is not enough room for all of it, the tokens go first, then the cost. */
+export function statusText(
+  { doing, since, iteration, spend, window, context }: RunStatus,
+  now: number,
+  columns = Number.POSITIVE_INFINITY,
+): string {
+  const took = now - since;
+  const parts = (...left: readonly string[]): string =>
+    [
+      took < 1_000 ? doing : `${doing}, ${shortTime(Math.floor(took / 1_000) * 1_000).replace('.0 s', ' s')}`,
+      ...(iteration === null ? [] : [`iteration ${iteration}`]),
+      ...left,
+      ...(window === null || context === null ? [] : [`context ${Math.round((context / window) * 100)} %`]),
+    ].join(' · ');
+  const [tokens, cost] = [formatTokens(totalTokens(spend.usage)), formatMoney(spend.usd)];
+  const ways = spend === noSpend ? [parts()] : [parts(tokens, cost), parts(cost), parts()];
+  const frame = FRAMES[Math.floor(now / FRAME_MS) % FRAMES.length];
+  return `${frame} ${ways.find((way) => way.length + 3 <= columns) ?? ways.at(-1)}`;
+}

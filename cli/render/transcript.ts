@@ -1,0 +1,207 @@
+// A session's transcript for a person: who said what, what was done, how each run ended.
+import type { RunEnded } from '../../workflows/contract/activities.ts';
+import { isUntimed } from '../../store/live/tell.ts';
+import { mediaNote } from '../../store/log/bodies.ts';
+import { type Entry, type EpochEntry, type Outcome, type ReplyEntry, isRepeated } from '../../store/log/entries.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
+import type { PendingApproval } from '../../workflows/contract/session.ts';
+import type { MessageBody } from '../../workflows/contract/people.ts';
+import { isUnderWay, phaseText } from '../../client/sessions/info.ts';
+import type { SessionReading } from '../../client/sessions/read.ts';
+import { epochText } from '../../client/render/epoch-words.ts';
+import {
+  contextText,
+  fullCommand,
+  endingText,
+  noticeText,
+  reasonText,
+  transitionText,
+} from '../../client/render/words.ts';
+import { steeredText } from '../../client/render/steered-words.ts';
+import {
+  outcomeWords,
+  type PairedOutcomes,
+  pairedOutcomes,
+  REPEATED,
+  callLines,
+  resultLines,
+} from '../../client/render/tool-lines.ts';
+import { type Paint, oneLine } from '../../client/paint.ts';
+import { markedRows } from '../../client/render/width.ts';
+import { taskListOf } from '../../store/view/task-list.ts';
+import { showUnseen } from '../../system/text.ts';
+import type { BackgroundCommand } from '../../client/sessions/history/background.ts';
+import { count, formatMoment } from '../../client/units.ts';
+
+/** Characters of one message. */
+const SHOWN = 20_000;
+
+/** Ends with a line break. */
+export function transcriptText(paint: Paint, reading: SessionReading): string {
+  const { description, entries } = reading;
+  const { last } = description;
+  const lines = [transcriptHeading(paint, reading)];
+  const paired = pairedOutcomes(entries);
+  for (const position of entries.keys()) lines.push(...entryLines(paint, position, reading, paired));
+  if (entries.length === 0 && last)
+    lines.push('', `the transcript cannot be read; run ${last.run} ended: ${reasonText(last.terminal.reason)}`);
+  lines.push(...taskLines(paint, entries));
+  if (isUnderWay(description)) lines.push(paint.dim(`(a run is under way: perdure watch ${description.session})`));
+  return `${lines.join('\n')}\n`;
+}
+
+/** The list as it stands now (L83). */
+function taskLines(paint: Paint, entries: readonly Entry[]): readonly string[] {
+  const tasks = taskListOf(entries);
+  if (tasks === null) return [];
+  const rows = showUnseen(tasks).split('\n');
+  return [
+    '',
+    paint.bold('Tasks'),
+    ...inRows(
+      paint,
+      rows.map((row) => `  ${oneLine(row, 400)}`),
+    ),
+  ];
+}
+
+/** Ends with a line break; empty without any (L84). */
+export function backgroundText(paint: Paint, commands: readonly BackgroundCommand[]): string {
+  if (commands.length === 0) return '';
+  const lines = commands.flatMap(({ id, command, run, startedAt, endedAt, state, last }) => {
+    const since = startedAt === null ? [] : [`since ${formatMoment(startedAt)}`];
+    const until = endedAt === null ? [] : [`ended ${formatMoment(endedAt)}`];
+    const facts = [`run ${run}`, ...since, ...until].join(', ');
+    const said = last === '' ? [] : showUnseen(last).split('\n').slice(-LAST_LINES);
+    return inRows(paint, [
+      `  ${id} ${oneLine(state, 200)}: ${oneLine(command, 120)} ${paint.dim(`(${facts})`)}`,
+      ...said.map((line) => paint.dim(`    │ ${oneLine(line, 400)}`)),
+    ]);
+  });
+  return `${['', paint.bold('In the background'), ...lines].join('\n')}\n`;
+}
+
+const LAST_LINES = 5;
+
+export function transcriptHeading(paint: Paint, { description }: SessionReading): string {
+  const { session, title, cwd, runs, startedAt } = description;
+  const since = `since ${new Date(startedAt).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  const facts = [phaseText(description), count(runs, 'run'), since, oneLine(cwd, 200)].join(' · ');
+  const lines = [`${paint.bold(oneLine(session, 200))}  ${oneLine(title, 120)}`, paint.dim(facts)];
+  return inRows(paint, lines).join('\n');
+}
+
+/** Of a message that says who sent it. */
+function senderLine(paint: Paint, { by }: Extract<Entry, { kind: 'user' }>): readonly string[] {
+  return by === undefined ? [] : [paint.dim(`  (from ${oneLine(by, 100)})`)];
+}
+
+function entryLines(
+  paint: Paint,
+  position: number,
+  reading: SessionReading,
+  paired: PairedOutcomes,
+): readonly string[] {
+  const { bodies, description, entries } = reading;
+  const entry = entries[position] as Entry;
+  switch (entry.kind) {
+    case 'run_started':
+      return ['', paint.dim(`── run ${entry.run}`)];
+    case 'user':
+      return [`${paint.bold('›')} ${messageText(entry.body, bodies)}`, ...senderLine(paint, entry)];
+    case 'reply':
+      return replyLines(paint, entry, paired.get(entry), waitingCalls(reading, entry));
+    case 'outcomes':
+      return [];
+    case 'boundary':
+      return ['', paint.yellow(`══ ${contextText(entry, fullCommand(description.session))}`), ''];
+    case 'microcompact':
+    case 'collapse_staged':
+    case 'collapse_committed':
+    case 'snip':
+      return [paint.dim(`⇣ ${contextText(entry, fullCommand(description.session))}`)];
+    case 'epoch':
+      return epochLines(paint, entry);
+    case 'steered':
+      return [paint.dim(`• ${steeredText(entry.steered)}`)];
+    case 'notice':
+      return [paint.yellow(`! ${noticeText(entry.notice)}`)];
+    case 'transition':
+      return [paint.dim(`── ${transitionText(entry.reason)}`)];
+    case 'run_ended':
+      return [endLine(paint, endingText(entries, position, entry.ended), entry.ended)];
+    case 'session_closed':
+      return [
+        paint.dim(
+          entry.notTaken.length > 0 ? `closed; ${count(entry.notTaken.length, 'message')} not taken` : 'closed',
+        ),
+      ];
+  }
+}
+
+function epochLines(paint: Paint, entry: EpochEntry): readonly string[] {
+  const text = epochText(entry);
+  return text === null ? [] : [paint.dim(`• ${text}`)];
+}
+
+function endLine(paint: Paint, text: string, { terminal }: RunEnded): string {
+  return terminal.reason === 'completed' ? paint.green(text) : paint.red(text);
+}
+
+/** By their blocks: those of the last reply that the memo says wait for a decision (L55). */
+function waitingCalls({ description, entries }: SessionReading, reply: ReplyEntry): WaitingCalls {
+  const { status, approvals = [] } = description;
+  const waits = status === 'open' && entries.findLast(({ kind }) => kind === 'reply') === reply;
+  return new Map(waits ? approvals.flatMap((approval) => (approval.agent ? [] : [[approval.index, approval]])) : []);
+}
+
+type WaitingCalls = ReadonlyMap<number, PendingApproval>;
+
+/** Calls with their outcomes, which were stored after. */
+function replyLines(
+  paint: Paint,
+  reply: ReplyEntry,
+  outcomes: ReadonlyMap<number, Outcome> = new Map(),
+  waiting: WaitingCalls,
+): readonly string[] {
+  const lines = reply.message.content.flatMap((block, index) => {
+    if (block.type === 'text') return block.text.trim() === '' ? [] : [shortened(block.text)];
+    if (block.type !== 'tool_use') return [];
+    const outcome = outcomes.get(index);
+    const after = outcome
+      ? outcomeLines(paint, outcome)
+      : [openLine(paint, isRepeated(reply, index), waiting.get(index))];
+    return inRows(paint, [...callLines(paint, block.name, block.input), ...after]);
+  });
+  return reply.fate === 'whole' ? lines : [...lines, paint.dim(`(the reply was ${reply.fate})`)];
+}
+
+/** Rows of a terminal, for lines which are no prose. */
+const inRows = (paint: Paint, lines: readonly string[]): readonly string[] =>
+  lines.flatMap((line) => line.split('\n')).flatMap((line) => markedRows(paint.columns(), line));
+
+function openLine(paint: Paint, repeated: boolean, waits: PendingApproval | undefined): string {
+  if (repeated) return paint.dim(`  (${REPEATED})`);
+  if (waits === undefined) return paint.dim('  (no outcome yet)');
+  const why = waits.question ? 'waits for an answer' : `waits for a decision: ${oneLine(waits.reason, 500)}`;
+  return `  ${paint.yellow('?')} ${why} ${paint.dim(`(call ${oneLine(waits.call, 100)})`)}`;
+}
+
+function outcomeLines(paint: Paint, outcome: Outcome): readonly string[] {
+  const { content, isError, log, whole } = outcome;
+  const words = outcomeWords(outcome);
+  const how = words.length > 0 ? [`  (${words.join(', ')})`] : [];
+  const rest = whole ? [`  (all ${count(whole.bytes, 'byte')} are stored)`] : [];
+  const durationMs = isUntimed(log) ? null : log.duration;
+  return [resultLines(paint, { content, isError, durationMs, name: log.name }), ...[...how, ...rest].map(paint.dim)];
+}
+
+function messageText(body: MessageBody, bodies: ReadonlyMap<Hash, string>): string {
+  const text = body.kind === 'text' ? body.text : bodies.get(body.hash);
+  return (text === undefined ? '(its text cannot be read)' : shortened(text)) + mediaNote(body);
+}
+
+function shortened(text: string): string {
+  const shown = showUnseen(text.slice(0, SHOWN));
+  return text.length > SHOWN ? `${shown}\n… (${count(text.length, 'character')} in all)` : shown;
+}

@@ -1,0 +1,244 @@
+// The options of `run` and `start`: what people write, checked before anything is started.
+import { accessSync, constants, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import { efforts, optionsProblem, permissionModes, MOST, withChanges } from '../workflows/contract/options-problem.ts';
+import type { Effort, OptionChanges, PermissionMode, RunOptions } from '../workflows/contract/session.ts';
+import { sessionIdProblem } from '../client/sessions/info.ts';
+import { UsageError } from './errors.ts';
+import { type JsonSchema, schemaProblem } from '../system/schema/json-schema.ts';
+import { readNamedFile, whyUnread } from '../system/read-named-file.ts';
+import { modelProblem } from '../models/find-model.ts';
+import { oneLine } from '../client/paint.ts';
+import { parseDuration } from '../client/units.ts';
+import { added, fallbacksOf, foldersOf, isNone, NONE, tagsOf, toolEnvOf } from './repeatable.ts';
+
+export type RunFlags = {
+  readonly cwd?: string;
+  readonly model?: string;
+  readonly maxTurns?: string;
+  readonly maxBudgetUsd?: string;
+  readonly timeout?: string;
+  readonly session?: string;
+  readonly systemPrompt?: string;
+  readonly appendSystemPrompt?: string;
+  readonly tools?: string;
+  readonly permissionMode?: string;
+  readonly allow?: readonly string[];
+  readonly deny?: readonly string[];
+  readonly ask?: readonly string[];
+  readonly fallbackModel?: readonly string[];
+  readonly maxTokens?: string;
+  readonly tokenBudget?: string;
+  readonly taskBudget?: string;
+  readonly thinking?: string;
+  readonly effort?: string;
+  readonly outputSchema?: string;
+  readonly approvalTimeout?: string;
+  readonly wrapUp?: boolean;
+  readonly instructions?: boolean;
+  readonly memory?: boolean;
+  readonly toolEnv?: readonly string[];
+  readonly addDir?: readonly string[];
+  readonly tag?: readonly string[];
+};
+
+const HELP = `
+These options also hold for the session's later prompts. The value "${NONE}" returns one to the worker's own setting. It does not work for
+--cwd and --session; --no-wrap-up turns --wrap-up off.
+Rules are replaced together: "--allow ${NONE}", "--deny ${NONE}" and "--ask ${NONE}" each remove all rules of all three kinds that are not
+given in the same command. Tags are replaced together, too, and so are the variables of --tool-env and the folders of --add-dir.`;
+
+export function addRunOptions(command: Command): Command {
+  return command
+    .option('--cwd <dir>', 'the workspace: file tools touch nothing outside it (default: the current folder)')
+    .option('--add-dir <dir>', 'another folder that tools may read and change; repeatable', added)
+    .option('--model <name>', 'the model to use: a whole name, or opus, sonnet, haiku or fable for the newest of these')
+    .option(
+      '--fallback-model <name>',
+      'a model to switch to when the one before is overloaded, missing or refuses; repeatable',
+      added,
+    )
+    .option('--max-turns <n>', 'end the run after this many turns')
+    .option('--max-budget-usd <x>', 'end the run before it costs more than this, in US dollars')
+    .option('--max-tokens <n>', 'end the run before it uses more tokens than this, of all kinds')
+    .option('--token-budget <n>', 'spend this many output tokens before stopping on its own')
+    .option('--task-budget <n>', 'tell the model how many tokens it has for the task')
+    .option('--thinking <n>', 'let the model think with up to this many tokens in each reply')
+    .option('--effort <level>', `how much the model puts into its replies: ${efforts.join(', ')}`)
+    .option('--output-schema <file>', 'a JSON schema that the final answer must satisfy')
+    .option('--timeout <time>', 'end the run after this time: 1500ms, 90s, 30m, 2h')
+    .option('--wrap-up', 'before a limit ends the run, make one more call that sums up what is done')
+    .option('--no-wrap-up', 'do not sum up, even if the worker is configured to')
+    .option('--session <id>', 'the session’s id; if that session is open, the task becomes its next message')
+    .option('--system-prompt <text>', 'instructions to use instead of the default system prompt')
+    .option('--append-system-prompt <text>', 'instructions to add to the system prompt')
+    .option('--instructions', 'tell the model the AGENTS.md files of the workspace (the default)')
+    .option('--no-instructions', 'do not tell the model the AGENTS.md files of the workspace')
+    .option('--memory', 'tell the model notes of earlier sessions in this workspace, and make one (the default)')
+    .option('--no-memory', 'neither tell the model notes of earlier sessions nor make one')
+    .option('--tools <names>', 'the tools the model is offered, such as "read,grep"; "" for no tool at all')
+    .addOption(new Option('--permission-mode <mode>', `what runs without asking: ${permissionModes.join(', ')}`))
+    .option(
+      '--allow <rule>',
+      'run matching calls without asking, such as "bash(npm test:*)", "write(src/**)"; repeatable',
+      added,
+    )
+    .option('--deny <rule>', 'never run matching calls, in any mode; repeatable', added)
+    .option(
+      '--ask <rule>',
+      'ask before matching calls, even if another rule allows them; not with mode bypass; repeatable',
+      added,
+    )
+    .option(
+      '--tool-env <name=value>',
+      'a variable for shell commands and tools, kept with the session, so no secret; repeatable',
+      added,
+    )
+    .option('--tag <name=value>', 'a label by which lists find the session, such as team=web; repeatable', added)
+    .option('--approval-timeout <time>', 'deny a call after it waited this long for a decision')
+    .addHelpText('after', HELP);
+}
+
+/** Only what was given; null is what is taken back. Throws UsageError. */
+export function runOptions(flags: RunFlags, base: () => string): OptionChanges & { readonly session?: string } {
+  const { session } = flags;
+  const changes: OptionChanges = {
+    ...(flags.cwd === undefined ? {} : { cwd: workspace(flags.cwd, base()) }),
+    ...(flags.wrapUp === undefined ? {} : { wrapUp: flags.wrapUp }),
+    ...(flags.instructions === undefined ? {} : { instructions: flags.instructions }),
+    ...(flags.memory === undefined ? {} : { memory: flags.memory }),
+    ...change('model', flags.model, (text) => text),
+    ...fallbacksOf(flags),
+    ...change('effort', flags.effort, (text) => text as Effort),
+    ...change('systemPrompt', flags.systemPrompt, (text) => text),
+    ...change('appendSystemPrompt', flags.appendSystemPrompt, (text) => text),
+    ...change('tools', flags.tools, namesIn),
+    ...change('permissionMode', flags.permissionMode, (text) => text as PermissionMode),
+    ...rulesOf(flags),
+    ...limitsOf(flags),
+    ...toolEnvOf(flags.toolEnv),
+    ...foldersOf(flags.addDir, base),
+    ...tagsOf(flags.tag),
+    ...change('outputSchema', flags.outputSchema, (file) => readSchema(resolve(base(), file))),
+  };
+  const given = withChanges<Partial<RunOptions>>({}, changes);
+  const problem =
+    optionsProblem(given) ?? modelProblem(given) ?? (session === undefined ? undefined : sessionIdProblem(session));
+  if (problem !== undefined) throw new UsageError(problem);
+  return { ...changes, ...(session === undefined ? {} : { session }) };
+}
+
+function change<Key extends keyof OptionChanges>(
+  key: Key,
+  text: string | undefined,
+  read: (text: string) => OptionChanges[Key],
+): OptionChanges {
+  if (text === undefined) return {};
+  return { [key]: text === NONE ? null : read(text) };
+}
+
+/** `""` names none. */
+function namesIn(list: string): readonly string[] {
+  return list.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
+}
+
+/** Replaced all together: with no rule left, none is given. */
+function rulesOf({ allow, deny, ask }: RunFlags): OptionChanges {
+  const lists = Object.entries({ allow, deny, ask }).flatMap(([list, rules]) =>
+    rules ? [[list, rules] as const] : [],
+  );
+  if (lists.length === 0) return {};
+  const given = lists.filter(([list, rules]) => !isNone(`--${list}`, rules));
+  return { permissions: given.length === 0 ? null : Object.fromEntries(given) };
+}
+
+export function limitsOf(flags: RunFlags): OptionChanges {
+  const count = (flag: string) => (text: string) => number(flag, text);
+  const time = (flag: string) => (text: string) => duration(flag, text);
+  return {
+    ...change('maxTurns', flags.maxTurns, count('--max-turns')),
+    ...change('maxBudgetUsd', flags.maxBudgetUsd, count('--max-budget-usd')),
+    ...change('maxTokens', flags.maxTokens, count('--max-tokens')),
+    ...change('tokenBudget', flags.tokenBudget, count('--token-budget')),
+    ...change('taskBudget', flags.taskBudget, count('--task-budget')),
+    ...change('thinkingTokens', flags.thinking, count('--thinking')),
+    ...change('timeoutMs', flags.timeout, time('--timeout')),
+    ...change('approvalTimeoutMs', flags.approvalTimeout, time('--approval-timeout')),
+  };
+}
+
+/** An absolute path of a directory that can be read. Throws UsageError. */
+export function workspace(dir: string, base: string): string {
+  // A variable of the shell that is not set must not aim the agent at the folder it happens to be called in.
+  if (dir === '') throw new UsageError('--cwd is empty: name a directory, or . for this one');
+  const path = resolve(base, dir);
+  try {
+    if (!statSync(path).isDirectory()) throw new UsageError(`${path} is not a directory: give one with --cwd`);
+    accessSync(path, constants.R_OK | constants.X_OK);
+    return path;
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const why =
+      code === 'EACCES' ? 'cannot be read' : code === 'ENOENT' ? 'does not exist' : `cannot be used (${String(code)})`;
+    throw new UsageError(`the directory ${path} ${why}: give another with --cwd`);
+  }
+}
+
+function number(flag: string, text: string): number {
+  const value = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : Number.NaN;
+  if (Number.isNaN(value)) throw new UsageError(`${flag} ${JSON.stringify(text)} is not a number`);
+  return value;
+}
+
+export function duration(flag: string, text: string): number {
+  const value = parseDuration(text);
+  if (value === null)
+    throw new UsageError(`${flag} ${JSON.stringify(text)} is not a time: write 1500ms, 90s, 30m or 2h`);
+  return value;
+}
+
+// The JSON schema of --output-schema, from its file.
+
+/** Bytes, spaces and all: what is larger is no schema that will do. */
+const LARGEST = 1024 * 1024;
+
+/** `path`: absolute. Throws UsageError, also for a schema that an answer cannot be held to (L53). */
+export function readSchema(path: string): JsonSchema {
+  const value = parsed(path, content(path));
+  if (!isObject(value))
+    throw new UsageError(
+      `the output schema ${path} is not a JSON object: write a JSON schema such as {"type": "object"}`,
+    );
+  const problem = schemaProblem(value);
+  if (problem !== undefined) throw new UsageError(problem);
+  return value;
+}
+
+function isObject(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function content(path: string): string {
+  try {
+    const { size } = statSync(path);
+    if (size > LARGEST)
+      throw new UsageError(
+        `the output schema ${path} has ${size} bytes: give at most ${LARGEST}, and ${MOST.outputSchema} characters of JSON`,
+      );
+    return readNamedFile(path);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`the output schema ${path} ${whyUnread(error)}`);
+  }
+}
+
+function parsed(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new UsageError(`the output schema ${path} is not JSON: ${oneLine(error.message, 200)}`);
+  }
+}

@@ -1,0 +1,127 @@
+// All that a person sees and types while a session is followed: what happens, the line that tells what goes on, questions about calls, messages.
+import { jsonLine } from '../system/text.ts';
+import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
+import { SCRIPTED_NOTICE } from '../worker/keyless.ts';
+import type { Followed } from '../client/follow/cursor.ts';
+import type { PerdureClient } from '../client/perdure-client.ts';
+import { eventRenderer } from './render/events.ts';
+import type { TerminalPen } from './terminal/pens.ts';
+import { FRAME_MS, nextStatus, type RunStatus, statusText } from './render/run-status.ts';
+import { isApprovalEvent } from '../client/sessions/decide.ts';
+import { createAlways } from '../client/sessions/always-allow.ts';
+import { askApprovals } from './approving/ask-approvals.ts';
+import { typedAsides } from './chat/aside.ts';
+import type { Cli } from './cli.ts';
+import type { Hands } from './typing/input.ts';
+import { type TypedMessages, typedMessages } from './typing/typed-messages.ts';
+
+export type RunScreen = {
+  show(event: Followed): void;
+  /** What the person may write next; null: nothing any more. */
+  suggest(text: string | null): void;
+  readonly typed: Pick<TypedMessages, 'waiting' | 'submit' | 'sent'>;
+  /** Takes away what may still change; resolves when what was typed and answered has been given, or has failed. */
+  end(): Promise<void>;
+};
+
+type Watching = {
+  readonly sessions: Pick<PerdureClient, 'approve' | 'deny' | 'answer' | 'send' | 'askAside'>;
+  readonly session: SessionId;
+  /** The message that the one who watches just gave: it need not be said again. */
+  readonly own: MessageId | null;
+  readonly hands: Omit<Hands, 'submit'> & Partial<Pick<Hands, 'submit'>>;
+};
+
+export function openRunScreen(cli: Cli, { sessions, session, own, hands }: Watching): RunScreen {
+  const render = eventRenderer({
+    write: cli.print,
+    paint: cli.out,
+    own,
+    session,
+    terminal: terminalOf(cli),
+  });
+  const status = showStatus(cli);
+  const always = createAlways();
+  const typed = typedMessages(cli, sessions, session);
+  const asides = typedAsides({ sessions, session, say: cli.say }, typed.submit);
+  const input = cli.openInput?.({ submit: asides.submit, ...hands }) ?? null;
+  const approvals = askApprovals({ ...cli, input }, sessions, always);
+  const sayScripted = sayScriptedOnce(cli);
+  return {
+    show: (event) => {
+      sayScripted(event);
+      render(event);
+      typed.hear(event);
+      status?.hear(event);
+      if (event.type === 'run_start') always.in(event.cwd);
+      if (isApprovalEvent(event)) approvals.hear(event);
+    },
+    suggest: (text) => input?.suggest?.(text),
+    typed,
+    end: async () => {
+      status?.end();
+      const draft = input?.close() ?? '';
+      typed.close();
+      cli.bottom?.show('said', []);
+      if (draft.trim() !== '') cli.say(`not sent: ${draft}`);
+      await Promise.all([approvals.stop(), typed.sent(), asides.answered()]);
+    },
+  };
+}
+
+function sayScriptedOnce(cli: Cli): (event: Followed) => void {
+  let said = false;
+  return (event) => {
+    if (said || event.type !== 'run_start' || !event.scripted) return;
+    said = true;
+    cli.say(SCRIPTED_NOTICE);
+  };
+}
+
+function terminalOf({ bottom, print, size }: Cli): TerminalPen | null {
+  if (!bottom) return null;
+  return {
+    columns: () => size().columns,
+    put: (text, pending) =>
+      bottom.together(() => {
+        bottom.show('said', pending);
+        print(text);
+      }),
+  };
+}
+
+/** For programs: they read the events and decide by themselves. */
+export function jsonScreen(cli: Cli): RunScreen {
+  const sayScripted = sayScriptedOnce(cli);
+  return {
+    show: (event) => {
+      sayScripted(event);
+      cli.print(`${jsonLine(event)}\n`);
+    },
+    suggest: () => undefined,
+    typed: { waiting: () => null, submit: () => undefined, sent: () => Promise.resolve() },
+    end: () => Promise.resolve(),
+  };
+}
+
+/** The line below what is written, while a run is under way. */
+function showStatus({ bottom, err, size }: Cli): { hear(event: Followed): void; end(): void } | null {
+  if (!bottom) return null;
+  let status: RunStatus | null = null;
+  const draw = (): void =>
+    bottom.show('status', status ? [err.dim(statusText(status, Date.now(), size().columns))] : []);
+  const timer = setInterval(draw, FRAME_MS).unref();
+  const end = (): void => {
+    clearInterval(timer);
+    process.off('exit', end);
+    bottom.show('status', []);
+  };
+  process.on('exit', end);
+  return {
+    hear: (event) => {
+      status = nextStatus(status, event, Date.now());
+      draw();
+    },
+    end,
+  };
+}

@@ -1,0 +1,137 @@
+// Interrupting and cancelling: asked of the server, done by a worker. Where there is none, one is brought up that
+// does this and nothing else.
+import type { Stops } from '../activities/guards.ts';
+import type { SessionId } from '../workflows/contract/ids.ts';
+import { isKeyless } from '../worker/keyless.ts';
+import type { ForWorkers } from '../workflows/contract/task-queue.ts';
+import type { Env } from '../connection/data-folder.ts';
+import type { RunningWorker } from '../worker/start-worker.ts';
+import { keepWorker } from '../client/runtime/own-worker.ts';
+import type { Opened } from '../client/runtime/open-server.ts';
+import { pause } from '../system/async.ts';
+import { ClientProblem } from '../client/problem.ts';
+import type { SessionDescription } from '../client/sessions/info.ts';
+import type { Cli } from './cli.ts';
+import { STATUS } from './errors.ts';
+import { withSession } from './with-server.ts';
+import { placeConfig, workerConfig, workersOfNew } from './worker-config.ts';
+
+export type Stop = {
+  /** Its id, or the beginning of it. */
+  readonly id: string;
+  /** Until it is done, also where no worker runs. */
+  readonly wait: boolean;
+  /** "interrupted", "cancelled". */
+  readonly done: string;
+  /** The words to end with when there is nothing to do; null: go on. */
+  readonly already: (before: SessionDescription) => string | null;
+  readonly ask: (opened: Opened, session: SessionId) => Promise<void>;
+  readonly isDone: (now: SessionDescription, before: SessionDescription) => boolean;
+};
+
+const LOOK_MS = 100;
+/** A tool's process tree is dead within 5 s; a worker that drains needs its `drainMs`, 10 s if nobody says otherwise. */
+const PATIENCE_MS = 30_000;
+
+export async function stopSession(cli: Cli, stop: Stop): Promise<number> {
+  return withSession(cli, stop.id, async (opened, session) => {
+    const before = await opened.sessions.describe(session);
+    const already = stop.already(before);
+    if (already !== null) {
+      cli.say(already);
+      return STATUS.ok;
+    }
+    await stop.ask(opened, session);
+    if (!stop.wait && (await isLeftAlone(opened, before))) {
+      cli.say(`${notYet(stop, session)}; --wait waits for one`);
+      return STATUS.failed;
+    }
+    const done = await untilDone(cli, opened, stop, before);
+    if (done) cli.say(`session ${session} is ${stop.done}`);
+    return done ? STATUS.ok : STATUS.failed;
+  });
+}
+
+const notYet = ({ done }: Stop, session: SessionId): string =>
+  `session ${session} is not ${done} yet: the server keeps the request until a worker runs`;
+
+/** On a server that is not ours, where nobody polls: none is brought up. */
+async function isLeftAlone({ embedded, temporal }: Opened, { taskQueue }: SessionDescription): Promise<boolean> {
+  if (embedded !== null) return false;
+  const { workerPolls } = await import('../client/sessions/worker-polls.ts');
+  return !(await workerPolls({ temporal: temporal.client, taskQueue }));
+}
+
+async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDescription): Promise<boolean> {
+  const { session } = before;
+  const enough = new AbortController();
+  const timer = stop.wait ? undefined : setTimeout(() => enough.abort(), PATIENCE_MS);
+  const staff = await stoppers(cli, opened, stop, before);
+  const wait = AbortSignal.any([enough.signal, staff.failed]);
+  try {
+    for (let { runs } = before; !wait.aborted; await pause(LOOK_MS, wait)) {
+      const now = await opened.sessions.describe(session);
+      if (stop.isDone(now, before)) return true;
+      // A run that was only waiting to begin could not be stopped yet.
+      if (now.runs > runs) await stop.ask(opened, session);
+      runs = now.runs;
+    }
+    if (staff.failed.aborted) throw staff.failed.reason;
+    cli.say(notYet(stop, session));
+    return false;
+  } finally {
+    clearTimeout(timer);
+    enough.abort();
+    await staff.end();
+  }
+}
+
+/** `failed`: its reason says why nobody stops it. */
+type Staff = { readonly end: () => Promise<void>; readonly failed: AbortSignal };
+
+/** On a server that is not ours nobody is brought up: it is said when nobody works there. */
+async function stoppers(cli: Cli, opened: Opened, { wait }: Stop, before: SessionDescription): Promise<Staff> {
+  const workers: ForWorkers = before;
+  const stops: Stops = { session: before.session, run: (before.last?.run ?? 0) + 1 };
+  const failure = new AbortController();
+  const fail = (error: unknown): void => failure.abort(error);
+  if (opened.embedded === null) {
+    const { watchPollers } = await import('../client/sessions/worker-polls.ts');
+    const onNobody = ({ kind, message }: ClientProblem): void => {
+      const told = `${message}; the server keeps the request`;
+      if (wait) cli.say(told);
+      else fail(new ClientProblem(kind, told));
+    };
+    const { stop } = watchPollers({
+      temporal: opened.temporal.client,
+      workers,
+      session: stops.session,
+      say: cli.say,
+      onNobody,
+    });
+    return { end: stop, failed: failure.signal };
+  }
+  const { workersOf } = await import('../worker/embedded/members.ts');
+  const others = (): number => workersOf(opened.folder, workers.taskQueue).length;
+  const kept = keepWorker({ others, start: () => stopper(cli, opened, stops) });
+  kept.ended.catch(fail);
+  return { end: kept.stop, failed: failure.signal };
+}
+
+async function stopper(cli: Cli, opened: Opened, stops: Stops): Promise<RunningWorker> {
+  const chosen = await workerConfig(cli);
+  const mine = await workersOfNew(cli, chosen, stops.session);
+  // It begins nothing, so that one without the session's configuration may do it as well.
+  const { workers, config } = await placeConfig(cli, opened, chosen, { session: stops.session, mine });
+  cli.say('no worker runs: this process stops the session itself');
+  const { startOwnWorker } = await import('../client/runtime/own-worker.ts');
+  // Whoever waits here does not wait for what is cut off when the session is stopped.
+  const brief = { ...config, drainMs: 1 };
+  const { taskQueue } = workers;
+  return startOwnWorker(opened, { env: stopperEnv(cli.env), log: () => undefined, config: brief, taskQueue, stops });
+}
+
+/** A worker that is there to stop something must not answer with the scripted model what a real one began. */
+function stopperEnv(env: Env): Env {
+  return isKeyless(env) ? { ...env, ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' } : env;
+}

@@ -1,0 +1,231 @@
+// What a model says, as it comes, on a terminal: Markdown rendered, wrapped between words. Rows that are complete are given away once and never
+// drawn again; the last few, which may still change, are drawn below everything else until they are. All text has been made harmless before.
+import type { Paint } from '../../client/paint.ts';
+import { inlineSpans, type Span } from './inline-markdown.ts';
+import { isTableRow, LOOKS, tableRows } from './markdown-table.ts';
+import { cutToWidth, displayWidth, graphemes } from '../../client/render/width.ts';
+
+export type TextStream = {
+  /** Returns the rows that are complete. */
+  add(text: string): readonly string[];
+  /** The rows of what is not. */
+  pending(): readonly string[];
+  /** Nothing more comes: the rest of the rows. */
+  end(): readonly string[];
+};
+
+export type StreamOptions = {
+  readonly paint: Paint;
+  readonly columns: () => number;
+  /** Absent: Markdown. Else plain text in this style. */
+  readonly style?: (text: string) => string;
+};
+
+/** Rows of one line that are held back: markup that is closed so far on changes how they look. */
+const HELD_ROWS = 4;
+/** Characters of it: a line of a megabyte goes out in pieces. */
+const HELD = 4_000;
+const HELD_TABLE = 200;
+
+type State = {
+  line: string;
+  /** Before the rest of a line that was broken; null at the beginning of one. */
+  hang: string | null;
+  style: ((text: string) => string) | null;
+  fence: string | null;
+  table: string[];
+};
+
+export function textStream({ paint, columns, style: plain }: StreamOptions): TextStream {
+  const state: State = { line: '', hang: null, style: null, fence: null, table: [] };
+  const room = (): Room => ({ paint, columns: Math.max(20, columns() - 1), ...(plain ? { plain } : {}) });
+  const finish = (): readonly string[] => {
+    const rows = finishLine(state, room());
+    Object.assign(state, { line: '', hang: null, style: null });
+    return rows;
+  };
+  return {
+    add: (text) => {
+      const rows: string[] = [];
+      const lines = text.split('\n');
+      for (const [at, part] of lines.entries()) {
+        for (let from = 0; from < part.length; from += HELD) {
+          state.line += part.slice(from, from + HELD);
+          rows.push(...breakOff(state, room()));
+        }
+        if (at < lines.length - 1) rows.push(...finish());
+      }
+      return rows;
+    },
+    pending: () => [
+      ...state.table.slice(-HELD_ROWS).map((line) => paint.dim(cutToWidth(line, room().columns))),
+      ...(state.line === '' && state.hang === null ? [] : rowsOf(state, room()).rows.map(({ text }) => text)),
+    ],
+    end: () => [...(state.line === '' && state.hang === null ? [] : finish()), ...endTable(state, room())],
+  };
+}
+
+function endTable(state: State, room: Room): readonly string[] {
+  const lines = state.table;
+  state.table = [];
+  return lines.length === 0 ? [] : tableRows(lines, room);
+}
+
+type Room = { readonly paint: Paint; readonly columns: number; readonly plain?: (text: string) => string };
+
+/** A line that is complete, and what was held back for it. */
+function finishLine(state: State, room: Room): readonly string[] {
+  const { line, hang } = state;
+  if (room.plain) return rowsOf(state, room).rows.map(({ text }) => text);
+  if (hang === null && state.fence === null && isTableRow(line.trim())) {
+    state.table.push(line.trim());
+    return state.table.length > HELD_TABLE ? endTable(state, room) : [];
+  }
+  const before = endTable(state, room);
+  const [, fence = ''] = hang === null ? (/^\s{0,3}(`{3,}|~{3,})/.exec(line) ?? []) : [];
+  if (state.fence === null && fence !== '') {
+    state.fence = fence;
+    const name = line.trim().slice(fence.length).trim();
+    return name === '' ? before : [...before, room.paint.dim(`  ${cutToWidth(name, room.columns - 2)}`)];
+  }
+  if (state.fence !== null && fence.startsWith(state.fence) && line.trim() === fence) {
+    state.fence = null;
+    return before;
+  }
+  return [...before, ...rowsOf(state, room).rows.map(({ text }) => text)];
+}
+
+/** Gives away the first rows of a line that has become long. */
+function breakOff(state: State, room: Room): readonly string[] {
+  const { rows, hang, style } = rowsOf(state, room);
+  const long = state.line.length > HELD;
+  if (rows.length <= HELD_ROWS && !long) return [];
+  const last = rows.findLastIndex(({ rest }, at) => at > 0 && rest !== null);
+  // A link alone may fill them all: it is let go of as it is.
+  if (last < 1 && !long) return [];
+  const at = last < 1 ? rows.length - 1 : last;
+  const rest = rows[at]?.rest ?? '';
+  Object.assign(state, { line: rest, hang, style });
+  return [...endTable(state, room), ...rows.slice(0, last < 1 ? rows.length : at).map(({ text }) => text)];
+}
+
+/** `rest`: what the line is from this row on; null where it must not be broken. */
+type Row = { readonly text: string; readonly rest: string | null };
+type Rows = { readonly rows: readonly Row[]; readonly hang: string; readonly style: ((text: string) => string) | null };
+
+function rowsOf(state: State, room: Room): Rows {
+  const { line, hang, fence, style } = state;
+  const { paint, columns, plain } = room;
+  if (plain) {
+    const spans: readonly Span[] = line === '' ? [] : [{ text: line, marks: [], at: 0, open: '' }];
+    return { rows: wrapSpans(spans, { source: line, lead: '', hang: '', style: plain }, room), hang: '', style: plain };
+  }
+  // Code is not wrapped: whoever copies it gets the lines it has.
+  if (fence !== null)
+    return { rows: [{ text: `  ${line.replaceAll('\t', '    ')}`, rest: null }], hang: '  ', style: null };
+  if (hang !== null)
+    return { rows: wrapSpans(inlineSpans(line), { source: line, lead: hang, hang, style }, room), hang, style };
+  const block = blockOf(line, paint, columns);
+  if (block.whole !== undefined) return { rows: [{ text: block.whole, rest: null }], hang: '', style: null };
+  const moved = inlineSpans(block.text).map((span) => ({ ...span, at: span.at + block.from }));
+  return { rows: wrapSpans(moved, { ...block, source: line }, room), hang: block.hang, style: block.style ?? null };
+}
+
+type Block = {
+  /** The text within its markup, which begins at `from` of the line. */
+  readonly text: string;
+  readonly from: number;
+  readonly lead: string;
+  readonly hang: string;
+  readonly style?: (text: string) => string;
+  /** All of it, as it is shown. */
+  readonly whole?: string;
+};
+
+function blockOf(line: string, paint: Paint, columns: number): Block {
+  const none = { lead: '', hang: '', from: 0, text: line };
+  if (/^\s{0,3}([-*_])(?:\s*\1){2,}\s*$/.test(line))
+    return { ...none, whole: paint.dim('─'.repeat(Math.min(columns, 40))) };
+  const heading = /^\s{0,3}#{1,6}\s+/.exec(line)?.[0];
+  if (heading !== undefined)
+    return { ...none, text: line.slice(heading.length), from: heading.length, style: paint.bold };
+  const [quoted = '', marks = ''] = /^\s{0,3}((?:>\s?)+)/.exec(line) ?? [];
+  if (quoted !== '') {
+    const lead = paint.dim('│ '.repeat(Math.min(8, marks.split('>').length - 1)));
+    return { text: line.slice(quoted.length), from: quoted.length, lead, hang: lead };
+  }
+  const [item = '', inset = '', bullet = '', box] = /^(\s*)([-*+]|\d{1,9}[.)])\s+(?:\[([ xX])\]\s+)?/.exec(line) ?? [];
+  if (item !== '') {
+    const sign = /\d/.test(bullet) ? bullet : '•';
+    const lead = `${inset.slice(0, 20)}${sign} ${box === undefined ? '' : box === ' ' ? '☐ ' : '☑ '}`;
+    return { text: line.slice(item.length), from: item.length, lead, hang: ' '.repeat(displayWidth(lead)) };
+  }
+  const blank = /^\s*/.exec(line)?.[0] ?? '';
+  const lead = blank.slice(0, 20);
+  return { text: line.slice(blank.length), from: blank.length, lead, hang: lead };
+}
+
+type Layout = {
+  /** The line that the places of the spans are in. */
+  readonly source: string;
+  readonly lead: string;
+  readonly hang: string;
+  readonly style?: ((text: string) => string) | null;
+};
+
+type Piece = { readonly text: string; readonly span: Span; readonly from: number };
+/** Pieces without a blank between them, and the blanks before. */
+type Word = { readonly blank: string; readonly pieces: readonly Piece[]; readonly width: number };
+
+/** Rows that know where in their line they begin. */
+function wrapSpans(spans: readonly Span[], layout: Layout, { paint, columns }: Room): readonly Row[] {
+  const { source, lead, hang, style } = layout;
+  const rows: Row[] = [];
+  let row = lead;
+  let width = displayWidth(lead);
+  let least = width;
+  let rest: string | null = null;
+  const next = (piece: Piece | undefined): void => {
+    rows.push({ text: row, rest });
+    row = hang;
+    width = least = displayWidth(hang);
+    rest = piece?.span.open == null ? null : piece.span.open + source.slice(piece.span.at + piece.from);
+  };
+  const look = (text: string, { marks }: Span): string => {
+    const marked = marks.reduce((shown, mark) => LOOKS[mark](paint)(shown), text);
+    return style ? style(marked) : marked;
+  };
+  for (const { blank, pieces, width: wide } of wordsOf(spans)) {
+    const breaks = width + blank.length + wide > columns && width > least;
+    if (breaks) next(pieces[0]);
+    row += breaks ? '' : blank;
+    width += breaks ? 0 : blank.length;
+    for (const { text, span } of pieces)
+      for (const part of wide > columns - least ? graphemes(text) : [text]) {
+        const taken = displayWidth(part);
+        // Within a word: nobody can go on from here.
+        if (width + taken > columns && width > least) next(undefined);
+        row += look(part, span);
+        width += taken;
+      }
+  }
+  return [...rows, { text: row, rest }];
+}
+
+function* wordsOf(spans: readonly Span[]): Iterable<Word> {
+  let word: { blank: string; pieces: Piece[]; width: number } = { blank: '', pieces: [], width: 0 };
+  for (const span of spans)
+    for (const { 0: text, 1: blank, index: from } of span.text.matchAll(/( +)|([^ ]+)/g)) {
+      if (blank === undefined) {
+        word.pieces.push({ text, span, from });
+        word.width += displayWidth(text);
+        continue;
+      }
+      if (word.pieces.length > 0) {
+        yield word;
+        word = { blank: '', pieces: [], width: 0 };
+      }
+      word.blank += blank;
+    }
+  if (word.pieces.length > 0 || word.blank !== '') yield word;
+}

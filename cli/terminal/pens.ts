@@ -1,0 +1,60 @@
+// How what happens is written: as it comes, where nobody draws; or on a terminal that is drawn on, rendered and wrapped.
+import type { Paint } from '../../client/paint.ts';
+import { type TextStream, textStream } from './markdown-stream.ts';
+import { rowsText } from '../../client/render/width.ts';
+
+export type Pen = {
+  text(words: string, style?: (words: string) => string): void;
+  /** Goes to a new line, unless it is at the start of one. */
+  fresh(): void;
+  line(words: string): void;
+};
+
+/** Text as it comes; it knows whether it is at the start of a line. */
+export function linePen({ columns }: Pick<Paint, 'columns'>, write: (text: string) => void): Pen {
+  let atStart = true;
+  const pen: Pen = {
+    text: (words, style) => {
+      if (words === '') return;
+      write(style ? style(words) : words);
+      atStart = words.endsWith('\n');
+    },
+    fresh: () => {
+      if (!atStart) pen.text('\n');
+    },
+    line: (words) => {
+      pen.fresh();
+      pen.text(rowsText(columns(), words));
+    },
+  };
+  return pen;
+}
+
+export type TerminalPen = {
+  readonly columns: () => number;
+  /** Writes text for good, and below it the rows of what streams and is not complete. */
+  readonly put: (text: string, pending: readonly string[]) => void;
+};
+
+/** What streams is Markdown; in a style it is plain text. Only complete rows are written. */
+export function terminalPen(paint: Paint, { columns, put }: TerminalPen): Pen {
+  let stream: { readonly text: TextStream; readonly style: ((words: string) => string) | undefined } | null = null;
+  const textOf = (rows: readonly string[]): string => rows.map((row) => `${row}\n`).join('');
+  const fresh = (): void => {
+    if (stream) put(textOf(stream.text.end()), []);
+    stream = null;
+  };
+  return {
+    text: (words, style) => {
+      if (stream && (stream.style === undefined) !== (style === undefined)) fresh();
+      stream ??= { text: textStream({ paint, columns, ...(style && { style }) }), style };
+      const rows = stream.text.add(words);
+      put(textOf(rows), stream.text.pending());
+    },
+    fresh,
+    line: (words) => {
+      fresh();
+      put(rowsText(columns(), words), []);
+    },
+  };
+}

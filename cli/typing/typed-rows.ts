@@ -1,0 +1,159 @@
+// The rows at the bottom in which a person types. A question takes them over when nothing is being typed, so that no key that was meant for a
+// message answers it; what is typed is kept until it is sent.
+import type { BottomArea } from '../terminal/bottom-area.ts';
+import { inputRows } from '../terminal/input-rows.ts';
+import { cutToWidth, displayWidth } from '../../client/render/width.ts';
+import type { Hands, Input, Keyboard } from './input.ts';
+import { type Act, type Editor, type Key, newEditor, pressKey, sentEditor } from './line-editor.ts';
+
+export type TypedRows = {
+  readonly area: BottomArea;
+  readonly keyboard: Keyboard;
+  readonly columns: () => number;
+  readonly style: (prompt: string) => string;
+  /** Of what is suggested. */
+  readonly dim: (text: string) => string;
+  /** For what is answered: it stays on the screen. */
+  readonly say: (line: string) => void;
+  /** The person's own editor, on a terminal of its own. */
+  readonly runEditor: (text: string) => Promise<string | null>;
+  /** Stops the process as Ctrl-Z does; resolves when it goes on. */
+  readonly suspend: () => Promise<void>;
+};
+
+/** Milliseconds without a key until a question is put: what is on its way was meant for something else. */
+const QUIET_MS = 400;
+/** What was typed before there was a row comes at once, with Enter as the terminal then told of it. */
+const EARLY_MS = 150;
+const MOST_ROWS = 8;
+const WAITS = '(a question waits until this line is sent, or cleared with Ctrl-U)';
+
+type Question = { readonly words: string; editor: Editor; readonly answer: (line: string | null) => void };
+
+export function typedRows(place: TypedRows, hands: Hands): Input {
+  const { area, keyboard, columns, style } = place;
+  let editor = newEditor(hands.history);
+  let suggestion: string | null = null;
+  let question: Question | null = null;
+  const waiting: (() => void)[] = [];
+  let lastKey = 0;
+  let closed = false;
+  let wake: NodeJS.Timeout | undefined;
+
+  const draw = (): void => {
+    if (closed) return;
+    const prompt = question ? question.words : (hands.prompt ?? '› ');
+    const look = { prompt, columns: columns(), most: MOST_ROWS };
+    const { rows, cursor } = inputRows(question?.editor ?? editor, look);
+    const first = rows[0] ?? '';
+    const styled = first.startsWith(prompt) ? style(prompt) + first.slice(prompt.length) : first;
+    const hint = question === null && editor.text === '' ? suggestion : null;
+    const ghost = hint === null ? '' : cutToWidth(`${hint}  (Tab)`, columns() - displayWidth(prompt) - 2);
+    const note = question === null && waiting.length > 0 && editor.text !== '' ? [WAITS] : [];
+    const at = { row: cursor.row + note.length, column: cursor.column };
+    area.show('input', [...note, ghost === '' ? styled : styled + place.dim(ghost), ...rows.slice(1)], at);
+  };
+  /** Puts the next question as soon as nothing is being typed. */
+  const look = (): void => {
+    clearTimeout(wake);
+    if (question || closed || waiting.length === 0) return;
+    const quiet = Date.now() - lastKey;
+    if (editor.text === '' && quiet >= QUIET_MS) waiting.shift()?.();
+    else if (editor.text === '') wake = setTimeout(look, QUIET_MS - quiet);
+  };
+  const answered = (line: string | null): void => {
+    const { words, answer } = question ?? { words: '', answer: () => undefined };
+    question = null;
+    if (line !== null) place.say(`${words.trimEnd()} ${line}`);
+    answer(line);
+    draw();
+    look();
+  };
+  const outside = async <T>(act: () => Promise<T>): Promise<T> => {
+    const release = area.hold();
+    keyboard.stop();
+    try {
+      return await act();
+    } finally {
+      if (!closed) keyboard.start(onKey);
+      release();
+      draw();
+    }
+  };
+  const editOutside = async (): Promise<void> => {
+    const text = await outside(() => place.runEditor(editor.text));
+    if (text !== null) editor = newEditor(editor.history, text.trimEnd());
+    draw();
+  };
+  const submit = (now: boolean): void => {
+    if (question) return answered(question.editor.text);
+    const { text } = editor;
+    editor = sentEditor(editor);
+    if (text.trim() !== '') hands.submit(text, now);
+    look();
+  };
+  const acts: Readonly<Record<Act, () => void>> = {
+    send: () => submit(false),
+    now: () => submit(true),
+    interrupt: hands.interrupt,
+    leave: hands.leave,
+    suspend: () => void outside(place.suspend),
+    redraw: () => area.resized(),
+    edit: () => void (question ? undefined : editOutside()),
+  };
+  const onKey = (typed: string | undefined, key: Key): void => {
+    lastKey = Date.now();
+    const early = key.name === 'enter' && lastKey - opened < EARLY_MS;
+    const pressed = pressKey(question?.editor ?? editor, typed, early ? { name: 'return' } : key);
+    const accepts = key.name === 'tab' && !key.shift && !question && editor.text === '' && !editor.pasting;
+    if (question) question.editor = pressed.editor;
+    else if (accepts && suggestion !== null) editor = newEditor(editor.history, suggestion);
+    else editor = pressed.editor;
+    if (pressed.act) acts[pressed.act]();
+    draw();
+    look();
+  };
+  const opened = Date.now();
+  keyboard.start(onKey);
+  draw();
+  return {
+    ask: (words, signal) =>
+      new Promise((resolve) => {
+        const put = (): void => {
+          question = {
+            words,
+            editor: newEditor(),
+            answer: (line) => (signal.removeEventListener('abort', gone), resolve(line)),
+          };
+          draw();
+        };
+        const mine = (): boolean => question !== null && question.words === words;
+        const gone = (): void => {
+          const at = waiting.indexOf(put);
+          if (at >= 0) waiting.splice(at, 1);
+          if (mine()) answered(null);
+          else resolve(null);
+        };
+        if (signal.aborted || closed) return resolve(null);
+        signal.addEventListener('abort', gone, { once: true });
+        waiting.push(put);
+        look();
+        draw();
+      }),
+    suggest: (text) => {
+      if (text === suggestion) return;
+      suggestion = text;
+      draw();
+    },
+    edit: (text) => outside(() => place.runEditor(text)),
+    close: () => {
+      closed = true;
+      clearTimeout(wake);
+      keyboard.stop();
+      area.show('input', []);
+      question?.answer(null);
+      question = null;
+      return editor.text;
+    },
+  };
+}

@@ -1,0 +1,111 @@
+// For `worker` and `dev`: a server and a worker, until a signal or until the worker dies of something.
+import { resolve } from 'node:path';
+import type { Log } from '../system/log.ts';
+import { logFile, workerLog } from '../worker/log.ts';
+import { supervision, superviseServer } from '../worker/embedded/supervise-server.ts';
+import type { RunningWorker } from '../worker/start-worker.ts';
+import { TASK_QUEUE } from '../workflows/contract/session.ts';
+import { openServer, type Opened } from '../client/runtime/open-server.ts';
+import { prepareWorker, sayWhoseWork, startOwnWorker } from '../client/runtime/own-worker.ts';
+import { refuseBesideNewer } from '../client/runtime/newer.ts';
+import { personAt } from './arguments.ts';
+import type { Cli } from './cli.ts';
+import { STATUS } from './errors.ts';
+import { type LogFlags, refuseToSpoil, workerConfig, workersOfNew } from './worker-config.ts';
+import { waitForAbort, openUnlessTold } from './with-server.ts';
+import { type MonitorFlags, openMonitor, watchFleet } from '../client/runtime/monitor.ts';
+import type { Monitor } from '../worker/monitor/serve-monitor.ts';
+import type { ChosenConfig } from '../client/runtime/session-workers.ts';
+import { type DumpFlags, withDump } from '../client/runtime/dump-options.ts';
+import { listenForSignals } from './signals.ts';
+
+export type Staying = {
+  readonly opened: Opened;
+  readonly worker: RunningWorker;
+  /** Null: nobody asked for metrics. */
+  readonly monitor: Monitor | null;
+};
+
+export type StayingWorker = {
+  readonly role: 'worker' | 'dev';
+  /** As given with --config. */
+  readonly config: string | undefined;
+  readonly flags: MonitorFlags & LogFlags & DumpFlags & { readonly ui?: boolean };
+  /** It starts also where sessions wait that only a newer Perdure can go on with. */
+  readonly besideNewer?: boolean;
+  /** Something else tells what sessions do: the log of a terminal then leaves it out, unless anything was said about the log. */
+  readonly tells?: boolean;
+};
+
+/** `ready` is called when the worker polls, and returns what is to be ended first. Status 0 when a signal ended it. */
+export async function withStayingWorker(
+  given: Cli,
+  { config: file, ...rest }: StayingWorker,
+  ready: (staying: Staying) => Promise<() => Promise<void>>,
+): Promise<number> {
+  const cli = await withDump(given, rest.flags);
+  const chosen = await workerConfig(cli, file);
+  const monitor = await openMonitor(cli, rest.flags);
+  try {
+    return await staying(cli, { ...rest, chosen, monitor }, ready);
+  } finally {
+    await monitor?.close();
+  }
+}
+
+type Prepared = Omit<StayingWorker, 'config'> & {
+  readonly chosen: ChosenConfig;
+  readonly monitor: Monitor | null;
+};
+
+async function staying(
+  cli: Cli,
+  { role, chosen, monitor, flags, tells = false, besideNewer = true }: Prepared,
+  ready: (staying: Staying) => Promise<() => Promise<void>>,
+): Promise<number> {
+  const { config } = chosen;
+  const signals = listenForSignals(process, (status) => process.exit(status));
+  const { taskQueue: ownQueue } = await workersOfNew(cli, chosen, '');
+  const log = logTo(cli, flags);
+  const say = (line: string): void => log('info', line);
+  const exporter = monitor?.exporter;
+  const logEvents = !(tells && cli.isTerminal && isSilentAbout(flags));
+  const own = { env: cli.env, log, config, taskQueue: TASK_QUEUE, ownQueue, exporter, logEvents } as const;
+  await prepareWorker(own);
+  const queues = [TASK_QUEUE, ownQueue];
+  const opened = await openUnlessTold(
+    signals,
+    openServer({ env: cli.env, role, worker: true, queues, ui: flags.ui ?? false, say, ...personAt(cli) }),
+  );
+  if (opened === null) return STATUS.ok;
+  const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(say));
+  try {
+    await refuseToSpoil(cli.env, opened.sessions);
+    if (!besideNewer) await refuseBesideNewer({ temporal: opened.temporal.client, queues });
+    await sayWhoseWork({ sessions: opened.sessions, queues, say });
+    const worker = await startOwnWorker(opened, own);
+    watchFleet(monitor, worker.health, { sessions: opened.sessions, say });
+    const end = await ready({ opened, worker, monitor });
+    try {
+      await Promise.race([waitForAbort(AbortSignal.any([signals.interrupt, signals.terminate])), worker.done]);
+    } finally {
+      await end();
+      opened.embedded?.works(false);
+      await Promise.race([worker.stop(), waitForAbort(signals.abandon)]);
+    }
+    return STATUS.ok;
+  } finally {
+    await endSupervision?.();
+    await opened.close();
+    signals.end();
+  }
+}
+
+const isSilentAbout = ({ logFile: file, logLevel: level, logFormat: format }: LogFlags): boolean =>
+  file === undefined && level === undefined && format === undefined;
+
+/** Standard error, unless a file is named. */
+function logTo({ cwd, env }: Cli, { logFile: file, logLevel: level, logFormat: format }: LogFlags): Log {
+  const stream = file === undefined ? process.stderr : logFile(resolve(cwd(), file), process.stderr);
+  return workerLog(stream, env, { ...(level && { level }), ...(format && { format }) });
+}

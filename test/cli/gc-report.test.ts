@@ -1,0 +1,18 @@
+// What `perdure gc` says of the worktrees that it leaves.
+import { expect, test } from 'vitest';
+import { gcReport } from '../../cli/commands/gc.ts';
+
+const none = { objects: 0, bytes: 0 };
+const cleaned = { sessions: 0, aside: none, values: none, records: { ...none, sessions: 0 }, freed: 0, putBack: 0 };
+
+test('each worktree of a session that is gone is named with the command that removes it (L72 W4)', () => {
+  const kept = { common: '/w/.git', holder: "/d's-worktrees/a", tree: "/d's-worktrees/a/a" };
+  const lines = gcReport({ ...cleaned, worktrees: [kept] }, true)
+    .trimEnd()
+    .split('\n');
+  expect(lines.slice(-2)).toEqual([
+    '1 work tree of sessions that are gone stays, and may hold work that is on no branch; to remove:',
+    String.raw`  git --git-dir=/w/.git worktree remove --force --force '/d'\''s-worktrees/a/a'; rm -rf '/d'\''s-worktrees/a'`,
+  ]);
+  expect(gcReport({ ...cleaned, worktrees: [] }, true)).not.toContain('work tree');
+});

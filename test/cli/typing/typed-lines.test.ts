@@ -1,0 +1,52 @@
+// Whole lines from a terminal without colours: answers to questions, and messages. The terminal is two streams.
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { typedLines } from '../../../cli/typing/typed-lines.ts';
+import { until } from '../../support/until.ts';
+
+function terminal() {
+  const stdin = new PassThrough();
+  const [written, sent, left]: [string[], string[], string[]] = [[], [], []];
+  const input = typedLines(
+    { stdin, write: (text) => written.push(text), style: (text) => text, runEditor: () => Promise.resolve(null) },
+    { submit: (text) => void sent.push(text), interrupt: () => undefined, leave: () => void left.push('left') },
+  );
+  return { stdin, written, sent, left, input };
+}
+
+const never = new AbortController().signal;
+
+test('takes the line that follows a question; one that was typed before it answers nothing and is not lost (O18)', async () => {
+  const { stdin, input, written, sent } = terminal();
+  stdin.write('y\n');
+  const answers: (string | null)[] = [];
+  void input.ask('sure? ', never).then((line) => answers.push(line));
+  await until(() => sent.length > 0);
+  expect(answers).toEqual([]);
+  await until(() => {
+    stdin.write('no\n');
+    return answers.length > 0;
+  });
+  expect([answers, written, sent[0]]).toEqual([['no'], ['sure? '], 'y']);
+  input.close();
+});
+
+test('gives up when the question is withdrawn, and when nothing more comes: that leaves (O18)', async () => {
+  const gone = new AbortController();
+  const { stdin, input, left } = terminal();
+  const first = input.ask('sure? ', gone.signal);
+  gone.abort();
+  expect(await first).toBeNull();
+  expect(await input.ask('sure? ', gone.signal)).toBeNull();
+  const last = input.ask('sure? ', never);
+  stdin.end();
+  expect([await last, left]).toEqual([null, ['left']]);
+});
+
+test('lines that answer no question are messages, blank ones are not (O18)', async () => {
+  const { stdin, input, sent } = terminal();
+  stdin.write('  \nuse make\n');
+  await until(() => sent.length > 0);
+  expect(sent).toEqual(['use make']);
+  input.close();
+});

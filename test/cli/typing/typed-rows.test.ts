@@ -1,0 +1,126 @@
+// Rows in which a person types, on a terminal that is a text; keys are pressed by hand.
+import { expect, test } from 'vitest';
+import { bottomArea } from '../../../cli/terminal/bottom-area.ts';
+import type { Hands } from '../../../cli/typing/input.ts';
+import type { Key } from '../../../cli/typing/line-editor.ts';
+import { typedRows } from '../../../cli/typing/typed-rows.ts';
+import { terminalScreen } from '../../support/terminal-screen.ts';
+import { until } from '../../support/until.ts';
+
+function terminal(edited: string | null = null) {
+  const screen = terminalScreen(60);
+  const area = bottomArea({ write: screen.write, columns: () => 60, rows: () => 20 });
+  const [sent, said]: [string[], string[]] = [[], []];
+  let onKey: ((typed: string | undefined, key: Key) => void) | null = null;
+  const hands: Hands = {
+    submit: (text, now) => void sent.push(`${now ? 'now ' : ''}${text}`),
+    interrupt: () => void sent.push('interrupt'),
+    leave: () => void sent.push('leave'),
+  };
+  const keyboard = { start: (on: NonNullable<typeof onKey>) => void (onKey = on), stop: () => void (onKey = null) };
+  const place = {
+    area,
+    keyboard,
+    columns: () => 60,
+    style: (text: string) => text,
+    dim: (text: string) => text,
+    say: (line: string) => void said.push(line),
+    runEditor: () => Promise.resolve(edited),
+    suspend: () => Promise.resolve(),
+  };
+  const press = (key: Key, typed?: string): void => onKey?.(typed, key);
+  const type = (text: string): void => Array.from(text).forEach((one) => press({ name: one }, one));
+  return { ...screen, sent, said, press, type, input: typedRows(place, hands), takesKeys: () => onKey !== null };
+}
+
+const enter: Key = { name: 'return' };
+const never = new AbortController().signal;
+
+test('a text goes with Enter or Ctrl-S, its row is empty then, and nothing is sent of nothing (O18)', () => {
+  const { type, press, sent, lines } = terminal();
+  type('use make');
+  expect(lines()).toEqual(['› use make']);
+  press(enter);
+  press(enter);
+  type('stop');
+  press({ name: 's', ctrl: true });
+  expect([sent, lines()]).toEqual([['use make', 'now stop'], ['›']]);
+});
+
+test('what was typed before there was a row is sent with the Enter that the terminal told of then (O18)', () => {
+  const { type, press, sent } = terminal();
+  type('early');
+  press({ name: 'enter' });
+  expect(sent).toEqual(['early']);
+});
+
+test('a question waits until nothing is being typed, so that no letter of a message answers it (O18)', async () => {
+  const { type, press, sent, said, lines, input } = terminal();
+  type('yes, and');
+  const answer = input.ask('bash? ', never);
+  expect(lines()).toEqual([expect.stringContaining('(a question waits until this line is sent'), '› yes, and']);
+  type(' test');
+  press(enter);
+  expect(sent).toEqual(['yes, and test']);
+  await until(() => lines()[0] === 'bash?');
+  type('n no');
+  press(enter);
+  expect([await answer, said, lines()]).toEqual(['n no', ['bash? n no'], ['›']]);
+});
+
+test('a question that is withdrawn gives the row back, asked or not; Ctrl-D leaves and answers nothing (O18)', async () => {
+  const { press, sent, lines, input } = terminal();
+  const [first, second] = [new AbortController(), new AbortController()];
+  const asked = input.ask('bash? ', first.signal);
+  const queued = input.ask('edit? ', second.signal);
+  await until(() => lines()[0] === 'bash?');
+  second.abort();
+  first.abort();
+  expect([await asked, await queued, lines()]).toEqual([null, null, ['›']]);
+  const last = input.ask('bash? ', never);
+  await until(() => lines()[0] === 'bash?');
+  press({ name: 'd', ctrl: true });
+  expect(sent).toEqual(['leave']);
+  input.close();
+  expect(await last).toBeNull();
+});
+
+test('the person’s editor has the terminal for itself, and what it leaves is typed (O18)', async () => {
+  const { type, press, lines, takesKeys, input } = terminal('a longer\ntext\n');
+  type('a');
+  press({ name: 'g', ctrl: true });
+  expect([takesKeys(), lines()]).toEqual([false, ['']]);
+  await until(() => takesKeys());
+  await until(() => lines().length === 2);
+  expect(lines()).toEqual(['› a longer', '  text']);
+  expect([input.close(), takesKeys(), lines()]).toEqual(['a longer\ntext', false, ['']]);
+});
+
+test('a suggestion stands where nothing is typed: Tab writes it, Enter alone sends nothing of it (L56)', () => {
+  const { type, press, sent, lines, input } = terminal();
+  input.suggest?.('Run the tests too.');
+  expect(lines()).toEqual(['› Run the tests too.  (Tab)']);
+  press(enter);
+  type('x');
+  press({ name: 'tab' });
+  expect([sent, lines()]).toEqual([[], ['› x']]);
+  press({ name: 'backspace' });
+  press({ name: 'tab' });
+  expect([sent, lines()]).toEqual([[], ['› Run the tests too.']]);
+  press(enter);
+  input.suggest?.(null);
+  press({ name: 'tab' });
+  expect([sent, lines()]).toEqual([['Run the tests too.'], ['›']]);
+});
+
+test('a suggestion that is wider than the terminal is cut, and no question is answered by it (L56)', async () => {
+  const { press, lines, input } = terminal();
+  input.suggest?.(`${'word '.repeat(30)}end`);
+  expect(lines()).toHaveLength(1);
+  expect(lines()[0]).toMatch(/^› word .*…$/);
+  const answer = input.ask('bash? ', never);
+  await until(() => lines()[0] === 'bash?');
+  press({ name: 'tab' });
+  press(enter);
+  expect(await answer).toBe('');
+});
