@@ -9,7 +9,7 @@ import {
   patched,
   workflowInfo,
 } from '@temporalio/workflow';
-import { commitEntries, openAndRun, run } from './run.ts';
+import { commitEntries, openAndRun, run } from './run/run.ts';
 import { findUndecodable } from './contract/failures.ts';
 import { noSpend } from './contract/loop.ts';
 import type { WorktreeEnd } from './contract/delegation.ts';
@@ -17,12 +17,12 @@ import type { RunReport, SessionInput } from './contract/session.ts';
 import { stopBackground, watchBackground } from './delegated/background.ts';
 import { agentsEnded } from './delegated/delegations.ts';
 import { reportToParent } from './delegated/reports.ts';
-import { handoverIfDue, handoverReady } from './handover.ts';
-import { messageProblem, titleOf } from './inbox.ts';
+import { handoverIfDue, handoverReady } from './session/handover.ts';
+import { messageProblem, titleOf } from './session/inbox.ts';
 import { activityProblem } from './ports.ts';
 import { noContext } from './machine/state.ts';
-import type { Carry, ResumedInput } from './session-state.ts';
-import { Session } from './session.ts';
+import type { Carry, ResumedInput } from './session/session-state.ts';
+import { Session } from './session/session.ts';
 
 /** Returns the report of the last run where the session was opened for one (`until`); otherwise it ends as Cancelled. */
 export async function agentSession(argument: ResumedInput): Promise<RunReport> {

@@ -13,7 +13,7 @@ import {
   UPDATES,
   WORKFLOW_TYPE,
 } from '../../workflows/contract/session.ts';
-import type { ResumedInput, RunCarry } from '../../workflows/session-state.ts';
+import type { ResumedInput, RunCarry } from '../../workflows/session/session-state.ts';
 import { chainOf } from '../support/chain.ts';
 import { harness, once, type Harness, type OpenSession } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';

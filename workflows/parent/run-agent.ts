@@ -22,7 +22,7 @@ import {
   type SessionInput,
   type UserMessage,
 } from '../contract/session.ts';
-import { LONGEST_TEXT, titleOf } from '../inbox.ts';
+import { LONGEST_TEXT, titleOf } from '../session/inbox.ts';
 
 export type { RunOptions, RunReport } from '../contract/session.ts';
 

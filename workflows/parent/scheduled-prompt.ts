@@ -24,7 +24,7 @@ import {
   type UserMessage,
 } from '../contract/session.ts';
 import { isNotFound } from '../delegated/reports.ts';
-import { isMessage } from '../inbox.ts';
+import { isMessage } from '../session/inbox.ts';
 import { createPorts } from '../ports.ts';
 
 /** Memo key of the client's: when the session began. */

@@ -10,7 +10,7 @@ import { LISTED_APPROVALS, type PendingApproval } from '../contract/session.ts';
 import { isBadEnd } from '../contract/visibility.ts';
 import type { Approvals } from '../updates/approvals.ts';
 import type { Working } from '../delegated/grant.ts';
-import type { Facts, Waking } from '../session-state.ts';
+import type { Facts, Waking } from '../session/session-state.ts';
 
 /** Of a kind, that wait to be told while hooks hang: a handover carries them. Beyond, agents and runs end untold. */
 const MOST_ENDS = 100;

@@ -13,7 +13,7 @@ import {
   type Answer,
   type Answered,
 } from '../contract/people.ts';
-import { isBody } from '../inbox.ts';
+import { isBody } from '../session/inbox.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
 
 /** A decision, or the answer to a question. */

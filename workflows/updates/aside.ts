@@ -6,7 +6,7 @@ import type { Hash } from '../contract/ids.ts';
 import { asideProblem, MOST_ASIDES, type AskAside, type AsideAnswer } from '../contract/people.ts';
 import { UPDATES } from '../contract/session.ts';
 import { askedIn, type Signed, type UpdateOnce } from '../contract/steered.ts';
-import type { Beside } from '../beside.ts';
+import type { Beside } from '../run/beside.ts';
 import type { Granting } from '../delegated/grant.ts';
 import { asideTerms } from '../machine/context.ts';
 import { refuse } from './approvals.ts';

@@ -2,7 +2,7 @@
 import { defineQuery, setHandler } from '@temporalio/workflow';
 import type { ElicitationEnd, PassedOver } from '../contract/people.ts';
 import { QUERIES, type SessionView } from '../contract/session.ts';
-import { nowOf, viewOf, type Shown, type Facts } from '../session-facts.ts';
+import { nowOf, viewOf, type Shown, type Facts } from '../session/session-facts.ts';
 
 type Queried = Shown & {
   readonly facts: { readonly now: Facts };

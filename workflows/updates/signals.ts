@@ -8,8 +8,8 @@ import { SIGNALS, type SessionInput, type UserMessage } from '../contract/sessio
 import type { StopCause } from '../contract/loop.ts';
 import type { Pauses } from '../delegated/pauses.ts';
 import type { Delegations } from '../delegated/delegations.ts';
-import { type Inbox, isMessage, isSignalOnce, isSnip, messageProblem } from '../inbox.ts';
-import type { Facts } from '../session-state.ts';
+import { type Inbox, isMessage, isSignalOnce, isSnip, messageProblem } from '../session/inbox.ts';
+import type { Facts } from '../session/session-state.ts';
 import type { Elicitations } from './elicitations.ts';
 import type { SteeredLog } from './steered-log.ts';
 

@@ -13,7 +13,7 @@ import {
   type TopUp,
 } from '../contract/session.ts';
 import { askedIn, isOnce, optionsDeed, type Signed, type UpdateOnce } from '../contract/steered.ts';
-import type { Facts } from '../session-state.ts';
+import type { Facts } from '../session/session-state.ts';
 import type { RunLimits } from './run-limits.ts';
 import type { SteeredLog } from './steered-log.ts';
 import { refuse } from './approvals.ts';

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import type { UserMessage } from '../../../workflows/contract/session.ts';
-import { Inbox } from '../../../workflows/inbox.ts';
+import { Inbox } from '../../../workflows/session/inbox.ts';
 
 const message = (id: string, text: string): UserMessage => ({ id: id as MessageId, body: { kind: 'text', text } });
 

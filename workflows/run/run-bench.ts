@@ -1,14 +1,14 @@
 // The bench that a run performs its moves with, and a batch of its calls: how many run, work or wait, and when one may begin.
 import { condition, isCancellation } from '@temporalio/workflow';
-import type { Call, ToolResult } from './contract/activities.ts';
-import type { PendingApproval } from './contract/session.ts';
-import type { OpenDelegation } from './delegated/delegations.ts';
-import type { CallResult } from './machine/events.ts';
-import type { Session } from './session.ts';
-import type { RunSnapshot } from './contract/loop.ts';
-import type { RunClock } from './updates/run-limits.ts';
-import type { RunState } from './machine/state.ts';
-import type { Held, RunCarry } from './session-state.ts';
+import type { Call, ToolResult } from '../contract/activities.ts';
+import type { PendingApproval } from '../contract/session.ts';
+import type { OpenDelegation } from '../delegated/delegations.ts';
+import type { CallResult } from '../machine/events.ts';
+import type { Session } from '../session/session.ts';
+import type { RunSnapshot } from '../contract/loop.ts';
+import type { RunClock } from '../updates/run-limits.ts';
+import type { RunState } from '../machine/state.ts';
+import type { Held, RunCarry } from '../session/session-state.ts';
 
 /** Shared by the model call, the tools and the approvals of one run. */
 export type RunBench = {

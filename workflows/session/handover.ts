@@ -1,7 +1,7 @@
 // Continue as new, anywhere between two iterations (L4): on Temporal's suggestion or our own limits. The check, the snapshot and
 // the command are made with no await between them, so nothing can arrive unseen; what arrives after is in the new run.
 import { allHandlersFinished, CancellationScope, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
-import { defaultHandover } from './contract/session.ts';
+import { defaultHandover } from '../contract/session.ts';
 import type { Carry, ResumedInput, RunCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 

@@ -1,10 +1,10 @@
 // One call to its outcome, with as many decisions of a person as it needs (L55), answered by one (L81), or carried out by the workflow (L62).
 // While nothing but decisions, answers and times is waited for, the runtime limit stands still; while no activity runs the session may continue as new (L4).
 import { condition, isCancellation } from '@temporalio/workflow';
-import type { Call, OutcomeFacts, RunTool, ToolResult } from './contract/activities.ts';
-import { endInWords, LARGEST_PLAIN, type DelegatedEnd } from './contract/delegation.ts';
-import { callKey } from './contract/ids.ts';
-import type { PendingApproval } from './contract/session.ts';
+import type { Call, OutcomeFacts, RunTool, ToolResult } from '../contract/activities.ts';
+import { endInWords, LARGEST_PLAIN, type DelegatedEnd } from '../contract/delegation.ts';
+import { callKey } from '../contract/ids.ts';
+import type { PendingApproval } from '../contract/session.ts';
 import {
   awaitDelegation,
   beginDelegation,
@@ -12,15 +12,15 @@ import {
   stopDelegation,
   type CarriedOut,
   type OpenDelegation,
-} from './delegated/delegations.ts';
-import { handOver, handoverReady } from './handover.ts';
-import type { RunState } from './machine/state.ts';
-import { seeWait } from './told/see.ts';
-import type { Decided } from './updates/approvals.ts';
-import { approvalOf, elicitedOf, endOfQuestion, questionOf, type AskedPlace } from './updates/asked.ts';
-import { activityProblem } from './ports.ts';
-import { admitted, type Batch, countSettled, goOn, type RunBench } from './run-bench.ts';
-import { heldByNothing, type ToolsCarry } from './session-state.ts';
+} from '../delegated/delegations.ts';
+import { handOver, handoverReady } from '../session/handover.ts';
+import type { RunState } from '../machine/state.ts';
+import { seeWait } from '../told/see.ts';
+import type { Decided } from '../updates/approvals.ts';
+import { approvalOf, elicitedOf, endOfQuestion, questionOf, type AskedPlace } from '../updates/asked.ts';
+import { activityProblem } from '../ports.ts';
+import { admitted, type Batch, countSettled, goOn, type RunBench } from '../run/run-bench.ts';
+import { heldByNothing, type ToolsCarry } from '../session/session-state.ts';
 
 type Run = (more: Pick<RunTool, 'decision' | 'delegated'>) => Promise<ToolResult>;
 

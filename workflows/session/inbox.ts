@@ -1,11 +1,11 @@
 // The session's queue of user messages: each id once, in order of arrival (L61). Signal handlers push, nothing else.
-import type { Place } from './contract/activities.ts';
-import { isName, MEDIA_TYPES, MOST_MEDIA, type MessageBody } from './contract/people.ts';
-import { isQuerySource } from './contract/facts.ts';
-import { isHash, isTraceparent, type MessageId } from './contract/ids.ts';
-import { sizeProblem, withChanges } from './contract/options-problem.ts';
-import { LISTED_MESSAGES, LONGEST_ID, type RunOptions, type UserMessage } from './contract/session.ts';
-import type { SignalOnce } from './contract/steered.ts';
+import type { Place } from '../contract/activities.ts';
+import { isName, MEDIA_TYPES, MOST_MEDIA, type MessageBody } from '../contract/people.ts';
+import { isQuerySource } from '../contract/facts.ts';
+import { isHash, isTraceparent, type MessageId } from '../contract/ids.ts';
+import { sizeProblem, withChanges } from '../contract/options-problem.ts';
+import { LISTED_MESSAGES, LONGEST_ID, type RunOptions, type UserMessage } from '../contract/session.ts';
+import type { SignalOnce } from '../contract/steered.ts';
 
 /** How many ids are remembered against repeats; a repeat older than this would be taken as new. */
 const REMEMBERED_IDS = 1_000;

@@ -1,7 +1,7 @@
 // What a signal may bring as the body of a message: whoever can signal a session can send anything.
 import { expect, test } from 'vitest';
-import { hashOf } from '../../store/values/store.ts';
-import { isBody } from '../../workflows/inbox.ts';
+import { hashOf } from '../../../store/values/store.ts';
+import { isBody } from '../../../workflows/session/inbox.ts';
 
 const hash = hashOf(Buffer.from('bytes'));
 const medium = { hash, bytes: 5, mediaType: 'image/png', characters: 6_400, at: 0 };

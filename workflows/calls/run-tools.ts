@@ -1,21 +1,21 @@
 // Runs the calls of one reply: batch after batch, results in the model's order (L35, L36, L39, L48).
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
-import { activityProblem, type ActivityProblem } from './ports.ts';
+import { activityProblem, type ActivityProblem } from '../ports.ts';
 import { awaitDecision, type Approved } from './approve-call.ts';
-import type { Call, OutcomeItem, RunTool } from './contract/activities.ts';
-import { callKey, questionParts } from './contract/ids.ts';
-import type { DelegatedEnd } from './contract/delegation.ts';
-import type { StopCause } from './contract/loop.ts';
-import { stopDelegation } from './delegated/delegations.ts';
-import type { PendingApproval } from './contract/session.ts';
-import { groupCalls } from './contract/calls.ts';
-import { contextAfter, withCallsSpend } from './machine/calls.ts';
-import type { CallResult, Move, ToolsRan } from './machine/events.ts';
-import { leftOf } from './machine/limits.ts';
-import type { RunState } from './machine/state.ts';
-import { type Batch, countSettled, inBatch, type RunBench } from './run-bench.ts';
-import type { ToolsCarry } from './session-state.ts';
-import type { Session } from './session.ts';
+import type { Call, OutcomeItem, RunTool } from '../contract/activities.ts';
+import { callKey, questionParts } from '../contract/ids.ts';
+import type { DelegatedEnd } from '../contract/delegation.ts';
+import type { StopCause } from '../contract/loop.ts';
+import { stopDelegation } from '../delegated/delegations.ts';
+import type { PendingApproval } from '../contract/session.ts';
+import { groupCalls } from '../contract/calls.ts';
+import { contextAfter, withCallsSpend } from '../machine/calls.ts';
+import type { CallResult, Move, ToolsRan } from '../machine/events.ts';
+import { leftOf } from '../machine/limits.ts';
+import type { RunState } from '../machine/state.ts';
+import { type Batch, countSettled, inBatch, type RunBench } from '../run/run-bench.ts';
+import type { ToolsCarry } from '../session/session-state.ts';
+import type { Session } from '../session/session.ts';
 
 const NOT_STARTED = {
   sibling: 'Not run: cancelled before it started, because another call of the same reply failed.',

@@ -1,32 +1,32 @@
 // One run: opened by messages or taken up after a handover, through the loop, to its terminal reason and its commit.
 import { ActivityFailure, CancellationScope, isCancellation, patched, sleep } from '@temporalio/workflow';
-import { activityProblem } from './ports.ts';
-import type { Append, OpenRun, Place, RunEnded, RunOpened } from './contract/activities.ts';
-import type { MessageId, Hash } from './contract/ids.ts';
-import { addSpend, type Rules, type StopCause, type TerminalReason, type TransitionReason } from './contract/loop.ts';
-import { sizeProblem } from './contract/options-problem.ts';
-import type { RunSummary } from './contract/session.ts';
-import { bringPrompt, limitsOf, restOfGrant, withinGrant, withinPrompt } from './delegated/grant.ts';
-import { rulesBeside } from './delegated/reserved.ts';
-import { handoverDue, handoverIfDue } from './handover.ts';
-import { absorbAgents } from './machine/absorb.ts';
-import { absorbPrepared } from './machine/compactions.ts';
-import { contextAfterRun } from './machine/context.ts';
-import type { Performed } from './machine/events.ts';
-import { runLoop, type LoopEnd, type LoopPort } from './machine/loop.ts';
-import { showError, stopNotice } from './machine/ends.ts';
-import { limitEnd } from './machine/limits.ts';
-import { initialState, type RunState } from './machine/state.ts';
-import { snipAppend, userAppend } from './machine/transitions.ts';
+import { activityProblem } from '../ports.ts';
+import type { Append, OpenRun, Place, RunEnded, RunOpened } from '../contract/activities.ts';
+import type { MessageId, Hash } from '../contract/ids.ts';
+import { addSpend, type Rules, type StopCause, type TerminalReason, type TransitionReason } from '../contract/loop.ts';
+import { sizeProblem } from '../contract/options-problem.ts';
+import type { RunSummary } from '../contract/session.ts';
+import { bringPrompt, limitsOf, restOfGrant, withinGrant, withinPrompt } from '../delegated/grant.ts';
+import { rulesBeside } from '../delegated/reserved.ts';
+import { handoverDue, handoverIfDue } from '../session/handover.ts';
+import { absorbAgents } from '../machine/absorb.ts';
+import { absorbPrepared } from '../machine/compactions.ts';
+import { contextAfterRun } from '../machine/context.ts';
+import type { Performed } from '../machine/events.ts';
+import { runLoop, type LoopEnd, type LoopPort } from '../machine/loop.ts';
+import { showError, stopNotice } from '../machine/ends.ts';
+import { limitEnd } from '../machine/limits.ts';
+import { initialState, type RunState } from '../machine/state.ts';
+import { snipAppend, userAppend } from '../machine/transitions.ts';
 import { createPerform } from './perform.ts';
 import type { RunBench } from './run-bench.ts';
-import { RunClock, RunLimits } from './updates/run-limits.ts';
-import { budgetSpent } from './told/budget-spent.ts';
-import { see, seenIn } from './told/see.ts';
-import { isBadEnd } from './contract/visibility.ts';
-import { idsOf, listed, placeAfter } from './inbox.ts';
-import { heldByNothing, type Held, type RunCarry } from './session-state.ts';
-import type { Session } from './session.ts';
+import { RunClock, RunLimits } from '../updates/run-limits.ts';
+import { budgetSpent } from '../told/budget-spent.ts';
+import { see, seenIn } from '../told/see.ts';
+import { isBadEnd } from '../contract/visibility.ts';
+import { idsOf, listed, placeAfter } from '../session/inbox.ts';
+import { heldByNothing, type Held, type RunCarry } from '../session/session-state.ts';
+import type { Session } from '../session/session.ts';
 
 /** A new run for the messages that wait. */
 export async function openAndRun(session: Session): Promise<void> {

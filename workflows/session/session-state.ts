@@ -1,7 +1,7 @@
 // All a session is between two workflow tasks, and the part of it that travels through continue-as-new (L4).
-import type { CallKey, Hash, MessageId } from './contract/ids.ts';
-import { addSpend, nothingSpent, type RunSnapshot, type Spent } from './contract/loop.ts';
-import { sizeProblem } from './contract/options-problem.ts';
+import type { CallKey, Hash, MessageId } from '../contract/ids.ts';
+import { addSpend, nothingSpent, type RunSnapshot, type Spent } from '../contract/loop.ts';
+import { sizeProblem } from '../contract/options-problem.ts';
 import {
   MOST_SNIPS,
   type Repair,
@@ -10,18 +10,18 @@ import {
   type SessionHost,
   type SessionInput,
   type UserMessage,
-} from './contract/session.ts';
-import type { Answered, PendingApproval } from './contract/people.ts';
-import type { Announced, Steered } from './contract/steered.ts';
-import type { AskedOnceSnapshot } from './updates/asked-once.ts';
-import type { AgentOrigin, DelegatedReport } from './contract/delegation.ts';
-import { billLate, type Billed, type RunTaken } from './delegated/grant.ts';
-import type { AgentsCarry, OpenDelegation } from './delegated/delegations.ts';
-import type { PausesCarry } from './delegated/pauses.ts';
+} from '../contract/session.ts';
+import type { Answered, PendingApproval } from '../contract/people.ts';
+import type { Announced, Steered } from '../contract/steered.ts';
+import type { AskedOnceSnapshot } from '../updates/asked-once.ts';
+import type { AgentOrigin, DelegatedReport } from '../contract/delegation.ts';
+import { billLate, type Billed, type RunTaken } from '../delegated/grant.ts';
+import type { AgentsCarry, OpenDelegation } from '../delegated/delegations.ts';
+import type { PausesCarry } from '../delegated/pauses.ts';
 import { type Bringing, type InboxSnapshot, placeAfter, withOptions } from './inbox.ts';
-import type { Alert, AlertKind, Append, Call, Place } from './contract/activities.ts';
-import type { CallResult } from './machine/events.ts';
-import type { ContextFacts, RunState } from './machine/state.ts';
+import type { Alert, AlertKind, Append, Call, Place } from '../contract/activities.ts';
+import type { CallResult } from '../machine/events.ts';
+import type { ContextFacts, RunState } from '../machine/state.ts';
 
 /** `agent`: the session is an agent's, and reports to its parent (L66). `carry`: set by the handover only, where it is taken up again. */
 export type ResumedInput = SessionInput & { readonly agent?: AgentOrigin; readonly carry?: Carry };

@@ -1,7 +1,7 @@
 // Turns the machine's moves into activities and their ends into events. Whether a failure was a stop is judged by the session's
 // state, not by the error: a cancelled activity of a dead worker ends as a timeout.
 import { ActivityFailure, CancellationScope, isCancellation, condition, patched } from '@temporalio/workflow';
-import { activityProblem, type ActivityProblem } from './ports.ts';
+import { activityProblem, type ActivityProblem } from '../ports.ts';
 import type {
   AppendingStep,
   CallModel,
@@ -10,22 +10,22 @@ import type {
   Compacted,
   ModelResult,
   StopHooksRan,
-} from './contract/activities.ts';
-import { resultOf } from './contract/model-call.ts';
-import { noSpend, type Rules, type Spend } from './contract/loop.ts';
-import { collapseInput, compactInput, leftWith, modelInput, preparationInput } from './machine/context.ts';
-import type { Event, Move } from './machine/events.ts';
-import { budgetReached, leftOf } from './machine/limits.ts';
-import type { LoopPort } from './machine/loop.ts';
-import { isTooClose } from './machine/prepare.ts';
-import type { RunState } from './machine/state.ts';
-import { preparationSpend } from './machine/wrap-up.ts';
-import { runTools } from './run-tools.ts';
-import { heldByNothing } from './session-state.ts';
-import type { Session } from './session.ts';
-import { handOver, handoverReady } from './handover.ts';
+} from '../contract/activities.ts';
+import { resultOf } from '../contract/model-call.ts';
+import { noSpend, type Rules, type Spend } from '../contract/loop.ts';
+import { collapseInput, compactInput, leftWith, modelInput, preparationInput } from '../machine/context.ts';
+import type { Event, Move } from '../machine/events.ts';
+import { budgetReached, leftOf } from '../machine/limits.ts';
+import type { LoopPort } from '../machine/loop.ts';
+import { isTooClose } from '../machine/prepare.ts';
+import type { RunState } from '../machine/state.ts';
+import { preparationSpend } from '../machine/wrap-up.ts';
+import { runTools } from '../calls/run-tools.ts';
+import { heldByNothing } from '../session/session-state.ts';
+import type { Session } from '../session/session.ts';
+import { handOver, handoverReady } from '../session/handover.ts';
 import type { RunBench } from './run-bench.ts';
-import { see, seenIn } from './told/see.ts';
+import { see, seenIn } from '../told/see.ts';
 
 export function createPerform(bench: RunBench): LoopPort['perform'] {
   const { session } = bench;

@@ -10,13 +10,13 @@ import type {
   PrepareCompaction,
   PreparedCompaction,
   SummarizeBatch,
-} from './contract/activities.ts';
-import type { Hash } from './contract/ids.ts';
-import { addSpend, noSpend, type Spend } from './contract/loop.ts';
-import type { PreparedBeside } from './machine/events.ts';
-import type { PendingSummary } from './machine/state.ts';
-import { activityProblem } from './ports.ts';
-import type { CarriedFacts } from './session-state.ts';
+} from '../contract/activities.ts';
+import type { Hash } from '../contract/ids.ts';
+import { addSpend, noSpend, type Spend } from '../contract/loop.ts';
+import type { PreparedBeside } from '../machine/events.ts';
+import type { PendingSummary } from '../machine/state.ts';
+import { activityProblem } from '../ports.ts';
+import type { CarriedFacts } from '../session/session-state.ts';
 
 type Summary = { readonly iteration: number; readonly scope: CancellationScope; result: BatchSummary | null };
 

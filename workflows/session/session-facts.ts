@@ -1,8 +1,8 @@
 // A session as others see it: without a worker its memo, with the numbers over all its runs (O1), else its view.
-import type { AgentOrigin } from './contract/delegation.ts';
-import { agentFacts, type QuerySource, type SessionFacts } from './contract/facts.ts';
-import { addSpend, nothingSpent, type Spent, totalTokens } from './contract/loop.ts';
-import type { Hash, SessionId } from './contract/ids.ts';
+import type { AgentOrigin } from '../contract/delegation.ts';
+import { agentFacts, type QuerySource, type SessionFacts } from '../contract/facts.ts';
+import { addSpend, nothingSpent, type Spent, totalTokens } from '../contract/loop.ts';
+import type { Hash, SessionId } from '../contract/ids.ts';
 import {
   LISTED_APPROVALS,
   type PendingApproval,
@@ -13,9 +13,9 @@ import {
   type SessionMemo,
   type SessionView,
   type UserMessage,
-} from './contract/session.ts';
-import type { Answered, PassedOver } from './contract/people.ts';
-import type { RunState } from './machine/state.ts';
+} from '../contract/session.ts';
+import type { Answered, PassedOver } from '../contract/people.ts';
+import type { RunState } from '../machine/state.ts';
 import type { CarriedFacts, Carry } from './session-state.ts';
 
 type LiveRun = {
