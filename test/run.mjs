@@ -6,8 +6,7 @@ import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createVitest } from 'vitest/node';
-import { heart, wholeTiers } from './heart.mjs';
-import { findChromium } from './support/chromium.mjs';
+import { heart, optionalPrograms, wholeTiers } from './heart.mjs';
 import { leftOver } from './support/left-over.mjs';
 import ClosingLine from './support/closing-line.mjs';
 
@@ -46,18 +45,22 @@ process.exit(closing.failed > 0 ? 1 : 0);
 async function runPart() {
   const all = await vitest.globTestSpecifications();
   const chosen = all.filter((spec) => part === 'all' || isOfHeart(spec) === (part === 'heart'));
-  const hasBrowser = part !== 'heart' || findChromium() !== undefined;
-  const runnable = chosen.filter((spec) => hasBrowser || tierOf(spec) !== 'browser');
+  const missing = part === 'heart' ? optionalPrograms.filter(({ isThere }) => !isThere()) : [];
+  const runnable = chosen.filter((spec) => !missing.some(({ isUsedBy }) => isUsedBy(tierOf(spec), fileOf(spec))));
   await vitest.runTestSpecifications(runnable, true);
   const failed = runnable.filter((spec) => closing.hasFailed(spec.taskId));
   if (failed.length <= MOST_RUN_AGAIN) for (const spec of failed) await vitest.runTestSpecifications([spec]);
-  if (!hasBrowser) closing.notes.push('left out: the page in a browser, for no Chromium is installed');
+  closing.notes.push(...missing.map(({ leftOut }) => `left out: ${leftOut}`));
   if (part === 'heart') closing.notes.push(describeRest(all.filter((spec) => !isOfHeart(spec))));
 }
 
 function isOfHeart(spec) {
   const tier = tierOf(spec);
-  return wholeTiers.includes(tier) || (heart[tier] ?? []).includes(relative(root, spec.moduleId));
+  return wholeTiers.includes(tier) || (heart[tier] ?? []).includes(fileOf(spec));
+}
+
+function fileOf({ moduleId }) {
+  return relative(root, moduleId);
 }
 
 function tierOf({ project }) {

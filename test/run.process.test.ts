@@ -1,17 +1,22 @@
 // What `npm test` says at its end, and which files it runs, tried on a small project of its own.
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { heart, wholeTiers } from './heart.mjs';
+import { heart, optionalPrograms, wholeTiers } from './heart.mjs';
 import { tempDir } from './support/temp-dir.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
-type Ended = { readonly status: number; readonly closing: readonly string[]; readonly runs: readonly string[] };
+type Ended = {
+  readonly status: number;
+  readonly out: string;
+  readonly closing: readonly string[];
+  readonly runs: readonly string[];
+};
 
 /** `files`: sources of tests by path. Each can note that it ran with `ran(name)`, which returns how often it has. */
-async function run(part: string, files: Readonly<Record<string, string>>): Promise<Ended> {
+async function run(part: string, files: Readonly<Record<string, string>>, path = process.env.PATH): Promise<Ended> {
   const project = tempDir();
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'));
   const tiers = ['fast', 'server'].map((name) => ({ test: { name, include: [`test/${name}/*.test.mjs`] } }));
@@ -29,12 +34,13 @@ async function run(part: string, files: Readonly<Record<string, string>>): Promi
     mkdirSync(dirname(join(project, path)), { recursive: true });
     writeFileSync(join(project, path), `import { expect, ran, test } from '../../helper.mjs';\n${source}\n`);
   }
-  const env = { PATH: process.env.PATH, HOME: process.env.HOME };
+  const env = { PATH: path, HOME: process.env.HOME };
   return new Promise((done) => {
     execFile(process.execPath, [join(root, 'test/run.mjs'), part, project], { cwd: project, env }, (error, out) => {
       const notes = join(project, 'runs');
       done({
         status: Number(error?.code ?? 0),
+        out,
         closing: out.trimEnd().split('\n').slice(-3),
         runs: existsSync(notes) ? readFileSync(notes, 'utf8').trimEnd().split('\n') : [],
       });
@@ -101,4 +107,23 @@ test('each file of the heart is there, in the tier that it is listed under', () 
     expect(files.every((file) => file.startsWith(`test/${tier}/`))).toBe(true);
   }
   for (const tier of wholeTiers) expect(config).toContain(`name: '${tier}'`);
+});
+
+test('files that use a program are left out where it is not installed, and a line says so', async () => {
+  const bin = tempDir();
+  symlinkSync(process.execPath, join(bin, 'node'));
+  const ended = await run('heart', { 'test/fast/a.test.mjs': `test('a', () => void ran('fast'));` }, bin);
+  expect(ended.out).toContain('left out: the live channel on a Redis, for no redis-server is installed\n');
+  expect(ended.closing.at(-1)).toBe('1 passed, 0 failed');
+  const users = execFileSync('git', ['grep', '-l', 'redisServer(', '--', 'test/**/*.process.test.ts'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  const usesRedis = (file: string): boolean => optionalPrograms.some(({ isUsedBy }) => isUsedBy('process', file));
+  expect(
+    users
+      .trim()
+      .split('\n')
+      .filter((file) => !usesRedis(file)),
+  ).toEqual([]);
 });

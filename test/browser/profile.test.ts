@@ -5,7 +5,7 @@ import { chromium, type BrowserContext } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { keptAddress } from '../../page/page-address.ts';
 import { type ServedPage, servePage } from '../../page/serve-page.ts';
-import { findChromium } from '../support/chromium.mjs';
+import { findChromium } from '../support/programs.mjs';
 import { stagedPorts } from '../support/page-ports.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

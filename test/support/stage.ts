@@ -14,7 +14,7 @@ import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { startScriptedModel, type ParsedRequest, type Reply, type ScriptedModel } from '../../scripted-model/index.ts';
 import { blocksOf } from '../../scripted-model/read-request.ts';
 import { startWorker, type RunningWorker } from '../../worker/start-worker.ts';
-import { findChromium } from './chromium.mjs';
+import { findChromium } from './programs.mjs';
 import { fastBackoff } from './harness.ts';
 
 export type Stage = {
