@@ -1,7 +1,11 @@
-// Tests in tiers: `fast` starts no process, `process` does, `server` shares one embedded Temporal server, `crash` kills what it started.
+// Tests in tiers: `fast` starts no process, `process` does, `server` shares one embedded Temporal
+// server, `crash` kills what it started.
 import { defineConfig } from 'vitest/config';
 
-/** Test files of a tier share a process: they keep nothing global, and loading the tree for each took a third of the time. */
+/**
+ * Test files of a tier share a process: they keep nothing global, and loading the tree for each
+ * took a third of the time.
+ */
 const shared = {
   setupFiles: ['test/support/clean-env.ts', 'test/support/no-proxy.ts'],
   pool: 'forks' as const,
@@ -51,7 +55,8 @@ export default defineConfig({
         },
       },
       {
-        // Races, scenarios and handovers once more, with no workflow kept between two tasks: each task replays the session from its start.
+        // Races, scenarios and handovers once more, with no workflow kept between two tasks: each
+        // task replays the session from its start.
         test: {
           ...shared,
           name: 'uncached',
@@ -128,7 +133,8 @@ export default defineConfig({
         },
       },
       {
-        // Measurements: after everything else, one after the other, each with the machine to itself.
+        // Measurements: after everything else, one after the other, each with the machine to
+        // itself.
         test: {
           ...shared,
           name: 'measured',

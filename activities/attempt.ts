@@ -1,4 +1,5 @@
-// One attempt of an activity as its body sees it. Bodies get it as an argument, so they run in a test without a server.
+// One attempt of an activity as its body sees it. Bodies get it as an argument, so they run in a
+// test without a server.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { Context } from '@temporalio/activity';
@@ -15,7 +16,10 @@ import { firingsOf, type FiringsSeen, isOver } from '../tools/people/ask-server.
 import { peopleOf, type People } from '../tools/people/ask-people.ts';
 import { isDamage, StoreError } from '../store/values/store.ts';
 
-/** Why an attempt's signal was aborted: someone stopped the run, the worker is going away, or the attempt is no longer ours (L50). */
+/**
+ * Why an attempt's signal was aborted: someone stopped the run, the worker is going away, or the
+ * attempt is no longer ours (L50).
+ */
 export type AbortedBy = 'stop' | 'deploy' | 'lost';
 
 export type Attempt = {
@@ -27,26 +31,35 @@ export type Attempt = {
   readonly signal: AbortSignal;
   abortedBy(): AbortedBy | null;
   /**
-   * Whether this attempt is still the one that counts: to be asked right before an effect, for a worker that was frozen does not know
-   * that its work was given to another. Costs nothing while the server cannot have done so yet; `now` asks it in any case.
+   * Whether this attempt is still the one that counts: to be asked right before an effect, for a
+   * worker that was frozen does not know that its work was given to another. Costs nothing while
+   * the server cannot have done so yet; `now` asks it in any case.
    */
   fence(when?: 'now'): Promise<boolean>;
   /** Whether a session is known to be over; absent where there is no server to ask. */
   readonly isOver?: (session: SessionId) => Promise<boolean>;
-  /** What the server tells of a schedule, by its id there, null when there is none; absent where there is no server. */
+  /**
+   * What the server tells of a schedule, by its id there, null when there is none; absent where
+   * there is no server.
+   */
   readonly firingsOf?: (schedule: string) => Promise<FiringsSeen | null>;
   /** Those who are asked by a call that runs; absent where there is no server. */
   readonly people?: People;
   /** The value that an earlier attempt of this activity left with `remember`. */
   readonly remembered: unknown;
-  /** For the next attempt, should this one fail or be lost. Sent with the next heartbeat, or at once when `now`. */
+  /**
+   * For the next attempt, should this one fail or be lost. Sent with the next heartbeat, or at once
+   * when `now`.
+   */
   remember(details: unknown, when?: 'now'): void;
 };
 
 /** The body of an activity, without Temporal. */
 export type Body<Input, Output> = (attempt: Attempt, input: Input) => Promise<Output>;
 
-/** Not a stop (L50): the attempt is over, the run goes on elsewhere, with nothing of this attempt. */
+/**
+ * Not a stop (L50): the attempt is over, the run goes on elsewhere, with nothing of this attempt.
+ */
 export function describeGivenUp(attempt: Attempt, what = 'the attempt'): Error {
   return new Error(`${what} was given up: ${attempt.abortedBy() ?? 'unknown'}`);
 }
@@ -68,14 +81,15 @@ export function isGivenUp(attempt: Attempt): boolean {
 }
 
 /**
- * Often enough that a cancel, which travels in a heartbeat's answer, arrives within half a second; an activity that is over
- * sooner sends none, for each costs the server a write.
+ * Often enough that a cancel, which travels in a heartbeat's answer, arrives within half a second;
+ * an activity that is over sooner sends none, for each costs the server a write.
  */
 const HEARTBEAT_MS = 250;
 
 /**
- * Makes an activity of a body. Heartbeats come from a timer, not from what the body does. A damaged store is not retried;
- * what a newer Perdure wrote is left to a newer worker; an attempt that lost its worker is made again at once.
+ * Makes an activity of a body. Heartbeats come from a timer, not from what the body does. A damaged
+ * store is not retried; what a newer Perdure wrote is left to a newer worker; an attempt that lost
+ * its worker is made again at once.
  */
 export function activity<Input, Output>(body: Body<Input, Output>): (input: Input) => Promise<Answer<Output>> {
   return async (input) => {
@@ -107,7 +121,8 @@ function temporalAttempt(context: Context): Attempt & { latest(): unknown } {
   const { workflowExecution, attempt, heartbeatDetails, activityId, namespace, isLocal, taskToken } = context.info;
   if (!workflowExecution) throw new Error('this activity runs only for a workflow');
   const { workflowId, runId } = workflowExecution;
-  // A client does not know whose token it is: what it sealed for nobody, the next attempt could not open.
+  // A client does not know whose token it is: what it sealed for nobody, the next attempt could not
+  // open.
   const serializationContext = { type: 'activity', namespace, workflowId, activityId, isLocal } as const;
   const remembered: unknown = findUndecodable(heartbeatDetails) ? undefined : heartbeatDetails;
   let latest = remembered;
@@ -155,8 +170,9 @@ function failureOf(error: unknown, by: AbortedBy | null): unknown {
   return error;
 }
 
-// Whether an attempt is still the one that counts. Temporal gives an attempt to another worker when its heartbeats stay out, and a
-// worker that was frozen meanwhile learns of it late. The answer to a heartbeat says so for certain.
+// Whether an attempt is still the one that counts. Temporal gives an attempt to another worker when
+// its heartbeats stay out, and a worker that was frozen meanwhile learns of it late. The answer to
+// a heartbeat says so for certain.
 
 type FencePorts = {
   /** A heartbeat that waits for its answer; rejects with a client's error. */
@@ -173,7 +189,9 @@ type Fence = {
   isLost(): boolean;
 };
 
-/** A share of the heartbeat timeout: two thirds are left for clocks that differ between machines. */
+/**
+ * A share of the heartbeat timeout: two thirds are left for clocks that differ between machines.
+ */
 const LEASE = 1 / 3;
 
 const AGAIN_MS = 250;
@@ -200,7 +218,9 @@ export function createFence({
   return { check, isLost: () => lost };
 }
 
-/** A server that cannot be reached is asked again, until the attempt is ended for another reason. */
+/**
+ * A server that cannot be reached is asked again, until the attempt is ended for another reason.
+ */
 async function isCurrent(beat: () => Promise<void>, signal: AbortSignal): Promise<boolean> {
   for (;;) {
     const answer = await beat().then(
@@ -223,7 +243,8 @@ function meaningOf(error: unknown): 'current' | 'lost' | 'unknown' {
   return isLost ? 'lost' : 'unknown';
 }
 
-// Work that this worker cannot take and another may is not a failure of the run. It is tried again after a while, until one takes it.
+// Work that this worker cannot take and another may is not a failure of the run. It is tried again
+// after a while, until one takes it.
 
 const kinds = [
   'NewerVersion',

@@ -1,5 +1,6 @@
-// One iteration's model call: append what came since, show the model its view, stream the reply, store it, say what the loop
-// needs to know of it. Safe to attempt twice: a step record returns what an earlier attempt stored (L16).
+// One iteration's model call: append what came since, show the model its view, stream the reply,
+// store it, say what the loop needs to know of it. Safe to attempt twice: a step record returns
+// what an earlier attempt stored (L16).
 import type { CallModel, ModelAnswer, ModelResult, FindReply } from '../workflows/contract/activities.ts';
 import { type Attempt, describeGivenUp } from './attempt.ts';
 import { shared } from '../system/async.ts';
@@ -36,7 +37,8 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
     refuseScripted(deps, config);
     refuseWithoutHooks(deps, config);
     const record = stepRecord<ModelResult>(deps.store, attempt, config.chain, input);
-    // Nobody has made the step after a head that this worker has just written: the create says so if someone has (W2).
+    // Nobody has made the step after a head that this worker has just written: the create says so
+    // if someone has (W2).
     const known = heads.isNew(attempt, input.head) ? null : await record.read(isForgotten(attempt));
     const append = await recordEnds(deps, attempt, input);
     const live = opened(deps, attempt, input, known);
@@ -84,8 +86,9 @@ const ROOT_SEEN_MS = 10_000;
 const MOST_ROOTS = 1_000;
 
 /**
- * An agent whose parent, or the session that a person began, was ended from outside finds out here, once an iteration, and ends (L64): returns why.
- * The parent is asked for each time, a root above it once in a while for all agents below it.
+ * An agent whose parent, or the session that a person began, was ended from outside finds out here,
+ * once an iteration, and ends (L64): returns why. The parent is asked for each time, a root above
+ * it once in a while for all agents below it.
  */
 function sessionsAbove() {
   const looks = shared<SessionId, boolean>();
@@ -122,7 +125,10 @@ async function collect(
   return [...told, ...(await deps.attachments.collect(config, { view, added: [...added, ...told] }))];
 }
 
-/** The rest of a wait that an earlier attempt was asked for: none, thrown for Temporal, or a parking (L14). */
+/**
+ * The rest of a wait that an earlier attempt was asked for: none, thrown for Temporal, or a parking
+ * (L14).
+ */
 async function stillWaiting(
   step: Pick<ModelStep, 'deps' | 'attempt' | 'input' | 'config' | 'live' | 'record'>,
   before: Tries,
@@ -162,9 +168,10 @@ async function reply(given: ModelStep): Promise<ModelAnswer> {
   return result;
 }
 
-// Finds the outcome of a model call that was stopped when its worker was gone: its stored reply, or nothing (L39, L47).
-// Recording that there is nothing is a fence: an attempt that is still alive somewhere stores no reply after it, and so begins no
-// call either. What became of the calls of a reply is asked of `runTool`.
+// Finds the outcome of a model call that was stopped when its worker was gone: its stored reply, or
+// nothing (L39, L47). Recording that there is nothing is a fence: an attempt that is still alive
+// somewhere stores no reply after it, and so begins no call either. What became of the calls of a
+// reply is asked of `runTool`.
 
 const nothing: ModelResult = { kind: 'nothing', spend: noSpend };
 
@@ -187,8 +194,8 @@ export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => P
   };
 }
 
-// The entries before the reply, told to watchers. Of those that a request appends again, only its own transition is news, and
-// that it is the last (L26, L51).
+// The entries before the reply, told to watchers. Of those that a request appends again, only its
+// own transition is news, and that it is the last (L26, L51).
 
 function announceGiven(live: LiveWriter, call: CallModel, { view, added }: Extended): void {
   announce(live, call.supersedes === undefined ? added : added.filter(isLast(call)));
@@ -207,7 +214,8 @@ function isLast({ iteration }: CallModel): (entry: Entry) => boolean {
     (entry.kind === 'notice' && entry.notice.kind === 'wrap_up');
 }
 
-// An earlier attempt stored its reply and died before it could say so: what it had shown was taken back, and is told again.
+// An earlier attempt stored its reply and died before it could say so: what it had shown was taken
+// back, and is told again.
 
 /** `given`: what the step appended before its reply. Throws StoreError. */
 async function retellStored(

@@ -1,4 +1,5 @@
-// Everything the activities need of the world, given once by the worker (L54): nothing here is global.
+// Everything the activities need of the world, given once by the worker (L54): nothing here is
+// global.
 import type { Attachments } from './attachments/attachments.ts';
 import type { SkillSettings } from '../tools/builtin/files/skills.ts';
 import type { AttachmentProvider } from './attachments/prefetch.ts';
@@ -75,8 +76,8 @@ export type Worktrees = {
 };
 
 /**
- * `path`: where the agent works, `prefix`: the end of it that the workspace has in its repository. `elsewhere`: another host has it. `problem`: a
- * sentence's end, why there can be none.
+ * `path`: where the agent works, `prefix`: the end of it that the workspace has in its repository.
+ * `elsewhere`: another host has it. `problem`: a sentence's end, why there can be none.
  */
 export type OpenedWorktree =
   | { readonly kind: 'opened' | 'elsewhere'; readonly path: string; readonly prefix?: string }
@@ -103,12 +104,17 @@ export type EndedRun = {
 
 /** Notes of workspaces, as runs use them (L80). */
 export type Memory = {
-  /** A reply was stored: once in a run, `provider` picks what matters to its prompts. Never throws. */
+  /**
+   * A reply was stored: once in a run, `provider` picks what matters to its prompts. Never throws.
+   */
   prepare(step: MemoryStep): void;
   readonly provider: AttachmentProvider;
   /** The bill of picks that nobody has counted; each once. */
   takeSpend(session: SessionId): Spend;
-  /** Writes the note of a run that has ended, and resolves with what it cost. Throws only when the attempt is no longer ours. */
+  /**
+   * Writes the note of a run that has ended, and resolves with what it cost. Throws only when the
+   * attempt is no longer ours.
+   */
   extract(
     attempt: Attempt,
     about: { readonly config: RunConfig; readonly step: number },
@@ -161,7 +167,10 @@ export type RunDefaults = {
   readonly overflowWords?: readonly string[];
 };
 
-/** The narrow seam to the model (L54): everything else about it is HTTP. `alive` is called for each piece of an answer, pings too. */
+/**
+ * The narrow seam to the model (L54): everything else about it is HTTP. `alive` is called for each
+ * piece of an answer, pings too.
+ */
 export type ModelPort = (
   body: ModelRequest,
   signal: AbortSignal,

@@ -1,4 +1,5 @@
-// A worker that is there to stop one run: it records what ends, and begins nothing, of any session (L47, L49).
+// A worker that is there to stop one run: it records what ends, and begins nothing, of any session
+// (L47, L49).
 import { agentSession, type SessionId } from '../workflows/contract/ids.ts';
 import type { TellAlert } from '../workflows/contract/activities.ts';
 import { type Body, forAnotherWorker, type Attempt, isForAnotherWorker } from './attempt.ts';
@@ -40,8 +41,8 @@ export function beginNothing(stops: Stops | null) {
   };
 }
 
-// A run keeps its guards: it waits for a worker that has the hooks it was opened with. One that lacks them would let through what
-// they deny, and end what they send back.
+// A run keeps its guards: it waits for a worker that has the hooks it was opened with. One that
+// lacks them would let through what they deny, and end what they send back.
 
 export function refuseWithoutHooks({ hooks }: Pick<Deps, 'hooks'>, config: Pick<RunConfig, 'hooks'>): void {
   const missing = without(config.hooks ?? [], hooks.deciding);
@@ -60,7 +61,8 @@ function without(names: readonly string[], taken: readonly string[]): readonly s
   });
 }
 
-// A run of a real model waits for a worker that has one: the scripted model would end it, or summarise it away.
+// A run of a real model waits for a worker that has one: the scripted model would end it, or
+// summarise it away.
 
 export function refuseScripted({ scripted }: Pick<Deps, 'scripted'>, config: Pick<RunConfig, 'scripted'>): void {
   if (!scripted || config.scripted) return;
@@ -69,14 +71,16 @@ export function refuseScripted({ scripted }: Pick<Deps, 'scripted'>, config: Pic
   throw forAnotherWorker('NoRealModel', message);
 }
 
-// Activities beside the loop are tried a few times only. What an attempt leaves to another worker is no try.
+// Activities beside the loop are tried a few times only. What an attempt leaves to another worker
+// is no try.
 
 /** `tries`: begun so far. `left`: what the body remembered; JSON has no place for undefined. */
 const countSchema = z.object({ tries: z.number(), left: z.unknown().optional() });
 
 /**
- * An attempt counts from its first heartbeat, at once when there was one before it: so there may be one more than `most`, but a body
- * that kills its worker is not begun for ever. Throws what cannot be retried when they are spent.
+ * An attempt counts from its first heartbeat, at once when there was one before it: so there may be
+ * one more than `most`, but a body that kills its worker is not begun for ever. Throws what cannot
+ * be retried when they are spent.
  */
 export function limitTries<Input, Output>(most: number, body: Body<Input, Output>): Body<Input, Output> {
   return async (attempt, input) => {

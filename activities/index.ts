@@ -25,7 +25,8 @@ export function createActivities(deps: Deps, stops: Stops | null = null): Schedu
   const work = beginNothing(stops);
   const isStopped = (session: SessionId): boolean => isStoppedBy(stops, session);
   return {
-    // With the hooks of the session's start it is a beginning, and the run after it is another worker's to open.
+    // With the hooks of the session's start it is a beginning, and the run after it is another
+    // worker's to open.
     openRun: activity(
       work(openRun(deps), {
         unless: (session, { run, begins }) =>

@@ -1,4 +1,5 @@
-// Asks the stop hooks whether the run may end with its last reply (L30). Safe to attempt twice: hooks only answer.
+// Asks the stop hooks whether the run may end with its last reply (L30). Safe to attempt twice:
+// hooks only answer.
 import type { Activities, RunStopHooks, StopHooksRan, AfterStop } from '../workflows/contract/activities.ts';
 import { agentName, type Hash, type SessionId } from '../workflows/contract/ids.ts';
 import { addSpend, noSpend } from '../workflows/contract/loop.ts';
@@ -38,7 +39,10 @@ export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks
   };
 }
 
-/** An agent that no stop hook keeps at work has nothing left to do, unless an `agentIdle` hook knows of something. */
+/**
+ * An agent that no stop hook keeps at work has nothing left to do, unless an `agentIdle` hook knows
+ * of something.
+ */
 async function askIdle(
   { hooks }: Deps,
   { agent, session }: RunConfig,
@@ -61,12 +65,14 @@ async function runText({ transcripts, store }: Deps, session: SessionId, head: H
   return renderEntries(ofRun, from, await bodyReader(store)(ofRun)) ?? '';
 }
 
-// Tells the after-stop handlers that a run came to its natural end (L56): memory extraction, reports; and asks what the person may write next. Each gets its time and no
-// more, so that the session can close.
+// Tells the after-stop handlers that a run came to its natural end (L56): memory extraction,
+// reports; and asks what the person may write next. Each gets its time and no more, so that the
+// session can close.
 
 /**
- * All handlers side by side, each once in an attempt; one whose attempt died with its worker is run again by the next. A handler
- * that throws or is out of time is logged; one that does not heed its signal is no longer waited for.
+ * All handlers side by side, each once in an attempt; one whose attempt died with its worker is run
+ * again by the next. A handler that throws or is out of time is logged; one that does not heed its
+ * signal is no longer waited for.
  */
 export function afterStop(deps: Deps): (attempt: Attempt, input: AfterStop) => ReturnType<Activities['afterStop']> {
   return async (attempt, { head, config: hash, run, step, until }) => {

@@ -1,5 +1,5 @@
-// One call, the regular way (L33): found in the stored reply, run under its claim, its outcome recorded under its key. Or nothing
-// has run, because someone must be asked first (L55).
+// One call, the regular way (L33): found in the stored reply, run under its claim, its outcome
+// recorded under its key. Or nothing has run, because someone must be asked first (L55).
 import type { RunTool, ToolResult } from '../workflows/contract/activities.ts';
 import { callKey } from '../workflows/contract/ids.ts';
 import { type Attempt, stopAttempt } from './attempt.ts';

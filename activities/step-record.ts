@@ -1,7 +1,9 @@
-// A step record holds the result of one step. It is created once, before the step returns. If the completion is lost, the next attempt
-// finds the record and pays for no second call. If two attempts finish, the first counts and the other's segment is an orphan.
-// A step that a reset schedules again finds the record too. A record with a head happened, and stays. A record without one (it failed,
-// it was stopped) ended with its run, and the step gets another try under the next number.
+// A step record holds the result of one step. It is created once, before the step returns. If the
+// completion is lost, the next attempt finds the record and pays for no second call. If two
+// attempts finish, the first counts and the other's segment is an orphan. A step that a reset
+// schedules again finds the record too. A record with a head happened, and stays. A record without
+// one (it failed, it was stopped) ended with its run, and the step gets another try under the next
+// number.
 import { createHash, randomUUID } from 'node:crypto';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { Attempt } from './attempt.ts';
@@ -11,7 +13,10 @@ import { keySegment, type Created, type Store } from '../store/values/store.ts';
 export type StepRecord<Result> = {
   /** `isOver`: passes over one that this very run recorded, and its server has forgotten. */
   read(isOver?: (result: Result) => boolean): Promise<Result | null>;
-  /** Stores `blobs`, then the record. What counts from now on: `result`, or what an earlier attempt recorded. */
+  /**
+   * Stores `blobs`, then the record. What counts from now on: `result`, or what an earlier attempt
+   * recorded.
+   */
   record(
     result: Result,
     ...blobs: readonly Uint8Array[]
@@ -72,9 +77,15 @@ export function stepRecord<Result>(
   };
 }
 
-/** Which step needs no look for its record: the first attempt at the first step after a head that this very worker wrote last. */
+/**
+ * Which step needs no look for its record: the first attempt at the first step after a head that
+ * this very worker wrote last.
+ */
 export type OwnHeads = {
-  /** Said once of a head: a step that comes a second time may have been made. Never after a reset or a handover, which are other runs. */
+  /**
+   * Said once of a head: a step that comes a second time may have been made. Never after a reset or
+   * a handover, which are other runs.
+   */
   isNew(attempt: Attempt, head: Hash | null): boolean;
   wrote(attempt: Attempt, result: object | null): void;
 };
@@ -106,7 +117,10 @@ function decode<Result>(bytes: Uint8Array): Recorded<Result> {
   return JSON.parse(new TextDecoder().decode(bytes)) as Recorded<Result>;
 }
 
-/** Texts of the session's start are asked for once; a reply or a boundary that is stored is not made twice. */
+/**
+ * Texts of the session's start are asked for once; a reply or a boundary that is stored is not made
+ * twice.
+ */
 function stays(result: unknown): boolean {
   if (Array.isArray(result)) return true;
   if (typeof result !== 'object' || result === null) return false;
@@ -114,8 +128,8 @@ function stays(result: unknown): boolean {
 }
 
 /**
- * "Nothing" is what a stopped step came to. An attempt that nobody stops finds it where the server has lost the stop with its last
- * moments: then it is over.
+ * "Nothing" is what a stopped step came to. An attempt that nobody stops finds it where the server
+ * has lost the stop with its last moments: then it is over.
  */
 export function isForgotten({ abortedBy }: Attempt): (result: { readonly kind: string }) => boolean {
   return ({ kind }) => kind === 'nothing' && abortedBy() !== 'stop';

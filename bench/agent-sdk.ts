@@ -1,4 +1,5 @@
-// What `perdure/agent-sdk` costs beside `query()`: the same task, turn for turn, alternately by the one and by the other in one process.
+// What `perdure/agent-sdk` costs beside `query()`: the same task, turn for turn, alternately by the
+// one and by the other in one process.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +11,9 @@ import { median } from './table.ts';
 
 export type SdkRow = {
   readonly subject: 'query()' | 'agent-sdk';
-  /** Milliseconds of a turn, and CPU of the process, which is the program and its worker. Medians. */
+  /**
+   * Milliseconds of a turn, and CPU of the process, which is the program and its worker. Medians.
+   */
   readonly ms: number;
   readonly cpuMs: number;
   /** As shares of query()'s: the medians of those of each pair. */

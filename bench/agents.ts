@@ -1,4 +1,5 @@
-// Agents: what it takes to start one beside a child workflow of the engine (the floor), and what a turn of one takes when many work at once.
+// Agents: what it takes to start one beside a child workflow of the engine (the floor), and what a
+// turn of one takes when many work at once.
 import type { BenchServer } from './bench-server.ts';
 import { startsOf, turnsOf } from './history.ts';
 import { median } from './table.ts';

@@ -1,4 +1,5 @@
-// The embedded server as the product starts it, on a data folder of its own, and what runs of a subject left there.
+// The embedded server as the product starts it, on a data folder of its own, and what runs of a
+// subject left there.
 import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -46,7 +47,10 @@ export type BenchServer = {
   close(): Promise<void>;
 };
 
-/** `bucket`: where sessions of the subject of that name keep their store; others keep it in a folder. */
+/**
+ * `bucket`: where sessions of the subject of that name keep their store; others keep it in a
+ * folder.
+ */
 export async function benchServer(say: (line: string) => void, bucket?: string): Promise<BenchServer> {
   installRuntime((_, message, fields) => say(logText(message, fields)));
   const root = await mkdtemp(join(tmpdir(), 'perdure-bench-'));

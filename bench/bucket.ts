@@ -1,5 +1,6 @@
-// A store in a bucket that is some way off: its turns beside those of a store in a folder and beside the engine's floor, on one server and in
-// turns (W2). The aim is the floor and the time of two requests.
+// A store in a bucket that is some way off: its turns beside those of a store in a folder and
+// beside the engine's floor, on one server and in turns (W2). The aim is the floor and the time of
+// two requests.
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,6 @@
-// A service that is further away: what comes is passed to another address a while later, in a process of its own, and answers come back at once.
-// Arguments: the other's URL, milliseconds. Prints its own URL; ends with its standard input.
+// A service that is further away: what comes is passed to another address a while later, in a
+// process of its own, and answers come back at once. Arguments: the other's URL, milliseconds.
+// Prints its own URL; ends with its standard input.
 import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -1,4 +1,5 @@
-// Many sessions at once on one worker: what a turn takes of the worker's CPU, and how long all of them take beside the floor.
+// Many sessions at once on one worker: what a turn takes of the worker's CPU, and how long all of
+// them take beside the floor.
 import type { BenchServer } from './bench-server.ts';
 import { wallOf } from './history.ts';
 import type { Subject } from './subjects.ts';

@@ -1,4 +1,5 @@
-// The engine's floors: what a turn costs when it is two activities that do nothing, and what it takes to start a child that runs one.
+// The engine's floors: what a turn costs when it is two activities that do nothing, and what it
+// takes to start a child that runs one.
 import { executeChild, proxyActivities } from '@temporalio/workflow';
 
 const { nothing } = proxyActivities<{ nothing(): Promise<void> }>({ startToCloseTimeout: '1 minute' });

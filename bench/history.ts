@@ -7,7 +7,10 @@ export type Turn = { readonly events: number; readonly bytes: number; readonly f
 
 type Event = temporal.api.history.v1.IHistoryEvent;
 
-/** Splits all events of a workflow, over its whole chain of runs, at each activity of type `opens`: one opens one turn. */
+/**
+ * Splits all events of a workflow, over its whole chain of runs, at each activity of type `opens`:
+ * one opens one turn.
+ */
 export async function turnsOf(client: Client, workflowId: string, opens: string, every: number): Promise<Turn[]> {
   const events = await chain(client, workflowId);
   const opening = events.flatMap((event, at) => (opened(event) === opens ? [at] : []));
@@ -30,7 +33,10 @@ export async function wallOf(client: Client, workflowIds: readonly string[]): Pr
   return times.reduce((a, b) => Math.max(a, b)) - times.reduce((a, b) => Math.min(a, b));
 }
 
-/** Milliseconds from a parent's decision to start each of its children to the first activity of type `first` that the child asks for. */
+/**
+ * Milliseconds from a parent's decision to start each of its children to the first activity of type
+ * `first` that the child asks for.
+ */
 export async function startsOf(client: Client, parent: string, first: string): Promise<readonly Started[]> {
   const starts: Started[] = [];
   for (const event of await chain(client, parent)) {

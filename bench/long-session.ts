@@ -1,5 +1,5 @@
-// A session of many iterations that nobody had to run: its transcript is written as steps write it, and its workflow begins as one that was
-// handed over.
+// A session of many iterations that nobody had to run: its transcript is written as steps write it,
+// and its workflow begins as one that was handed over.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Entry } from '../store/log/entries.ts';
 import { nextSegment } from '../store/view/next-segment.ts';

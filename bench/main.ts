@@ -1,8 +1,10 @@
-// The cost of one durable one-tool turn, beside the engine's floor (two no-op activities a turn), on one server in one sitting, interleaved:
-// in a session alone, or with `density` in fifty at once. Names of subjects take those alone, beside the floor; `--rounds` how often
-// (2); `--json` prints one JSON object. `page` measures the ops page, with `--sessions` (10,000) and one of `--iterations` (5,000);
-// `agent-sdk` measures perdure/agent-sdk beside query(), three pairs a round; `agents` what it takes to start agents, and their turns;
-// `bucket` turns with their store in the bucket of PERDURE_STORE, each of whose requests takes `--delay` milliseconds (10) longer.
+// The cost of one durable one-tool turn, beside the engine's floor (two no-op activities a turn),
+// on one server in one sitting, interleaved: in a session alone, or with `density` in fifty at
+// once. Names of subjects take those alone, beside the floor; `--rounds` how often (2); `--json`
+// prints one JSON object. `page` measures the ops page, with `--sessions` (10,000) and one of
+// `--iterations` (5,000); `agent-sdk` measures perdure/agent-sdk beside query(), three pairs a
+// round; `agents` what it takes to start agents, and their turns; `bucket` turns with their store
+// in the bucket of PERDURE_STORE, each of whose requests takes `--delay` milliseconds (10) longer.
 import { parseArgs } from 'node:util';
 import { type AgentRow, measureAgents } from './agents.ts';
 import { measureSdk, type SdkRow } from './agent-sdk.ts';

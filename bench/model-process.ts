@@ -1,7 +1,8 @@
-// The model of the bench, in a process of its own as a real one would be, and as fast as one can be: it answers at once, and looks
-// at a request only to count the calls in it, for what is measured is the loop. Asks each session for one tool a turn, `turns`
-// times, then ends. An agent that a session started reads a file a few times, and answers.
-// Arguments: tool name, input as JSON, turns, calls a turn. Prints its URL; ends with its standard input.
+// The model of the bench, in a process of its own as a real one would be, and as fast as one can
+// be: it answers at once, and looks at a request only to count the calls in it, for what is
+// measured is the loop. Asks each session for one tool a turn, `turns` times, then ends. An agent
+// that a session started reads a file a few times, and answers. Arguments: tool name, input as
+// JSON, turns, calls a turn. Prints its URL; ends with its standard input.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

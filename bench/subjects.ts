@@ -1,8 +1,12 @@
-// The subjects of the bench: the engine's floors, of a turn and of a child workflow, and a session that makes one call each turn.
+// The subjects of the bench: the engine's floors, of a turn and of a child workflow, and a session
+// that makes one call each turn.
 export type Floor = 'floor' | 'children';
 export type Subject = Floor | 'bucket' | 'safe' | 'effectful' | 'write' | 'bash' | 'agents';
 
-/** The call of each turn: the name of a tool, and its input as JSON. The floors call none. `%`: the number of the call. */
+/**
+ * The call of each turn: the name of a tool, and its input as JSON. The floors call none. `%`: the
+ * number of the call.
+ */
 export const CALLS: Readonly<Record<Exclude<Subject, Floor>, readonly [tool: string, input: string]>> = {
   safe: ['read', '{"path":"small.txt"}'],
   /** As safe, with the store in a bucket. */

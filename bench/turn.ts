@@ -1,4 +1,5 @@
-// One session alone: events, history bytes, milliseconds and CPU of the worker at turns 1, 10, 100 and 500.
+// One session alone: events, history bytes, milliseconds and CPU of the worker at turns 1, 10, 100
+// and 500.
 import type { BenchServer } from './bench-server.ts';
 import { turnsOf } from './history.ts';
 import { opensTurn, type Subject } from './subjects.ts';

@@ -1,5 +1,6 @@
-// One worker in a process of its own, so that its CPU time is its own: the product's, or the floor's. Its argument is its job as JSON.
-// Prints "ready" when it polls, and for each line of its standard input its usage as one line of JSON; ends with that input.
+// One worker in a process of its own, so that its CPU time is its own: the product's, or the
+// floor's. Its argument is its job as JSON. Prints "ready" when it polls, and for each line of its
+// standard input its usage as one line of JSON; ends with that input.
 import { appendFile } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +22,10 @@ export type WorkerJob = {
   readonly folders: { readonly storePlace: string; readonly liveDir: string; readonly dataDir: string };
 };
 
-/** CPU time of the worker's process at moments of the wall clock, and of the processes that it started and that have ended. Milliseconds. */
+/**
+ * CPU time of the worker's process at moments of the wall clock, and of the processes that it
+ * started and that have ended. Milliseconds.
+ */
 export type Usage = { readonly samples: readonly (readonly [at: number, cpu: number])[]; readonly started: number };
 
 /** Milliseconds between samples: a turn takes some, and a sample some microseconds. */
@@ -57,7 +61,9 @@ const note = defineTool({
   },
 });
 
-/** Agents at once, and in a run: the bench begins more than the product allows unless it is told to. */
+/**
+ * Agents at once, and in a run: the bench begins more than the product allows unless it is told to.
+ */
 const MANY = { open: 100, perRun: 200 };
 
 type Running = { stop(): Promise<unknown> };

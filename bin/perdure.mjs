@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The `perdure` command. In a checkout it builds first when the sources are newer than what was built from them.
+// The `perdure` command. In a checkout it builds first when the sources are newer than what was
+// built from them.
 import { spawnSync } from 'node:child_process';
 
 import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
@@ -29,7 +30,10 @@ function isStale() {
   return sources.some((folder) => newest(join(root, folder)) > time);
 }
 
-/** What `npm run build` does. Nothing is looked for on PATH, where an agent may have put it, and no key is given along. */
+/**
+ * What `npm run build` does. Nothing is looked for on PATH, where an agent may have put it, and no
+ * key is given along.
+ */
 function build() {
   const { PATH, HOME, LANG } = process.env;
   const options = { cwd: root, env: { PATH, HOME, LANG }, stdio: ['ignore', 2, 2] };
@@ -66,7 +70,8 @@ try {
   process.stderr.write(`${error.message}\n`);
   process.exit(1);
 }
-// From Node 22 on: what was compiled once is not compiled again. What lies there is run unseen, so it lies where no command of an agent writes.
+// From Node 22 on: what was compiled once is not compiled again. What lies there is run unseen, so
+// it lies where no command of an agent writes.
 const compiled = compileFolder();
 if (compiled !== null) module.enableCompileCache?.(compiled);
 const { main } = await import('../dist/cli/main.js');

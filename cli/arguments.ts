@@ -1,4 +1,5 @@
-// A session's id as an argument: checked before a server is opened for it. And whoever gives it, by name.
+// A session's id as an argument: checked before a server is opened for it. And whoever gives it, by
+// name.
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { SessionId } from '../workflows/contract/ids.ts';
@@ -16,7 +17,10 @@ import { withPiped } from './typing/piped.ts';
 import type { Cli } from './cli.ts';
 import { added } from './repeatable.ts';
 
-/** The name under which transcripts have what is done here, and by which whoever is second is told who was first (O12). */
+/**
+ * The name under which transcripts have what is done here, and by which whoever is second is told
+ * who was first (O12).
+ */
 export function personAt({ env }: Pick<Cli, 'env'>): { readonly by?: string; readonly querySource: 'cli' } {
   const name = env['USER']?.trim();
   return { querySource: 'cli', ...(isName(name) ? { by: name } : {}) };
@@ -37,7 +41,10 @@ export const isWholeId = (id: string): boolean => WHOLE.test(id);
 /** Of those that begin so, as many are named. */
 const NAMED = 5;
 
-/** The session of this id, or the only one whose id begins so. Throws UsageError when there are several; whether there is one at all is found out later. */
+/**
+ * The session of this id, or the only one whose id begins so. Throws UsageError when there are
+ * several; whether there is one at all is found out later.
+ */
 export async function sessionMeant(
   { temporal, sessions }: Pick<Opened, 'temporal' | 'sessions'>,
   given: SessionId,
@@ -67,7 +74,8 @@ async function isThere(sessions: Opened['sessions'], id: SessionId): Promise<boo
   }
 }
 
-// The text of a task or a message: an argument, standard input, or a file for what is too long for a command line.
+// The text of a task or a message: an argument, standard input, or a file for what is too long for
+// a command line.
 
 /** Throws UsageError when there is none, it is empty, or it is given twice. */
 export async function readPrompt(cli: Cli, text: string | undefined, file: string | undefined): Promise<string> {

@@ -1,4 +1,5 @@
-// A command's view of its process. Standard output carries the answer, standard error everything else.
+// A command's view of its process. Standard output carries the answer, standard error everything
+// else.
 import type { Env } from '../connection/data-folder.ts';
 import { reasonOf, showUnseen } from '../system/text.ts';
 import { redactor } from '../worker/redact.ts';
@@ -52,7 +53,8 @@ export type Io = Pick<NodeJS.Process, 'stdout' | 'stderr' | 'stdin' | 'env' | 'c
 export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void): Cli {
   const { stdout, stderr, stdin, env } = io;
   const unread = new AbortController();
-  // A reader that went away (`| head`) is no failure. Without a listener the error would end the process.
+  // A reader that went away (`| head`) is no failure. Without a listener the error would end the
+  // process.
   stdout.on('error', () => unread.abort());
   stderr.on('error', () => undefined);
   const [out, err] = [paint(stdout, env), paint(stderr, env)];

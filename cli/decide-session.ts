@@ -1,4 +1,5 @@
-// Deciding about a call: taken by a worker. Where there is none, one that only takes decisions is brought up for the moment.
+// Deciding about a call: taken by a worker. Where there is none, one that only takes decisions is
+// brought up for the moment.
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { PendingApproval } from '../workflows/contract/session.ts';
 import type { PerdureClient } from '../client/perdure-client.ts';
@@ -33,7 +34,10 @@ export async function decideSession(cli: Cli, { id, call, done, after = '', act 
   });
 }
 
-/** With a worker of the session's queue that takes what `act` asks of it; one is brought up for the moment where there is none. */
+/**
+ * With a worker of the session's queue that takes what `act` asks of it; one is brought up for the
+ * moment where there is none.
+ */
 export async function withTaker<T>(cli: Cli, opened: Opened, taskQueue: string, act: () => Promise<T>): Promise<T> {
   const taker = await takerFor(cli, opened, taskQueue);
   try {

@@ -1,4 +1,5 @@
-// Tells a person why a command failed, and gives the exit status. A stack is shown only with --verbose.
+// Tells a person why a command failed, and gives the exit status. A stack is shown only with
+// --verbose.
 import { showUnseen } from '../system/text.ts';
 
 /** The command asks for something impossible: status 2. */

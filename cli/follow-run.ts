@@ -1,4 +1,5 @@
-// Follows a session for `run`, `watch` and `npm start`, once it has its message: shows what happens, heeds Ctrl-C, ends with the run.
+// Follows a session for `run`, `watch` and `npm start`, once it has its message: shows what
+// happens, heeds Ctrl-C, ends with the run.
 import { reasonOf } from '../system/text.ts';
 import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
 import type { Workplace } from '../client/runtime/workplace.ts';
@@ -23,7 +24,10 @@ export type FollowRun = {
   readonly signals: Signals;
   /** The effect of the first Ctrl-C: on the run, or only on the following of it. */
   readonly onInterrupt: 'interrupt' | 'detach';
-  /** A call waits for a decision and nobody can be asked here: leave, or wait until someone decides elsewhere. Absent: wait. */
+  /**
+   * A call waits for a decision and nobody can be asked here: leave, or wait until someone decides
+   * elsewhere. Absent: wait.
+   */
   readonly unattended?: 'leave' | 'wait';
 };
 
@@ -109,8 +113,9 @@ async function followRuns(
 }
 
 /**
- * What comes after a run: another (0), as many agents in the background, which our worker has to go on with (L71), or nothing (null). A
- * server that does not answer says so itself, where someone waits for it.
+ * What comes after a run: another (0), as many agents in the background, which our worker has to go
+ * on with (L71), or nothing (null). A server that does not answer says so itself, where someone
+ * waits for it.
  */
 async function leftAfter({ sessions, isOurs }: Workplace, session: SessionId, run: number): Promise<number | null> {
   try {

@@ -36,8 +36,9 @@ function withoutCommand(args: readonly string[]): boolean {
 }
 
 /**
- * A text that begins with a dash is no option: no option has a blank in its name. It goes behind `--`, as the last argument, which it is
- * in every command that takes one. What is an option's value stays with it.
+ * A text that begins with a dash is no option: no option has a blank in its name. It goes behind
+ * `--`, as the last argument, which it is in every command that takes one. What is an option's
+ * value stays with it.
  */
 export function textsLast(root: Command, args: readonly string[]): readonly string[] {
   const before = beforeDashes(args);
@@ -56,7 +57,9 @@ function commandIn(root: Command, args: readonly string[]): Command | undefined 
   return command?.commands.find((each) => each.name() === second) ?? command;
 }
 
-/** Help and the version are asked for; everything else of commander's is a mistake in the arguments. */
+/**
+ * Help and the version are asked for; everything else of commander's is a mistake in the arguments.
+ */
 function usage({ exitCode, message }: CommanderError, { stderr }: Io): number {
   if (exitCode === 0) return STATUS.ok;
   const sentence = message

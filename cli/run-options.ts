@@ -170,7 +170,8 @@ export function limitsOf(flags: RunFlags): OptionChanges {
 
 /** An absolute path of a directory that can be read. Throws UsageError. */
 export function workspace(dir: string, base: string): string {
-  // A variable of the shell that is not set must not aim the agent at the folder it happens to be called in.
+  // A variable of the shell that is not set must not aim the agent at the folder it happens to be
+  // called in.
   if (dir === '') throw new UsageError('--cwd is empty: name a directory, or . for this one');
   const path = resolve(base, dir);
   try {
@@ -204,7 +205,9 @@ export function duration(flag: string, text: string): number {
 /** Bytes, spaces and all: what is larger is no schema that will do. */
 const LARGEST = 1024 * 1024;
 
-/** `path`: absolute. Throws UsageError, also for a schema that an answer cannot be held to (L53). */
+/**
+ * `path`: absolute. Throws UsageError, also for a schema that an answer cannot be held to (L53).
+ */
 export function readSchema(path: string): JsonSchema {
   const value = parsed(path, content(path));
   if (!isObject(value))

@@ -1,4 +1,5 @@
-// All that a person sees and types while a session is followed: what happens, the line that tells what goes on, questions about calls, messages.
+// All that a person sees and types while a session is followed: what happens, the line that tells
+// what goes on, questions about calls, messages.
 import { jsonLine } from '../system/text.ts';
 import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
 import { SCRIPTED_NOTICE } from '../worker/keyless.ts';
@@ -20,7 +21,10 @@ export type RunScreen = {
   /** What the person may write next; null: nothing any more. */
   suggest(text: string | null): void;
   readonly typed: Pick<TypedMessages, 'waiting' | 'submit' | 'sent'>;
-  /** Takes away what may still change; resolves when what was typed and answered has been given, or has failed. */
+  /**
+   * Takes away what may still change; resolves when what was typed and answered has been given, or
+   * has failed.
+   */
   end(): Promise<void>;
 };
 

@@ -1,4 +1,5 @@
-// Ctrl-C and the signals of a system that wants the process gone, as values to wait for. Until `end`, they do not kill it.
+// Ctrl-C and the signals of a system that wants the process gone, as values to wait for. Until
+// `end`, they do not kill it.
 
 export type Signals = {
   /** The first SIGINT. */

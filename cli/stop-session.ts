@@ -1,5 +1,5 @@
-// Interrupting and cancelling: asked of the server, done by a worker. Where there is none, one is brought up that
-// does this and nothing else.
+// Interrupting and cancelling: asked of the server, done by a worker. Where there is none, one is
+// brought up that does this and nothing else.
 import type { Stops } from '../activities/guards.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { isKeyless } from '../worker/keyless.ts';
@@ -30,7 +30,10 @@ export type Stop = {
 };
 
 const LOOK_MS = 100;
-/** A tool's process tree is dead within 5 s; a worker that drains needs its `drainMs`, 10 s if nobody says otherwise. */
+/**
+ * A tool's process tree is dead within 5 s; a worker that drains needs its `drainMs`, 10 s if
+ * nobody says otherwise.
+ */
 const PATIENCE_MS = 30_000;
 
 export async function stopSession(cli: Cli, stop: Stop): Promise<number> {
@@ -131,7 +134,10 @@ async function stopper(cli: Cli, opened: Opened, stops: Stops): Promise<RunningW
   return startOwnWorker(opened, { env: stopperEnv(cli.env), log: () => undefined, config: brief, taskQueue, stops });
 }
 
-/** A worker that is there to stop something must not answer with the scripted model what a real one began. */
+/**
+ * A worker that is there to stop something must not answer with the scripted model what a real one
+ * began.
+ */
 function stopperEnv(env: Env): Env {
   return isKeyless(env) ? { ...env, ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' } : env;
 }

@@ -39,7 +39,10 @@ export async function withServer(cli: Cli, work: (opened: Opened) => Promise<num
   }
 }
 
-/** As withServer, with the session that `id` is the id of, or the beginning of its id. Throws UsageError. */
+/**
+ * As withServer, with the session that `id` is the id of, or the beginning of its id. Throws
+ * UsageError.
+ */
 export async function withSession(
   cli: Cli,
   id: string,
@@ -107,7 +110,8 @@ export async function withinWorkplace(
   try {
     return await work(workplace, signals);
   } finally {
-    // Calls under way may finish, for they were paid for. Left undone, another worker makes them again.
+    // Calls under way may finish, for they were paid for. Left undone, another worker makes them
+    // again.
     await Promise.race([workplace.close(), inAHurry(signals, workplace)]);
     signals.end();
   }
@@ -118,7 +122,10 @@ async function inAHurry({ abandon }: Signals, workplace: Workplace): Promise<voi
   await Promise.race([workplace.leave(), pause(HURRY_MS, new AbortController().signal)]);
 }
 
-/** The log of a worker that goes with its command. Each line once: an activity that fails is tried again and again, with the same words. */
+/**
+ * The log of a worker that goes with its command. Each line once: an activity that fails is tried
+ * again and again, with the same words.
+ */
 export function saidLog(cli: Cli): Log {
   const said = new Set<string>();
   return (_, message, { attempt, ...fields } = {}) => {
@@ -129,9 +136,13 @@ export function saidLog(cli: Cli): Log {
   };
 }
 
-// Opening a server may take minutes when it has to be built first: whoever presses Ctrl-C does not wait for that.
+// Opening a server may take minutes when it has to be built first: whoever presses Ctrl-C does not
+// wait for that.
 
-/** Milliseconds for what is nearly open to be left in good order. Else the next command takes it over. */
+/**
+ * Milliseconds for what is nearly open to be left in good order. Else the next command takes it
+ * over.
+ */
 const GRACE_MS = 1_000;
 
 /** Null when a signal came first. */

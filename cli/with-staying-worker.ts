@@ -1,4 +1,5 @@
-// For `worker` and `dev`: a server and a worker, until a signal or until the worker dies of something.
+// For `worker` and `dev`: a server and a worker, until a signal or until the worker dies of
+// something.
 import { resolve } from 'node:path';
 import type { Log } from '../system/log.ts';
 import { logFile, workerLog } from '../worker/log.ts';
@@ -33,11 +34,17 @@ export type StayingWorker = {
   readonly flags: MonitorFlags & LogFlags & DumpFlags & { readonly ui?: boolean };
   /** It starts also where sessions wait that only a newer Perdure can go on with. */
   readonly besideNewer?: boolean;
-  /** Something else tells what sessions do: the log of a terminal then leaves it out, unless anything was said about the log. */
+  /**
+   * Something else tells what sessions do: the log of a terminal then leaves it out, unless
+   * anything was said about the log.
+   */
   readonly tells?: boolean;
 };
 
-/** `ready` is called when the worker polls, and returns what is to be ended first. Status 0 when a signal ended it. */
+/**
+ * `ready` is called when the worker polls, and returns what is to be ended first. Status 0 when a
+ * signal ended it.
+ */
 export async function withStayingWorker(
   given: Cli,
   { config: file, ...rest }: StayingWorker,

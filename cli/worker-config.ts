@@ -1,4 +1,5 @@
-// The configuration of a worker that a command brings up: --config, PERDURE_CONFIG, or the user's own file.
+// The configuration of a worker that a command brings up: --config, PERDURE_CONFIG, or the user's
+// own file.
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { LogLevel } from '../system/log.ts';
@@ -61,7 +62,10 @@ export async function workersOfNew(
   return workersFor(chosen, dataFolder(env), session);
 }
 
-/** Whose work a session is that may be there. Throws ClientProblem where `--config` could not hold for it. */
+/**
+ * Whose work a session is that may be there. Throws ClientProblem where `--config` could not hold
+ * for it.
+ */
 export async function placeConfig(
   { env }: Pick<Cli, 'env'>,
   opened: Opened,
@@ -72,13 +76,16 @@ export async function placeConfig(
   return staffFor(opened, chosen, { ...about, env });
 }
 
-/** A session that a person begins is remembered, unless they or their configuration say otherwise (L80). */
+/**
+ * A session that a person begins is remembered, unless they or their configuration say otherwise
+ * (L80).
+ */
 export function ofNewSession({ config }: Pick<ChosenConfig, 'config'>): { readonly memory: boolean } {
   return { memory: config.memory ?? true };
 }
 
-// Without a key the scripted model answers, and it can do one task only: others are refused before they are begun, and those that
-// a real model has begun are not ended by it.
+// Without a key the scripted model answers, and it can do one task only: others are refused before
+// they are begun, and those that a real model has begun are not ended by it.
 
 /** Throws UsageError when a worker with this environment could not do the task. */
 export function refuseWithoutKey(env: Env, task: string): void {
@@ -87,7 +94,10 @@ export function refuseWithoutKey(env: Env, task: string): void {
   throw new UsageError(`no ANTHROPIC_API_KEY is set (nor ANTHROPIC_BASE_URL): set it for a real model; ${can}`);
 }
 
-/** Throws UsageError when a worker with this environment would take up a run that needs a real model. */
+/**
+ * Throws UsageError when a worker with this environment would take up a run that needs a real
+ * model.
+ */
 export async function refuseToSpoil(env: Env, sessions: Pick<PerdureClient, 'list'>): Promise<void> {
   if (!isKeyless(env)) return;
   for await (const info of sessions.list({ open: true })) {

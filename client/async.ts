@@ -1,4 +1,5 @@
-// Gives a message on its way time to arrive when its sender leaves: the server may be gone, or the worker that would answer.
+// Gives a message on its way time to arrive when its sender leaves: the server may be gone, or the
+// worker that would answer.
 import { awaitInTime } from '../system/async.ts';
 import { reasonOf } from '../system/text.ts';
 
@@ -17,7 +18,10 @@ export async function awaitArrival(what: string, sent: Promise<unknown>): Promis
 
 // A wait that its caller may end.
 
-/** As an option of a method: ends the wait, which throws the signal's reason. What was sent by then may have arrived. */
+/**
+ * As an option of a method: ends the wait, which throws the signal's reason. What was sent by then
+ * may have arrived.
+ */
 export type Abortable = { readonly signal?: AbortSignal | undefined };
 
 /** Rejects with the signal's reason as soon as it is aborted, whatever `work` does. */
@@ -37,7 +41,10 @@ export async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T
 
 // Something to do when a signal is aborted, and the end of both.
 
-/** Acts at most once. What is returned stops listening, for the signal may outlive its listener, and waits for what was begun. */
+/**
+ * Acts at most once. What is returned stops listening, for the signal may outlive its listener, and
+ * waits for what was begun.
+ */
 export function actOnAbort(signal: AbortSignal | undefined, act: () => Promise<void>): () => Promise<void> {
   let acting: Promise<void> | undefined;
   const begin = (): void => {
@@ -51,7 +58,8 @@ export function actOnAbort(signal: AbortSignal | undefined, act: () => Promise<v
   };
 }
 
-// Joins several sources into one async iteration, in order of arrival. Whoever fills it looks at how much waits.
+// Joins several sources into one async iteration, in order of arrival. Whoever fills it looks at
+// how much waits.
 
 export type Mailbox<T> = AsyncIterable<T> & {
   push(item: T): void;

@@ -1,4 +1,5 @@
-// The typed client: everything a program or a person does with sessions. It needs a server, never a worker.
+// The typed client: everything a program or a person does with sessions. It needs a server, never a
+// worker.
 import type { Client } from '@temporalio/client';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import { SIGNALS, UPDATES } from '../workflows/contract/session.ts';
@@ -35,7 +36,10 @@ import { cancel, setOptions, topUp } from './sessions/steer.ts';
 
 const LOOK_MS = 1_000;
 
-/** Throws ClientProblem for an option that is not known, as every method does; SetupProblem for a data folder that cannot be used. */
+/**
+ * Throws ClientProblem for an option that is not known, as every method does; SetupProblem for a
+ * data folder that cannot be used.
+ */
 export function createClient(given: CreateClient): PerdureClient {
   refuseUnknown('createClient()', given, known.client);
   const options = withPorts(given);
@@ -44,7 +48,10 @@ export function createClient(given: CreateClient): PerdureClient {
   const impatient = { ...patience, total: patience.oneCall };
   const look = (session: SessionId) =>
     persist(temporal, `look at session ${session}`, () => describeHere(options, session), impatient);
-  /** A server that others use too: what is sent to a session of theirs would be passed over, and nobody would know. */
+  /**
+   * A server that others use too: what is sent to a session of theirs would be passed over, and
+   * nobody would know.
+   */
   const reach = async (id: string): Promise<SessionId> => {
     const session = checkedId(id);
     if (options.storeId) await look(session);

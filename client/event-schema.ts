@@ -1,5 +1,6 @@
-// The schema of the events that `query()`, `follow` and `--json` give (Q12). docs/events.v1.schema.json is made from it, and every event that a
-// test collects is held to it. A change that takes something away, or gives it another meaning, is another version.
+// The schema of the events that `query()`, `follow` and `--json` give (Q12).
+// docs/events.v1.schema.json is made from it, and every event that a test collects is held to it. A
+// change that takes something away, or gives it another meaning, is another version.
 import { z } from 'zod';
 import { agents, count, ends, notice, reasons, runEnded, steered, transition, usage, usd } from './event-parts.ts';
 
@@ -89,8 +90,8 @@ export const resultSchema = z.strictObject({
 });
 
 /**
- * The events of this version of Perdure. A field or a type that is not in it fails: other programs read docs/events.v1.schema.json, which
- * allows more.
+ * The events of this version of Perdure. A field or a type that is not in it fails: other programs
+ * read docs/events.v1.schema.json, which allows more.
  */
 export const eventSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('session'), sessionId: z.string() }),
@@ -126,7 +127,10 @@ export const eventSchema = z.discriminatedUnion('type', [
 
 export const EVENTS_VERSION = 1;
 
-/** For people and programs that read events: they pass over fields and types that a later version adds. */
+/**
+ * For people and programs that read events: they pass over fields and types that a later version
+ * adds.
+ */
 export function eventJsonSchema(): object {
   const { $schema, ...schema } = z.toJSONSchema(eventSchema, {
     override: ({ jsonSchema }) => {

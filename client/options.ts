@@ -1,4 +1,5 @@
-// A program in JavaScript may misspell an option. Passed over in silence, a guard that was meant would not be there: it is refused.
+// A program in JavaScript may misspell an option. Passed over in silence, a guard that was meant
+// would not be there: it is refused.
 import { didYouMean, RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
 import type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
 import type { FollowOptions } from './follow/follow.ts';
@@ -37,7 +38,10 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   timeout: 'timeoutMs',
 };
 
-/** `what`: "query()". Throws ClientProblem for a key that is not known; one that is undefined counts as not given. */
+/**
+ * `what`: "query()". Throws ClientProblem for a key that is not known; one that is undefined counts
+ * as not given.
+ */
 export function refuseUnknown(what: string, given: unknown, known: Readonly<Record<string, true>>): void {
   if (given === undefined) return;
   if (typeof given !== 'object' || given === null || Array.isArray(given))

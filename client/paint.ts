@@ -83,7 +83,10 @@ function cutLine(text: string, most: number): { readonly shown: string; readonly
 
 const escaped = (unseen: string): string => `\\u${unseen.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Whoever pastes it means the path, whatever it holds. A terminal sees none of its control characters. */
+/**
+ * Whoever pastes it means the path, whatever it holds. A terminal sees none of its control
+ * characters.
+ */
 export function shellWord(text: string): string {
   if (/\p{Cc}/u.test(text)) return `$'${text.replaceAll(/[\\']/g, String.raw`\$&`).replaceAll(/\p{Cc}/gu, escaped)}'`;
   return /^[\w./@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

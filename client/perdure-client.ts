@@ -22,13 +22,19 @@ export type TranscriptOptions = Abortable & { readonly from?: number };
 export type TranscriptEntry = { readonly position: number; readonly entry: Entry };
 
 /**
- * Every method throws ClientProblem, a sentence with a `kind`; those that read a transcript throw StoreError too. A wait whose `signal` is aborted
- * throws the signal's reason: what was sent by then may have arrived.
+ * Every method throws ClientProblem, a sentence with a `kind`; those that read a transcript throw
+ * StoreError too. A wait whose `signal` is aborted throws the signal's reason: what was sent by
+ * then may have arrived.
  */
 export type PerdureClient = {
-  /** Durable when it resolves. A `session` that is open already takes the task as its next message, options included. */
+  /**
+   * Durable when it resolves. A `session` that is open already takes the task as its next message,
+   * options included.
+   */
   start(task: Prompt, options?: StartOptions): Promise<Sent>;
-  /** Durable when it resolves, with no worker alive. Sent again with its `messageId` it counts once. */
+  /**
+   * Durable when it resolves, with no worker alive. Sent again with its `messageId` it counts once.
+   */
   send(session: string, prompt: Prompt, options?: SendOptions): Promise<Sent>;
   /** Ends the run, which returns with what it has; the session stays open. */
   interrupt(session: string, options?: OnceOptions): Promise<void>;
@@ -36,27 +42,47 @@ export type PerdureClient = {
   cancel(session: string, options?: ActOptions): Promise<void>;
   /** Ends a parking early (L14). */
   resume(session: string, options?: OnceOptions): Promise<void>;
-  /** Raises limits of the run under way: what it decides next counts with them. A worker has to run. */
+  /**
+   * Raises limits of the run under way: what it decides next counts with them. A worker has to run.
+   */
   topUp(session: string, limits: TopUp, options?: ActOptions): Promise<void>;
-  /** Options from the next run on; the one under way keeps its own (L57). null takes one back. A worker has to run. */
+  /**
+   * Options from the next run on; the one under way keeps its own (L57). null takes one back. A
+   * worker has to run.
+   */
   setOptions(session: string, changes: OptionChanges, options?: ActOptions): Promise<void>;
   /**
-   * A question aside: the session's model answers it from what it knows by now, and the conversation keeps no trace of it. What it costs counts as
-   * the session's. A worker has to run.
+   * A question aside: the session's model answers it from what it knows by now, and the
+   * conversation keeps no trace of it. What it costs counts as the session's. A worker has to run.
    */
   askAside(session: string, question: string, options?: ActOptions): Promise<Aside>;
-  /** Calls that wait for a decision or, with `question`, for an answer, of one session or of all that are open, with their inputs (L55). No worker is needed. */
+  /**
+   * Calls that wait for a decision or, with `question`, for an answer, of one session or of all
+   * that are open, with their inputs (L55). No worker is needed.
+   */
   approvals(session?: string, options?: Abortable): Promise<readonly WaitingApproval[]>;
   /** Returns what was decided about. A worker has to run: it takes the decision, once. */
   approve(session: string, call: string, options?: ApproveOptions): Promise<PendingApproval>;
   deny(session: string, call: string, reason: string, options?: DenyOptions): Promise<PendingApproval>;
-  /** Answers a question of the model (L81): with one of its options, where it has some. A worker has to run: it takes the answer, once. */
+  /**
+   * Answers a question of the model (L81): with one of its options, where it has some. A worker has
+   * to run: it takes the answer, once.
+   */
   answer(session: string, call: string, text: string, options?: ActOptions): Promise<PendingApproval>;
-  /** From its next request on the model no longer sees these entries, by position. Each must be one a snip can mean, and stays (L7). */
+  /**
+   * From its next request on the model no longer sees these entries, by position. Each must be one
+   * a snip can mean, and stays (L7).
+   */
   snip(session: string, entries: readonly number[], options?: ActOptions): Promise<Snipped>;
-  /** Whether its transcript can be read to its end, and what is lost of one that cannot. No worker is needed. */
+  /**
+   * Whether its transcript can be read to its end, and what is lost of one that cannot. No worker
+   * is needed.
+   */
   damage(session: string, options?: Abortable): Promise<Damage>;
-  /** It goes on from the last whole step; what is lost is told in its transcript. It must be idle, and a worker has to run. */
+  /**
+   * It goes on from the last whole step; what is lost is told in its transcript. It must be idle,
+   * and a worker has to run.
+   */
   repair(session: string, options?: ActOptions): Promise<Damage>;
   /** Newest first, or as the filter says (docs/finding.md). */
   list(which?: ListOptions): AsyncIterable<SessionInfo>;

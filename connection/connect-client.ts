@@ -20,13 +20,18 @@ export type Connected = {
 const CONNECT_MS = 4_000;
 const PROBE_MS = 1_000;
 
-/** A call that meets a continue-as-new pauses 2 s on the SDK's own backoff, at most 0.2 s on this. */
+/**
+ * A call that meets a continue-as-new pauses 2 s on the SDK's own backoff, at most 0.2 s on this.
+ */
 const patience = { attempts: 50, firstMs: 20, factor: 1.3, mostMs: 500 };
 
 /** After a restart of the server; gRPC's own are 1 s and 2 min. */
 const quickReconnect = { 'grpc.initial_reconnect_backoff_ms': 50, 'grpc.max_reconnect_backoff_ms': 2_000 };
 
-/** Throws SetupProblem when no server answers within 5 s, it is too old, or it lacks the namespace. The caller closes the connection. */
+/**
+ * Throws SetupProblem when no server answers within 5 s, it is too old, or it lacks the namespace.
+ * The caller closes the connection.
+ */
 export async function connectClient(target: Target): Promise<Connected> {
   const { interceptors, end } = retriesUntilClosed();
   const connection = Connection.lazy({
@@ -51,8 +56,8 @@ export async function connectClient(target: Target): Promise<Connected> {
 }
 
 /**
- * Of its own, gRPC asks the proxy of the process's environment in small letters alone, and also for a server of this machine, which no proxy
- * reaches. It is told instead, as it tells itself.
+ * Of its own, gRPC asks the proxy of the process's environment in small letters alone, and also for
+ * a server of this machine, which no proxy reaches. It is told instead, as it tells itself.
  */
 function channelTo({ address, proxy }: Target) {
   const own = { ...quickReconnect, 'grpc.enable_http_proxy': 0 };
@@ -73,8 +78,8 @@ function credentialsOf({ token }: Proxy): string | undefined {
 type Interceptor = ReturnType<typeof makeGrpcRetryInterceptor>;
 
 /**
- * The SDK's retries. One that is due when its connection is closed throws where nobody can catch it: `end` lets none be planned any
- * more, and resolves when those that were have begun.
+ * The SDK's retries. One that is due when its connection is closed throws where nobody can catch
+ * it: `end` lets none be planned any more, and resolves when those that were have begun.
  */
 function retriesUntilClosed() {
   const { attempts, firstMs, factor, mostMs } = patience;
@@ -174,7 +179,8 @@ function withoutUpdates(address: string, version: string): string {
   return `${server} takes no workflow updates: use 1.25 or newer, or set frontend.enableUpdateWorkflowExecution in its dynamic configuration`;
 }
 
-// Whether anything listens at an address. A gRPC channel that was refused waits before it tries again, and does not say why.
+// Whether anything listens at an address. A gRPC channel that was refused waits before it tries
+// again, and does not say why.
 
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',

@@ -1,4 +1,5 @@
-// Where everything durable of one machine lives. Belongs to one machine (or container) at a time. Nothing here is ever deleted.
+// Where everything durable of one machine lives. Belongs to one machine (or container) at a time.
+// Nothing here is ever deleted.
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, opendirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
@@ -26,7 +27,10 @@ export type DataFolder = {
   readonly payloadKeys: string;
   /** The folder in it, or `s3://bucket/prefix` where PERDURE_STORE says so. */
   readonly storePlace: string;
-  /** What the records of a bucket are sealed with: those of PERDURE_CODEC_KEYS, which its machines have in common. */
+  /**
+   * What the records of a bucket are sealed with: those of PERDURE_CODEC_KEYS, which its machines
+   * have in common.
+   */
   readonly storeKeys?: KeyRing;
   readonly liveDir: string;
   /** How a store in a bucket is reached. Throws SetupProblem for a proxy that cannot be one. */
@@ -43,9 +47,9 @@ const layoutSchema = z.object({ version: z.number() });
 const ELSEWHERE = 'set PERDURE_DATA to another folder';
 
 /**
- * `PERDURE_DATA`, or `perdure` in the user's XDG data folder; made with mode 0700 when it is not there,
- * and brought to it when it is.
- * Throws SetupProblem when it cannot be used or another layout version made it.
+ * `PERDURE_DATA`, or `perdure` in the user's XDG data folder; made with mode 0700 when it is not
+ * there, and brought to it when it is. Throws SetupProblem when it cannot be used or another layout
+ * version made it.
  */
 export function dataFolder(env: Env): DataFolder {
   const root = dataRoot(env);
@@ -87,7 +91,9 @@ function storePlace(env: Env, root: string): string {
   return set;
 }
 
-/** The keys of PERDURE_CODEC_KEYS. Throws SetupProblem where the agent's commands could read them. */
+/**
+ * The keys of PERDURE_CODEC_KEYS. Throws SetupProblem where the agent's commands could read them.
+ */
 export function namedKeys(env: Env): KeyRing | undefined {
   const named = env['PERDURE_CODEC_KEYS'];
   if (!named) return undefined;
@@ -115,8 +121,8 @@ export function cacheFolder(env: Env): string {
 }
 
 /**
- * For a file with a secret, which commands of the agent do not see in the data folder alone. A link in it that leads elsewhere is elsewhere.
- * `named`: what names the file. Throws SetupProblem.
+ * For a file with a secret, which commands of the agent do not see in the data folder alone. A link
+ * in it that leads elsewhere is elsewhere. `named`: what names the file. Throws SetupProblem.
  */
 export function refuseReadable(env: Env, path: string, named: string): void {
   const root = dataRoot(env);
@@ -142,7 +148,10 @@ function makeFolder(path: string): void {
   }
 }
 
-/** With the data folder, and never again: an empty one in the place of one that was moved away would hide that all transcripts are gone. */
+/**
+ * With the data folder, and never again: an empty one in the place of one that was moved away would
+ * hide that all transcripts are gone.
+ */
 function refuseLost(place: string): void {
   if (existsSync(place)) return makeFolder(place);
   throw new SetupProblem(
@@ -152,7 +161,10 @@ function refuseLost(place: string): void {
 
 const layoutFile = (root: string): string => join(root, 'data.json');
 
-/** Transcripts and keys are nobody else's: behind a folder that only its owner enters, whatever the modes of what lies in it. */
+/**
+ * Transcripts and keys are nobody else's: behind a folder that only its owner enters, whatever the
+ * modes of what lies in it.
+ */
 function keepPrivate(root: string): void {
   const { uid, mode } = statSync(root);
   const user = process.getuid?.();

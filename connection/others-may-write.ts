@@ -1,5 +1,5 @@
-// A file that chooses policy must be nobody else's to write: not itself, and not by a folder on the way to it, where another could be put in
-// its place.
+// A file that chooses policy must be nobody else's to write: not itself, and not by a folder on the
+// way to it, where another could be put in its place.
 import { type Stats, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { codeOf } from '../system/text.ts';
@@ -17,7 +17,8 @@ export function whoElseWrites(path: string): string | null {
   for (const { at, stats } of onTheWay(resolve(path))) {
     if (!own.has(stats.uid))
       return `${at} belongs to another user of this machine (${stats.uid}), who may change it: run \`chown ${user} ${at}\`, or name a file of your own`;
-    // A link has no mode of its own. In a folder that is sticky others may add names, and take none away.
+    // A link has no mode of its own. In a folder that is sticky others may add names, and take none
+    // away.
     if (stats.isSymbolicLink() || (stats.isDirectory() && (stats.mode & STICKY) !== 0)) continue;
     if ((stats.mode & OTHERS) !== 0) return writable(at, 'o-w');
     if ((stats.mode & GROUP) !== 0 && !isPrivateGroup(stats)) return writable(at, 'g-w');
@@ -65,7 +66,10 @@ function onTheWay(path: string): readonly Step[] {
   return [...steps.values()];
 }
 
-/** Whom a file may belong to. In a user namespace the owners of what lies outside of it, root too, all look like one. */
+/**
+ * Whom a file may belong to. In a user namespace the owners of what lies outside of it, root too,
+ * all look like one.
+ */
 function ownersOf(user: number): ReadonlySet<number> {
   const outside = isAllMapped() ? [] : [Number(readOrEmpty('/proc/sys/kernel/overflowuid').trim() || '65534')];
   return new Set([user, ROOT, ...outside]);
@@ -76,7 +80,10 @@ function isAllMapped(): boolean {
   return map === '' || /^\s*0\s+0\s+4294967295\s*$/.test(map);
 }
 
-/** The group that has a user's name and number, and nobody else in it, as many systems make one for each user. */
+/**
+ * The group that has a user's name and number, and nobody else in it, as many systems make one for
+ * each user.
+ */
 function isPrivateGroup({ uid, gid }: Stats): boolean {
   if (uid !== gid) return false;
   const line = readOrEmpty('/etc/group')

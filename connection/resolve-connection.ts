@@ -1,4 +1,5 @@
-// Which Temporal server to use: the one that the environment or a Temporal profile names, else ours.
+// Which Temporal server to use: the one that the environment or a Temporal profile names, else
+// ours.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadClientConnectConfig, type LoadClientProfileOptions } from '@temporalio/envconfig';
@@ -31,8 +32,9 @@ const DEFAULT_NAMESPACE = 'default';
 const DEFAULT_PORT = 7233;
 
 /**
- * External when TEMPORAL_ADDRESS is set or the chosen profile has an address (TEMPORAL_CONFIG_FILE, TEMPORAL_PROFILE, or the
- * default profile of Temporal's own configuration file). Throws SetupProblem when what is set cannot be used.
+ * External when TEMPORAL_ADDRESS is set or the chosen profile has an address (TEMPORAL_CONFIG_FILE,
+ * TEMPORAL_PROFILE, or the default profile of Temporal's own configuration file). Throws
+ * SetupProblem when what is set cannot be used.
  */
 export function resolveConnection(env: Env): Resolved {
   const set = Object.fromEntries(Object.entries(env).filter((pair): pair is [string, string] => !!pair[1]));
@@ -68,7 +70,10 @@ function proxyOf(env: Env, address: string): Pick<External, 'proxy'> {
   );
 }
 
-/** On a server that is not ours payloads are sealed only when someone says with what. Commands of the agent do not see the data folder. */
+/**
+ * On a server that is not ours payloads are sealed only when someone says with what. Commands of
+ * the agent do not see the data folder.
+ */
 function keysOf(env: Env): Pick<External, 'keys'> {
   const keys = namedKeys(env);
   return keys ? { keys } : {};
@@ -110,7 +115,8 @@ function load(env: Record<string, string>, { path, text }: ConfigFile) {
   try {
     return loadClientConnectConfig(options);
   } catch (error) {
-    // Only reading this configuration can fail here: bad TOML, an unknown profile, a certificate that is not there.
+    // Only reading this configuration can fail here: bad TOML, an unknown profile, a certificate
+    // that is not there.
     throw new SetupProblem(
       `the Temporal configuration (${path} and TEMPORAL_* variables) cannot be used: ${reasonOf(error)}`,
     );

@@ -1,5 +1,6 @@
-// Which Temporal namespaces have sessions in a store: every worker notes its own when it starts, so that a cleaning from another namespace,
-// which cannot see these sessions, does not take them for gone (W4).
+// Which Temporal namespaces have sessions in a store: every worker notes its own when it starts, so
+// that a cleaning from another namespace, which cannot see these sessions, does not take them for
+// gone (W4).
 import type { Client } from '@temporalio/client';
 import type { Log } from '../system/log.ts';
 import { reasonOf } from '../system/text.ts';

@@ -1,5 +1,6 @@
-// The catalogue of models (X1): what their documents say of them, as of its date. `from` names the page of each kind of fact; `assumed` are
-// the facts of a model that no page states, taken from the one before it.
+// The catalogue of models (X1): what their documents say of them, as of its date. `from` names the
+// page of each kind of fact; `assumed` are the facts of a model that no page states, taken from the
+// one before it.
 import type { ModelFacts } from '../store/configuration.ts';
 import type { Price } from '../workflows/contract/loop.ts';
 import file from './catalogue.cjs';
@@ -40,7 +41,8 @@ const REGIONS = /^(us-gov|us|eu|au|jp|in|apac|global)\./;
 const VARIANTS = /(?::(?:thinking|beta|nitro|floor|batch)|-(?:fast|batch)|-v\d+(?::\d+)?|@(?:default|\d{8}))$/;
 
 /**
- * What a model is called by its maker, for a name as gateways and clouds write it: `anthropic/claude-opus-5.5`, `claude-haiku-4-5@20251001`,
+ * What a model is called by its maker, for a name as gateways and clouds write it:
+ * `anthropic/claude-opus-5.5`, `claude-haiku-4-5@20251001`,
  * `us.anthropic.claude-haiku-4-5-20251001-v1:0`, `claude-opus-5-5[1m]`.
  */
 export function baseName(name: string): BaseName {
@@ -72,7 +74,10 @@ function inOrder(name: string): string {
   return old ? `claude-${old[2]}-${old[1]}` : name;
 }
 
-/** The first of a generation has no minor version in its dated id; some gateways call the newest of a line `latest`. */
+/**
+ * The first of a generation has no minor version in its dated id; some gateways call the newest of
+ * a line `latest`.
+ */
 function renamed(base: string): string {
   const line = /^claude-([a-z]+)-latest$/.exec(base)?.[1];
   if (line !== undefined && Object.hasOwn(catalogue.aliases, line)) return catalogue.aliases[line] ?? base;

@@ -1,11 +1,15 @@
-// From what a person wrote to the name that is sent (X2). Refused is what cannot be a model: a slip in the name of one of Claude's, a version
-// that there never was, and at the API of their maker any plain word. Names of other makers and servers go through as they are.
+// From what a person wrote to the name that is sent (X2). Refused is what cannot be a model: a slip
+// in the name of one of Claude's, a version that there never was, and at the API of their maker any
+// plain word. Names of other makers and servers go through as they are.
 import type { FoundModel, ModelTable } from '../store/configuration.ts';
 import { nearName } from '../workflows/contract/options-problem.ts';
 import { baseName, catalogue } from './catalogue.ts';
 
 export type Finding = {
-  /** What `default` and `inherit` mean where there is nothing else to inherit. Absent: the catalogue's. */
+  /**
+   * What `default` and `inherit` mean where there is nothing else to inherit. Absent: the
+   * catalogue's.
+   */
   readonly model?: string | undefined;
   /** Names and prefixes that the worker's configuration knows. */
   readonly configured?: ModelTable;
@@ -34,7 +38,10 @@ export function findModel(given: string, finding: Finding = {}): FoundModel {
   return problem === null ? { name } : { problem: `${JSON.stringify(given.slice(0, 80))} is no model: ${problem}` };
 }
 
-/** What no server and no configuration can have meant, as a client may say before it asks a worker; undefined where there is nothing to say. */
+/**
+ * What no server and no configuration can have meant, as a client may say before it asks a worker;
+ * undefined where there is nothing to say.
+ */
 export function modelProblem(options: {
   readonly model?: string;
   readonly fallbackModels?: readonly string[];
@@ -55,7 +62,10 @@ function aliasOf(word: string): string | undefined {
   return Object.hasOwn(catalogue.aliases, word) ? catalogue.aliases[word] : undefined;
 }
 
-/** A letter or two beside a short name, or beside the line in a whole one: `sonet`, `claude-sonet-5-5`. */
+/**
+ * A letter or two beside a short name, or beside the line in a whole one: `sonet`,
+ * `claude-sonet-5-5`.
+ */
 function slipIn(name: string): string | null {
   const word = wordOf(name);
   if (STANDING.includes(word)) return null;
@@ -93,7 +103,10 @@ function isClaude(base: string): boolean {
   return base.startsWith('claude');
 }
 
-/** One that is newer than the catalogue is none of its models, and goes through. So does, at other servers, what has no version. */
+/**
+ * One that is newer than the catalogue is none of its models, and goes through. So does, at other
+ * servers, what has no version.
+ */
 function versionProblem(base: string, official: boolean): string | null {
   const parts = lineOf(base);
   if (parts === null) return official || isSlip(base) ? meant(base) : null;

@@ -1,4 +1,5 @@
-// What a worker knows of models (X1): its configuration, then what the server says of them, then the catalogue.
+// What a worker knows of models (X1): its configuration, then what the server says of them, then
+// the catalogue.
 import type { ModelFacts, Models, ModelTable } from '../store/configuration.ts';
 import type { Price } from '../workflows/contract/loop.ts';
 import { catalogueFacts } from './catalogue.ts';
@@ -20,7 +21,10 @@ export type ModelsSettings = {
 
 const FREE: Price = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
-/** What nobody knows has at least as much as most of what is served today; where it has less, its server says so. */
+/**
+ * What nobody knows has at least as much as most of what is served today; where it has less, its
+ * server says so.
+ */
 const UNKNOWN: ModelFacts = { window: 200_000, maxOutput: 64_000, price: null, assumed: true };
 
 export function createModels(settings: ModelsSettings = {}): Models {
@@ -60,7 +64,9 @@ export function createModels(settings: ModelsSettings = {}): Models {
   };
 }
 
-/** What the server says goes before. It does not say what a model does where a request says nothing. */
+/**
+ * What the server says goes before. It does not say what a model does where a request says nothing.
+ */
 function withServers(known: ModelFacts | undefined, said: ServerModel = {}): Partial<ModelFacts> {
   const { kinds, levels, lifecycle: _lifecycle, ...sizes } = said;
   const thinks = known?.thinking?.byDefault ?? kinds?.includes('adaptive') ?? false;

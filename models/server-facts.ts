@@ -1,5 +1,5 @@
-// What the server itself says of a model (X1), by the Models API: asked once a day, and never waited for longer than a moment. A server
-// without it, a refusal or a foreign answer say nothing.
+// What the server itself says of a model (X1), by the Models API: asked once a day, and never
+// waited for longer than a moment. A server without it, a refusal or a foreign answer say nothing.
 import type { ModelFacts, ThinkingKind } from '../store/configuration.ts';
 import type { Effort } from '../workflows/contract/loop.ts';
 

@@ -1,4 +1,5 @@
-// The page's own files and those of the packages it shows itself with. There is no build step: what is served is what lies here.
+// The page's own files and those of the packages it shows itself with. There is no build step: what
+// is served is what lies here.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

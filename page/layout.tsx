@@ -1,4 +1,5 @@
-// The frame around every page, and the small marks that say in a word and a colour how something stands.
+// The frame around every page, and the small marks that say in a word and a colour how something
+// stands.
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import type { TerminalReason } from '../workflows/contract/loop.ts';

@@ -1,5 +1,6 @@
-// The address of the page of one data folder: its name, its port and its secrets are kept, so that a link or an open tab still leads to it
-// after a restart. The file is as private as the folder: who reads it may steer.
+// The address of the page of one data folder: its name, its port and its secrets are kept, so that
+// a link or an open tab still leads to it after a restart. The file is as private as the folder:
+// who reads it may steer.
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -57,7 +58,10 @@ export type KeptAddress = {
 
 const fileOf = (root: string): string => join(root, 'page.json');
 
-/** `root`: the data folder. A file that is damaged is replaced: whoever was let in opens a printed address again. */
+/**
+ * `root`: the data folder. A file that is damaged is replaced: whoever was let in opens a printed
+ * address again.
+ */
 export function keptAddress(root: string): KeptAddress {
   const known = readJsonFile(fileOf(root), schema);
   const address = known.kind === 'read' ? { ...known.value, run: newSecret() } : newAddress();

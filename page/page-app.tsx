@@ -1,5 +1,5 @@
-// The ops page: all sessions, and one as it goes. Everything comes from visibility, the store and the live channel; any number of
-// processes may serve it.
+// The ops page: all sessions, and one as it goes. Everything comes from visibility, the store and
+// the live channel; any number of processes may serve it.
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { showUnseen, reasonOf } from '../system/text.ts';

@@ -1,4 +1,5 @@
-// All that the page asks of the world: visibility, the store, the live channel, and a person's words to a session.
+// All that the page asks of the world: visibility, the store, the live channel, and a person's
+// words to a session.
 import type { Told } from '../store/live/events.ts';
 import type { Store } from '../store/values/store.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
@@ -50,7 +51,10 @@ export const identityOf = (name: string, place: Place): string => `${name} ${pla
 
 export type PagePorts = Acting &
   Pick<PerdureClient, 'page' | 'follow' | 'result' | 'transcript'> & {
-    /** The same in somebody's name, which stands in Temporal's history beside each; null: as this process is known there. */
+    /**
+     * The same in somebody's name, which stands in Temporal's history beside each; null: as this
+     * process is known there.
+     */
     as(name: string | null, place: Place): Acting;
     /** How many there are of each phase, a few seconds ago at most. */
     counts(): Promise<SessionCounts>;
@@ -72,7 +76,10 @@ export type PagePorts = Acting &
     /** The commands that it has in the background, where they are on this machine (L84). */
     background(session: SessionId): BackgroundReader;
     readonly store: Store;
-    /** The address of a session in Temporal's own UI; null where nobody has said where that is, and the server that Perdure started has none. */
+    /**
+     * The address of a session in Temporal's own UI; null where nobody has said where that is, and
+     * the server that Perdure started has none.
+     */
     temporalUi(session: string): string | null;
   };
 
@@ -146,7 +153,10 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
   };
 }
 
-/** One answer for all who ask while it is sought, and for some time after. One that failed is sought again. */
+/**
+ * One answer for all who ask while it is sought, and for some time after. One that failed is sought
+ * again.
+ */
 export function holdAnswers<Key, Answer>(
   ask: (key: Key) => Promise<Answer>,
   holdMs: (answer: Answer) => number,

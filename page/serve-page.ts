@@ -1,5 +1,6 @@
-// Serves the ops page on a loopback port, to whoever is let in. Its name is its own: what a browser keeps for 127.0.0.1
-// would reach whatever else listens there. Browsers take *.localhost for this machine.
+// Serves the ops page on a loopback port, to whoever is let in. Its name is its own: what a browser
+// keeps for 127.0.0.1 would reach whatever else listens there. Browsers take *.localhost for this
+// machine.
 import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
 import { createServer as createHttps } from 'node:https';
@@ -20,7 +21,10 @@ export type PageLoad = { readonly sessions: number; readonly watchers: number; r
 export type ServedPage = {
   /** Lets nobody in. */
   readonly url: string;
-  /** A new address, for a person: where people do not sign in with tokens of their own it lets in who opens it first, and soon. */
+  /**
+   * A new address, for a person: where people do not sign in with tokens of their own it lets in
+   * who opens it first, and soon.
+   */
   entrance(): string;
   /** Of the HTTP API. */
   readonly api: string;
@@ -41,7 +45,10 @@ const passing = (): KeptAddress => ({ address: newAddress(), keep: () => undefin
 type Here = {
   /** Others of this machine. */
   readonly people?: readonly Person[];
-  /** Names under which ports of this machine are forwarded; the first is that of the addresses it prints. */
+  /**
+   * Names under which ports of this machine are forwarded; the first is that of the addresses it
+   * prints.
+   */
   readonly forwarders?: readonly Forwarder[];
   /** That one and no other; throws SetupProblem when it is taken. */
   readonly port?: number;
@@ -132,7 +139,10 @@ const served = (
   },
 });
 
-/** Both loopback addresses: a browser may try ::1 first, and who listened there on our port would be given what lets one in. */
+/**
+ * Both loopback addresses: a browser may try ::1 first, and who listened there on our port would be
+ * given what lets one in.
+ */
 async function serveLoopback(wanted: number, serveAt: Serve): Promise<readonly [Server, ...Server[]]> {
   for (let tries = 1; ; tries++) {
     const server = await startAt(serveAt, tries === 1 ? wanted : 0);

@@ -1,5 +1,5 @@
-// Lets a request in, or says what the API would refuse it with. In the API's order: key, version, type, size, JSON, shape, length, and the
-// thinking that comes back.
+// Lets a request in, or says what the API would refuse it with. In the API's order: key, version,
+// type, size, JSON, shape, length, and the thinking that comes back.
 import type { IncomingHttpHeaders } from 'node:http';
 import { profileOf } from './models/profiles.ts';
 import { promptBlocks, promptTokens } from './prompt-cache.ts';
@@ -28,7 +28,10 @@ export type Admitted = {
 
 export type Admission =
   | Admitted
-  /** `body`: what could be parsed. `misshapen`: the client built a request that the API never takes (L58). */
+  /**
+   * `body`: what could be parsed. `misshapen`: the client built a request that the API never takes
+   * (L58).
+   */
   | { readonly kind: 'refused'; readonly error: ApiError; readonly misshapen: boolean; readonly body: unknown };
 
 export type AdmissionRules = Omit<RequestRules, 'betas' | 'sampling' | 'counting' | 'verifySignature'> & {

@@ -1,4 +1,5 @@
-// One request from its headers to the end of its answer: routes it, lets it in, asks the script, plays the reply.
+// One request from its headers to the end of its answer: routes it, lets it in, asks the script,
+// plays the reply.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { admit, betasOf, type AdmissionRules, type Admitted } from './admit.ts';

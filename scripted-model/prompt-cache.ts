@@ -1,5 +1,6 @@
-// Which part of a prompt is read from the cache, and which is written to it, as the API bills it: a prefix is cached where a
-// cache_control stood, for as long as that says, and found again by any later breakpoint at most 20 blocks after it.
+// Which part of a prompt is read from the cache, and which is written to it, as the API bills it: a
+// prefix is cached where a cache_control stood, for as long as that says, and found again by any
+// later breakpoint at most 20 blocks after it.
 import { RecentMap } from '../system/recent-map.ts';
 import { createHash } from 'node:crypto';
 import type { ContentBlockParam } from '@anthropic-ai/sdk/resources/messages';
@@ -18,7 +19,10 @@ export type CacheUse = {
 export type PromptCache = { use(request: ParsedRequest): CacheUse };
 
 export type CacheOptions = {
-  /** Tokens; a shorter prefix is not cached. Unless given, what the documents say of the model, and nothing of others. */
+  /**
+   * Tokens; a shorter prefix is not cached. Unless given, what the documents say of the model, and
+   * nothing of others.
+   */
   readonly least?: number;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
@@ -91,7 +95,8 @@ function candidates(model: string, blocks: readonly PromptBlock[]): readonly Pre
   return prefixes;
 }
 
-// A prompt as the API renders it for caching and counting: tools, then system, then messages, block by block.
+// A prompt as the API renders it for caching and counting: tools, then system, then messages, block
+// by block.
 
 type PromptBlock = {
   /** Returns the block without its cache_control: equal blocks have equal parts. */
@@ -109,7 +114,8 @@ const SIGNATURE_BYTES = 100;
 
 export function promptBlocks(request: ParsedRequest): readonly PromptBlock[] {
   const blocks: PromptBlock[] = [];
-  // A deferred tool is not in the prompt until something refers to it, and then stands where that does.
+  // A deferred tool is not in the prompt until something refers to it, and then stands where that
+  // does.
   const tools = (request.tools ?? []).filter(
     (tool) => (tool as { readonly defer_loading?: boolean }).defer_loading !== true,
   );
@@ -169,7 +175,10 @@ function nestedControl(content: ContentBlockParam | undefined): Cacheable['cache
   return content.content?.map((part) => (part as Cacheable).cache_control).findLast((control) => control);
 }
 
-/** Long texts are handed on as they are: to serialise them again would cost more than everything else. */
+/**
+ * Long texts are handed on as they are: to serialise them again would cost more than everything
+ * else.
+ */
 function contentParts(content: ContentBlockParam): readonly string[] {
   if (content.type === 'text') return ['text', content.text];
   if (content.type === 'tool_result' && typeof content.content === 'string') {

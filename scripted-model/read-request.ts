@@ -50,8 +50,8 @@ function resultText(block: ToolResultBlockParam): string {
   return block.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }
 
-// Reads a request's body into memory, up to the API's limit. What is too large is read to its end and dropped: a client that
-// is still sending would see a reset instead of the answer.
+// Reads a request's body into memory, up to the API's limit. What is too large is read to its end
+// and dropped: a client that is still sending would see a reset instead of the answer.
 
 const MOST_BYTES = 32 * 1_024 * 1_024;
 
@@ -75,7 +75,8 @@ export function readBody(request: IncomingMessage): Promise<ReadBody | { readonl
   });
 }
 
-// An answer of the API that is not a message: its status, its error type, and the headers clients decide retries by.
+// An answer of the API that is not a message: its status, its error type, and the headers clients
+// decide retries by.
 
 export type ApiError = {
   readonly status: number;

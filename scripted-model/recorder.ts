@@ -1,4 +1,5 @@
-// Remembers the requests to the model: what was sent, which reply answered it, how that ended. Never a key.
+// Remembers the requests to the model: what was sent, which reply answered it, how that ended.
+// Never a key.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Ended } from './answer/playback.ts';
 
@@ -16,7 +17,10 @@ export type RecordedRequest = {
   body: unknown;
   /** From the status line; null until there is one. */
   status: number | null;
-  /** Position of the reply in the script, from 0; null when a function gave it, or when none was given. */
+  /**
+   * Position of the reply in the script, from 0; null when a function gave it, or when none was
+   * given.
+   */
   step: number | null;
   ended: Ended | 'open';
 };
@@ -24,7 +28,10 @@ export type RecordedRequest = {
 export type Recorder = {
   readonly requests: readonly RecordedRequest[];
   begin(headers: IncomingHttpHeaders): RecordedRequest;
-  /** Resolves with the `n`-th request (from 1) as soon as its body has been read. Rejects when it came and was not kept. */
+  /**
+   * Resolves with the `n`-th request (from 1) as soon as its body has been read. Rejects when it
+   * came and was not kept.
+   */
   waitFor(n: number): Promise<RecordedRequest>;
   /** To be called when the body has been read. */
   arrived(record: RecordedRequest): void;

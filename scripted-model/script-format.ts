@@ -1,4 +1,5 @@
-// The file format of a script, checked: docs/scripted-model.md says it in words, script.ts as types.
+// The file format of a script, checked: docs/scripted-model.md says it in words, script.ts as
+// types.
 import { z } from 'zod';
 import type { ScriptData } from './script.ts';
 import { readNamedFile, whyUnread } from '../system/read-named-file.ts';
@@ -133,7 +134,10 @@ const script = z.strictObject({
   account: z.strictObject({ created: created.optional(), id: z.string().optional() }).optional(),
 });
 
-/** The script in a JSON text. Throws an Error of one line for each mistake, naming its path. `source` names the text. */
+/**
+ * The script in a JSON text. Throws an Error of one line for each mistake, naming its path.
+ * `source` names the text.
+ */
 export function parseScript(json: string, source: string): ScriptData {
   const parsed = script.safeParse(parseJson(json, source));
   // A field that JSON leaves out is absent, never undefined, which is all the two types differ in.
@@ -154,7 +158,9 @@ function parseJson(json: string, source: string): unknown {
 
 // Reads a script from a file.
 
-/** Rejects with what is wrong with the file, a line for each mistake, naming its path in the script. */
+/**
+ * Rejects with what is wrong with the file, a line for each mistake, naming its path in the script.
+ */
 export async function loadScript(file: string): Promise<ScriptData> {
   let json: string;
   try {

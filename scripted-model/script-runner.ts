@@ -1,4 +1,5 @@
-// Walks a script: which reply answers this request. A function is asked; data is spent reply by reply.
+// Walks a script: which reply answers this request. A function is asked; data is spent reply by
+// reply.
 import type { ParsedRequest, Reply, Script, ScriptFunction, Condition } from './script.ts';
 import { lastUserText, systemText, toolResults } from './read-request.ts';
 import { asksForSummary } from './validate/compaction.ts';
@@ -7,7 +8,9 @@ type Answer =
   /** `step`: the reply's position in the script, from 0; null when a function gave it. */
   { readonly kind: 'reply'; readonly reply: Reply; readonly step: number | null } | Broken;
 
-/** The script cannot answer: a mistake in the script or in what is tested, never something to retry. */
+/**
+ * The script cannot answer: a mistake in the script or in what is tested, never something to retry.
+ */
 type Broken = { readonly kind: 'broken'; readonly why: string };
 
 /** `label`: how the request is called in messages to people. */

@@ -1,24 +1,33 @@
-// The words of a script: replies, faults and the conditions under which a reply is given. The file format is the same, as JSON
-// (docs/scripted-model.md); a script written in TypeScript may also hold a stream open, or be a function.
+// The words of a script: replies, faults and the conditions under which a reply is given. The file
+// format is the same, as JSON (docs/scripted-model.md); a script written in TypeScript may also
+// hold a stream open, or be a function.
 import type { MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messages';
 
 /** A request that passed validation, as the client sent it. */
 export type ParsedRequest = MessageCreateParamsBase & {
-  /** The reply's text becomes the summary; without one, or with another stop reason, there is none. */
+  /**
+   * The reply's text becomes the summary; without one, or with another stop reason, there is none.
+   */
   readonly compaction?: { readonly type: 'summarize'; readonly instructions?: string | null } | null;
   readonly fallbacks?: 'default' | readonly { readonly model: string }[] | null;
 };
 
 export type ReplyBlock =
   | { readonly type: 'text'; readonly text: string }
-  /** Signed for the request's model unless `signature` is given; sent back changed, or to another model, it is refused (L59). */
+  /**
+   * Signed for the request's model unless `signature` is given; sent back changed, or to another
+   * model, it is refused (L59).
+   */
   | {
       readonly type: 'thinking';
       readonly thinking: string;
       readonly signature?: string;
       /** A note between calls, which is shown with `display: "updates"`, too. */
       readonly note?: boolean;
-      /** Milliseconds with nothing but pings before anything of it is sent; a ping each 1,000 ms unless `pingMs` says another time. */
+      /**
+       * Milliseconds with nothing but pings before anything of it is sent; a ping each 1,000 ms
+       * unless `pingMs` says another time.
+       */
       readonly silentMs?: number;
       readonly pingMs?: number;
     }
@@ -41,7 +50,10 @@ export type ReplyUsage = {
   readonly cache_creation_input_tokens?: number;
 };
 
-/** Conditions on a request; all that are given must hold. Texts match when they occur in what is named. */
+/**
+ * Conditions on a request; all that are given must hold. Texts match when they occur in what is
+ * named.
+ */
 export type Condition = {
   /** In the text blocks of the last user message. */
   readonly lastUserText?: string;
@@ -56,7 +68,10 @@ export type Condition = {
   readonly compaction?: boolean;
 };
 
-/** Events are counted as sent: message_start is the first, pings count. Bytes are those of the response's body. */
+/**
+ * Events are counted as sent: message_start is the first, pings count. Bytes are those of the
+ * response's body.
+ */
 export type Fault =
   | {
       readonly status: number;
@@ -80,14 +95,23 @@ export type Fault =
   | { readonly pingsAfterEvent: number; readonly pingMs?: number }
   /** Then `garbage`, an event with broken JSON unless given, and the end of the stream. */
   | { readonly garbageAfterEvent: number; readonly garbage?: string }
-  /** An `error` event of this type inside a 200, after `afterEvent` events (1 unless given), and the end of the stream. */
+  /**
+   * An `error` event of this type inside a 200, after `afterEvent` events (1 unless given), and the
+   * end of the stream.
+   */
   | { readonly errorEvent: string; readonly afterEvent?: number; readonly message?: string }
   /** The stream ends well after message_delta. */
   | { readonly withoutMessageStop: true }
-  /** The reply ends with stop_reason max_tokens after `chars` characters of what block `block` streams. */
+  /**
+   * The reply ends with stop_reason max_tokens after `chars` characters of what block `block`
+   * streams.
+   */
   | { readonly maxTokensAfter: { readonly block: number; readonly chars: number } };
 
-/** The model that was asked declines; what comes after `at` blocks is said by the model it is handed over to, or not at all. */
+/**
+ * The model that was asked declines; what comes after `at` blocks is said by the model it is handed
+ * over to, or not at all.
+ */
 export type Declined = {
   readonly category: string | null;
   readonly explanation?: string;
@@ -120,7 +144,10 @@ export type Reply = {
   readonly fault?: Fault;
   /** How many requests it answers: 1 unless given. */
   readonly times?: number | 'any';
-  /** The stream stops after `holdAfterEvent` events (1 unless given) until this resolves. Not in files. */
+  /**
+   * The stream stops after `holdAfterEvent` events (1 unless given) until this resolves. Not in
+   * files.
+   */
   readonly hold?: Promise<void>;
   readonly holdAfterEvent?: number;
 };
@@ -134,9 +161,15 @@ export type ScriptData = {
   readonly account?: AccountOptions;
 };
 
-/** Whose key it is: decides what becomes of thinking whose prefix has changed, and of thinking of another account. */
+/**
+ * Whose key it is: decides what becomes of thinking whose prefix has changed, and of thinking of
+ * another account.
+ */
 export type AccountOptions = {
-  /** A time as in ISO 8601; `new` (unless given): the prefix is checked by default; `old`: it is not, but for the newest models. */
+  /**
+   * A time as in ISO 8601; `new` (unless given): the prefix is checked by default; `old`: it is
+   * not, but for the newest models.
+   */
   readonly created?: string;
   readonly id?: string;
 };

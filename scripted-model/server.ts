@@ -1,4 +1,5 @@
-// A model server that says what a script says and speaks the real Messages API: for tests, the keyless demo and benches.
+// A model server that says what a script says and speaks the real Messages API: for tests, the
+// keyless demo and benches.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Display } from './answer/message-for.ts';
@@ -26,9 +27,15 @@ export type ScriptedModelOptions = {
   readonly account?: AccountOptions;
   /** How short a prefix may be that is cached, and what time it is. */
   readonly cache?: CacheOptions;
-  /** What a request that does not say is shown of thinking. Unless given, what its model shows: most of today's omit it. */
+  /**
+   * What a request that does not say is shown of thinking. Unless given, what its model shows: most
+   * of today's omit it.
+   */
   readonly display?: Display;
-  /** Whether a conversation may end with an assistant message. Today's models refuse it, and so does this one unless told. */
+  /**
+   * Whether a conversation may end with an assistant message. Today's models refuse it, and so does
+   * this one unless told.
+   */
   readonly prefill?: boolean;
   /** False: requests are not checked for their shape. For clients that are measured, not tested. */
   readonly strict?: boolean;
@@ -40,7 +47,10 @@ export type ScriptedModel = {
   readonly port: number;
   /** Requests to /v1/messages, in order of arrival. */
   readonly requests: readonly RecordedRequest[];
-  /** Sentences for what must not happen in a test: requests the API would never take, and a script that could not answer. */
+  /**
+   * Sentences for what must not happen in a test: requests the API would never take, and a script
+   * that could not answer.
+   */
   readonly problems: readonly string[];
   /** The `n`-th request (from 1), as soon as its body has arrived. */
   readonly waitForRequest: (n: number) => Promise<RecordedRequest>;

@@ -1,9 +1,11 @@
-// Signatures of this server's own: they hold what they record, so that a conversation goes on after a restart, and a digest that tells
-// whether they were changed.
+// Signatures of this server's own: they hold what they record, so that a conversation goes on after
+// a restart, and a digest that tells whether they were changed.
 import { RecentMap } from '../system/recent-map.ts';
 import { createHash } from 'node:crypto';
 
-/** A digest is as long as 15 bytes, which is enough to be told apart and short enough to keep many. */
+/**
+ * A digest is as long as 15 bytes, which is enough to be told apart and short enough to keep many.
+ */
 export function digestOf(...parts: readonly string[]): string {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(`${part.length}:`).update(part);

@@ -1,10 +1,13 @@
-// What a record of a work tree may say: it leads the worker to folders that it makes and removes, and may have been written elsewhere.
+// What a record of a work tree may say: it leads the worker to folders that it makes and removes,
+// and may have been written elsewhere.
 import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
 import { agentName, type SessionId } from '../workflows/contract/ids.ts';
 import { realOf } from '../system/process/places.ts';
 import { keySegment } from './values/store.ts';
 
-/** `holder`: the folder, out of its agent's reach, that holds a work tree and what is needed for it. */
+/**
+ * `holder`: the folder, out of its agent's reach, that holds a work tree and what is needed for it.
+ */
 export type WorktreePlace = { readonly holder: string; readonly tree: string; readonly common: string };
 
 /** The record of a work tree, written before anything of it is made. */
@@ -23,13 +26,19 @@ export function worktreesBeside(dataDir: string): string {
   return `${realOf(dataDir) ?? dataDir}-worktrees`;
 }
 
-/** A folder of its own in one for work trees, with the tree in it under the same name; of whichever data folder of this machine. */
+/**
+ * A folder of its own in one for work trees, with the tree in it under the same name; of whichever
+ * data folder of this machine.
+ */
 export function isTreePlace({ holder, tree }: Partial<Pick<Begun, 'holder' | 'tree'>>): boolean {
   if (typeof holder !== 'string' || !isAbsolute(holder) || normalize(holder) !== holder) return false;
   return dirname(holder).endsWith('-worktrees') && tree === join(holder, basename(holder));
 }
 
-/** Why nothing is to be done by it, or null: it is for no other place than this worker would have made it in. */
+/**
+ * Why nothing is to be done by it, or null: it is for no other place than this worker would have
+ * made it in.
+ */
 export function begunProblem(
   { holder, tree, branch, base, common, prefix }: { readonly [Key in keyof Begun]?: unknown },
   session: SessionId,

@@ -1,4 +1,5 @@
-// The snapshot a run works with from its first iteration to its last (L57, L58): stored once, referred to by hash.
+// The snapshot a run works with from its first iteration to its last (L57, L58): stored once,
+// referred to by hash.
 import type { JsonSchema } from '../system/schema/json-schema.ts';
 import { RecentMap } from '../system/recent-map.ts';
 import { wellFormedText } from '../system/text.ts';
@@ -41,9 +42,13 @@ export type RunConfig = {
   readonly memory?: true;
   /** After its natural end a prompt is suggested (L56); absent: none is. */
   readonly suggestPrompts?: true;
-  /** The caller's variables for tools; those of the worker's configuration are in its process alone. */
+  /**
+   * The caller's variables for tools; those of the worker's configuration are in its process alone.
+   */
   readonly toolEnv?: ToolEnv;
-  /** Absolute real paths of the folders besides the workspace that tools may work in; absent: none. */
+  /**
+   * Absolute real paths of the folders besides the workspace that tools may work in; absent: none.
+   */
   readonly folders?: readonly string[];
   /** The primary, then the fallbacks in order (L19). */
   readonly models: readonly [RunModel, ...RunModel[]];
@@ -51,7 +56,10 @@ export type RunConfig = {
   readonly smallModel: RunModel;
   /** The run was opened by a worker without a real model. */
   readonly scripted: boolean;
-  /** Tokens of extended thinking, where a model takes a number; null: as much as it thinks by itself (L59). */
+  /**
+   * Tokens of extended thinking, where a model takes a number; null: as much as it thinks by itself
+   * (L59).
+   */
   readonly thinkingTokens: number | null;
   /** Absent: the model's own (X2). */
   readonly effort?: Effort;
@@ -59,14 +67,22 @@ export type RunConfig = {
   readonly outputSchema: Readonly<Record<string, unknown>> | null;
   /** Caller's, system context and user context, joined (L58). */
   readonly system: string;
-  /** The same in parts, so that what changes from run to run can be told apart. Absent: opened by a version that joined them alone. */
+  /**
+   * The same in parts, so that what changes from run to run can be told apart. Absent: opened by a
+   * version that joined them alone.
+   */
   readonly systemParts?: readonly SystemPart[];
   readonly backoff: Backoff;
-  /** Milliseconds until the first byte of a reply, before an attempt is given up; absent in runs of v0.1.0. */
+  /**
+   * Milliseconds until the first byte of a reply, before an attempt is given up; absent in runs of
+   * v0.1.0.
+   */
   readonly firstByteMs?: number;
   /** Milliseconds between two bytes of a reply, pings too, before an attempt is given up. */
   readonly stallMs: number;
-  /** Milliseconds of a whole request, before an attempt is given up; absent: as long as it takes. */
+  /**
+   * Milliseconds of a whole request, before an attempt is given up; absent: as long as it takes.
+   */
   readonly requestMs?: number;
   /** What the server says of a request that is too long, beside what is known (L24). */
   readonly overflowWords?: readonly string[];
@@ -102,8 +118,8 @@ function decode(bytes: Uint8Array, hash: Hash): RunConfig {
   return value as RunConfig;
 }
 
-// The system prompt of a run (L58): the caller's, then the system's context. Made once when the run opens and fixed for it, so
-// that the prompt cache holds.
+// The system prompt of a run (L58): the caller's, then the system's context. Made once when the run
+// opens and fixed for it, so that the prompt cache holds.
 
 export const DEFAULT_SYSTEM_PROMPT = [
   'You are an agent that completes tasks in a workspace, using the tools you are given.',
@@ -120,8 +136,9 @@ type Context = Reach & {
 };
 
 /**
- * `at` in milliseconds since the epoch. `schema`: what the final answer must satisfy (L53). What may differ from run to run is a part of
- * its own: later runs of the session are told that part alone.
+ * `at` in milliseconds since the epoch. `schema`: what the final answer must satisfy (L53). What
+ * may differ from run to run is a part of its own: later runs of the session are told that part
+ * alone.
  */
 export function systemPrompt(
   callers: string,
@@ -163,12 +180,16 @@ function answerRule(schema: JsonSchema): string {
   ].join('\n');
 }
 
-// What a run knows of a model (X1): a part of its snapshot. What is absent is not known, or was not when the run opened.
+// What a run knows of a model (X1): a part of its snapshot. What is absent is not known, or was not
+// when the run opened.
 
 /** How a request may ask for thinking. */
 export type ThinkingKind = 'adaptive' | 'enabled' | 'disabled' | 'between_tools';
 
-/** Window and maximum output in tokens; prices in US dollars per million tokens, null when they are not known. */
+/**
+ * Window and maximum output in tokens; prices in US dollars per million tokens, null when they are
+ * not known.
+ */
 export type ModelFacts = {
   readonly window: number;
   readonly maxOutput: number;
@@ -178,13 +199,22 @@ export type ModelFacts = {
   /** `byDefault`: it thinks where a request says nothing of it. */
   readonly thinking?: { readonly kinds: readonly ThinkingKind[]; readonly byDefault: boolean };
   readonly effort?: { readonly levels: readonly Effort[]; readonly byDefault: Effort };
-  /** Its thinking is bound to what stood before it: the system prompt, the tools, every earlier message. */
+  /**
+   * Its thinking is bound to what stood before it: the system prompt, the tools, every earlier
+   * message.
+   */
   readonly checksPrefix?: boolean;
-  /** The models, by their base names, whose thinking it reads beside its own. Absent: none that is documented. */
+  /**
+   * The models, by their base names, whose thinking it reads beside its own. Absent: none that is
+   * documented.
+   */
   readonly reads?: readonly string[];
   /** Messages of the role system may stand between others. */
   readonly systemMessages?: boolean;
-  /** Tools may come and go in messages: with their definitions, or only those that the request declares. */
+  /**
+   * Tools may come and go in messages: with their definitions, or only those that the request
+   * declares.
+   */
   readonly toolChanges?: 'inline' | 'references';
   /** The API itself summarises its conversations on demand. */
   readonly compaction?: boolean;
@@ -194,7 +224,10 @@ export type ModelFacts = {
   readonly retires?: string;
 };
 
-/** By prefix of a name, the longest that fits wins: what is said of it goes before what is known otherwise. */
+/**
+ * By prefix of a name, the longest that fits wins: what is said of it goes before what is known
+ * otherwise.
+ */
 export type ModelTable = Readonly<Record<string, Partial<ModelFacts>>>;
 
 /** What is known of models, and which of them a name means (X1, X2). */
@@ -211,7 +244,10 @@ export type Models = {
   lose(name: string): boolean;
   /** It was lost, a while ago at most. */
   isLost(name: string): boolean;
-  /** Its server does not know this field of a request, for as long as the worker lives. True when that is news. */
+  /**
+   * Its server does not know this field of a request, for as long as the worker lives. True when
+   * that is news.
+   */
   refuse(name: string, field: string): boolean;
   isRefused(name: string, field: string): boolean;
 };

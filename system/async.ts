@@ -1,4 +1,5 @@
-// Waiting for what may not come, and for a turn. The workflow has none of this: it waits by Temporal's own timers.
+// Waiting for what may not come, and for a turn. The workflow has none of this: it waits by
+// Temporal's own timers.
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 
 /** The message is the end of a sentence. */
@@ -14,8 +15,9 @@ export class TimedOut extends Error {
 export type Timed = { readonly signal: AbortSignal; readonly stop: () => void };
 
 /**
- * Aborted with `signal`, or with TimedOut after `ms`. Not AbortSignal.timeout within AbortSignal.any: where nothing else holds on to it, the
- * garbage collector of Node 20 takes it, and its time is never up.
+ * Aborted with `signal`, or with TimedOut after `ms`. Not AbortSignal.timeout within
+ * AbortSignal.any: where nothing else holds on to it, the garbage collector of Node 20 takes it,
+ * and its time is never up.
  */
 export function timed(ms: number, signal: AbortSignal): Timed {
   const time = new AbortController();
@@ -25,8 +27,9 @@ export function timed(ms: number, signal: AbortSignal): Timed {
 }
 
 /**
- * Waits for foreign code, which may not heed the signal it is given: aborted with `signal`, or after `ms`. Rejects with TimedOut or
- * with the signal's reason at that moment, whatever `work` does.
+ * Waits for foreign code, which may not heed the signal it is given: aborted with `signal`, or
+ * after `ms`. Rejects with TimedOut or with the signal's reason at that moment, whatever `work`
+ * does.
  */
 export async function within<Value>(
   ms: number,
@@ -48,7 +51,9 @@ export async function within<Value>(
   }
 }
 
-/** Resolves as `sent` does; with `late` when that takes more than `ms`, or someone is in a hurry. */
+/**
+ * Resolves as `sent` does; with `late` when that takes more than `ms`, or someone is in a hurry.
+ */
 export async function awaitInTime<T>(sent: Promise<T>, late: T, ms: number, hurry?: AbortSignal): Promise<T> {
   const over = new AbortController();
   const enough = hurry ? AbortSignal.any([over.signal, hurry]) : over.signal;
@@ -86,7 +91,10 @@ export function throttled<Value>(ms: number, pass: (value: Value) => void): (val
   };
 }
 
-/** Text that is written together: soon when nothing was in the last `ms`, else when they are over, and at once when `size` characters wait. */
+/**
+ * Text that is written together: soon when nothing was in the last `ms`, else when they are over,
+ * and at once when `size` characters wait.
+ */
 export class TextBatch {
   private readonly bounds: { readonly ms: number; readonly size: number };
   private readonly write: (text: string) => void;
@@ -146,7 +154,10 @@ export function createLimit(max: number): Limit {
 /** `ask` is given the key. */
 type Shared<Key, Value> = (key: Key, ask: (key: Key) => Promise<Value>) => Promise<Value>;
 
-/** Who asks for what is being asked for gets the same answer: many agents ask about one parent at the same time. */
+/**
+ * Who asks for what is being asked for gets the same answer: many agents ask about one parent at
+ * the same time.
+ */
 export function shared<Key, Value>(): Shared<Key, Value> {
   const open = new Map<Key, Promise<Value>>();
   return (key, ask) => {

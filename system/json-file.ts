@@ -1,4 +1,5 @@
-// Small state files: read as a whole and checked, replaced as a whole, so that no reader ever sees half of one.
+// Small state files: read as a whole and checked, replaced as a whole, so that no reader ever sees
+// half of one.
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -24,8 +25,9 @@ export function readJsonFile<T>(path: string, schema: z.ZodType<T>): JsonFile<T>
 }
 
 /**
- * Written beside and renamed over: the file holds the old value or the new one. `durable`: also after a power cut the new one,
- * at the cost of two syncs; else a power cut may bring the old one back, or leave the file damaged.
+ * Written beside and renamed over: the file holds the old value or the new one. `durable`: also
+ * after a power cut the new one, at the cost of two syncs; else a power cut may bring the old one
+ * back, or leave the file damaged.
  */
 export function writeJsonFile(path: string, value: unknown, durable: 'durable' | 'not durable'): void {
   const beside = `${path}.${process.pid}-${randomBytes(4).toString('hex')}`;

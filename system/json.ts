@@ -11,8 +11,9 @@ export function deeperThan(value: unknown, limit: number): boolean {
   return false;
 }
 
-// The stand-in for the input of a call that is not one JSON text. The API takes back only an object; the text is kept in it, and such
-// a call is answered with an error, whatever its tool would accept (L15, L28).
+// The stand-in for the input of a call that is not one JSON text. The API takes back only an
+// object; the text is kept in it, and such a call is answered with an error, whatever its tool
+// would accept (L15, L28).
 
 /** Levels: what is nested deeper cannot be written as JSON again, and no tool has a use for it. */
 export const DEEPEST_JSON = 1_000;
@@ -32,12 +33,18 @@ export function keptInput(json: string): { readonly unparsable: string } {
   return { unparsable: json };
 }
 
-/** Whether `input` was made by `keptInput`: a tool's own field of this name holds another text, or stands beside others. */
+/**
+ * Whether `input` was made by `keptInput`: a tool's own field of this name holds another text, or
+ * stands beside others.
+ */
 export function isBrokenInput(input: unknown): boolean {
   if (typeof input !== 'object' || input === null || Object.keys(input).length !== 1) return false;
   const { unparsable } = input as { readonly unparsable?: unknown };
   return typeof unparsable === 'string' && parseInput(unparsable) === undefined;
 }
 
-/** Deeper input than any tool has a use for overflows stacks further down: JSON.stringify, a schema that recurses. */
+/**
+ * Deeper input than any tool has a use for overflows stacks further down: JSON.stringify, a schema
+ * that recurses.
+ */
 export const MAX_DEPTH = 200;

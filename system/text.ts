@@ -1,5 +1,5 @@
-// Texts that the API refuses (L58). Lone surrogates make a request unreadable: they become U+FFFD, wherever they stand in a JSON
-// value. A text of white space only is refused as empty.
+// Texts that the API refuses (L58). Lone surrogates make a request unreadable: they become U+FFFD,
+// wherever they stand in a JSON value. A text of white space only is refused as empty.
 import { toUSVString } from 'node:util';
 
 /** In a pattern for code points, a pair is none. */
@@ -44,7 +44,10 @@ export function clip(text: string, limit = 2_000): string {
   return toUSVString(text.length <= limit ? text : `${text.slice(0, limit - 1)}…`);
 }
 
-/** Words of others that stand beside what the loop itself says: no line of them can be taken for that. */
+/**
+ * Words of others that stand beside what the loop itself says: no line of them can be taken for
+ * that.
+ */
 export function quoteLines(text: string): string {
   return text.replaceAll(/^/gm, '> ');
 }
@@ -52,15 +55,19 @@ export function quoteLines(text: string): string {
 /** The text without the secrets of this process. */
 export type Redact = (text: string) => string;
 
-// Hides secrets, in whatever spelling they come back: as they are, percent-encoded, JSON-escaped, in base64 at any offset. For texts that people
-// read and the store keeps; what a model says in a reply is not touched (L16).
+// Hides secrets, in whatever spelling they come back: as they are, percent-encoded, JSON-escaped,
+// in base64 at any offset. For texts that people read and the store keeps; what a model says in a
+// reply is not touched (L16).
 
 /** Characters. A shorter one would also be found where it is no secret. */
 const LEAST = 6;
 
 const INSTEAD = '[redacted]';
 
-/** JSON within JSON doubles a backslash each time. Bounded: a run of them must not be looked at again from each. */
+/**
+ * JSON within JSON doubles a backslash each time. Bounded: a run of them must not be looked at
+ * again from each.
+ */
 const ESCAPE = String.raw`\\{1,8}`;
 
 export function hideTexts(secrets: readonly string[]): Redact {
@@ -74,7 +81,10 @@ export function hideTexts(secrets: readonly string[]): Redact {
   return (text) => text.replace(any, INSTEAD);
 }
 
-/** As a part of a longer text in base64 it looks different at each of three offsets; letters that hold bits of its neighbours are left out. */
+/**
+ * As a part of a longer text in base64 it looks different at each of three offsets; letters that
+ * hold bits of its neighbours are left out.
+ */
 function inBase64(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
   return [0, 1, 2].map((offset) => {
@@ -126,13 +136,17 @@ export function codeOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
-// Text from a model, a tool, a file or another workflow is not allowed to drive a person's terminal, and not allowed to hide: control
-// characters, marks that turn the direction of text around, and what no one sees are shown by their names, and nothing is left out. Line
-// breaks and tabs stay.
+// Text from a model, a tool, a file or another workflow is not allowed to drive a person's
+// terminal, and not allowed to hide: control characters, marks that turn the direction of text
+// around, and what no one sees are shown by their names, and nothing is left out. Line breaks and
+// tabs stay.
 
 /** Characters that act on a terminal or take no room, lone halves of characters too. */
 const UNSEEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
-/** Joiners and variation selectors that make one picture of two, and joiners of scripts that are written with them. */
+/**
+ * Joiners and variation selectors that make one picture of two, and joiners of scripts that are
+ * written with them.
+ */
 const JOINED =
   /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)\u200d(?=\p{Extended_Pictographic})|(?<=\p{Emoji})\ufe0f|(?<=[\p{scx=Arab}\p{scx=Deva}\p{scx=Beng}\p{scx=Mlym}\p{scx=Sinh}])[\u200c\u200d]/gu;
 
@@ -152,7 +166,10 @@ function nameOf(character: string): string {
   return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
 }
 
-/** JSON that no terminal acts on, and that reads back the same: what JSON leaves as it is although nobody sees it. */
+/**
+ * JSON that no terminal acts on, and that reads back the same: what JSON leaves as it is although
+ * nobody sees it.
+ */
 export function jsonLine(value: unknown): string {
   return escapeUnseen(JSON.stringify(value));
 }

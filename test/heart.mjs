@@ -1,5 +1,6 @@
-// What `npm test` runs: two tiers whole, and of each other tier the files that prove its heart. It takes a few minutes, needs no program
-// but the Temporal server, and no package that is not installed. The rest is `npm run test:rest`.
+// What `npm test` runs: two tiers whole, and of each other tier the files that prove its heart. It
+// takes a few minutes, needs no program but the Temporal server, and no package that is not
+// installed. The rest is `npm run test:rest`.
 import { findChromium, isInstalled } from './support/programs.mjs';
 
 /** @type {readonly string[]} */
@@ -33,8 +34,10 @@ export const heart = {
 };
 
 /**
- * Programs that the heart uses where they are installed. `npm test` leaves out the files that cannot do without one, and says so.
- * @type {readonly { isThere: () => boolean, isUsedBy: (tier: string, file: string) => boolean, leftOut: string }[]}
+ * Programs that the heart uses where they are installed. `npm test` leaves out the files that
+ * cannot do without one, and says so.
+ * @type {readonly { isThere: () => boolean, isUsedBy: (tier: string, file: string) => boolean,
+ * leftOut: string }[]}
  */
 export const optionalPrograms = [
   {

@@ -1,5 +1,6 @@
-// Runs test files of all tiers: `npm test` their heart, `npm run test:rest` the others, `npm run test:all` both. A file that fails runs
-// once more, alone, when all others are done: if it passes then, the closing lines name it as unsteady, and it fails nothing.
+// Runs test files of all tiers: `npm test` their heart, `npm run test:rest` the others, `npm run
+// test:all` both. A file that fails runs once more, alone, when all others are done: if it passes
+// then, the closing lines name it as unsteady, and it fails nothing.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -34,7 +35,8 @@ try {
   await vitest.standalone();
   await runPart();
 } finally {
-  // Not vitest.exit(): after ten seconds of closing it ends the process, before anybody has looked at what is left over.
+  // Not vitest.exit(): after ten seconds of closing it ends the process, before anybody has looked
+  // at what is left over.
   const closed = await Promise.race([vitest.close().then(() => true), sleep(CLOSING_MS, false)]);
   if (!closed) closing.notes.push(`the servers of the run were not stopped within ${CLOSING_MS / 1_000} s`);
 }

@@ -15,7 +15,10 @@ type Ended = {
   readonly runs: readonly string[];
 };
 
-/** `files`: sources of tests by path. Each can note that it ran with `ran(name)`, which returns how often it has. */
+/**
+ * `files`: sources of tests by path. Each can note that it ran with `ran(name)`, which returns how
+ * often it has.
+ */
 async function run(part: string, files: Readonly<Record<string, string>>, path = process.env.PATH): Promise<Ended> {
   const project = tempDir();
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'));

@@ -1,5 +1,5 @@
-// The kinds of agents that a call of `agent` may start (L66), and how narrow each is: what a type says is added to what its parent may do,
-// and widens nothing of it (L70).
+// The kinds of agents that a call of `agent` may start (L66), and how narrow each is: what a type
+// says is added to what its parent may do, and widens nothing of it (L70).
 import type { AgentCounts, Isolation } from '../workflows/contract/delegation.ts';
 import type { Effort } from '../workflows/contract/loop.ts';
 import type { PermissionMode, PermissionRules, RunOptions } from '../workflows/contract/session.ts';
@@ -18,7 +18,9 @@ export type AgentType = {
   readonly permissionMode?: PermissionMode;
   /** `worktree`: each agent of it works in a git work tree and on a branch of its own (L72). */
   readonly isolation?: Isolation;
-  /** Of each of its runs. What is left of its parent's limits goes before where it is less (L69). */
+  /**
+   * Of each of its runs. What is left of its parent's limits goes before where it is less (L69).
+   */
   readonly limits?: AgentTypeLimits;
   /** A JSON schema that its answer must satisfy (L53). */
   readonly outputSchema?: Readonly<Record<string, unknown>>;
@@ -26,7 +28,10 @@ export type AgentType = {
 
 export type AgentTypeLimits = Pick<RunOptions, 'maxTurns' | 'maxBudgetUsd' | 'maxTokens' | 'timeoutMs'>;
 
-/** `depth`: of agents below a session that a person began. `open`: at a time, of one session. `perRun`: that one run may start (L68). */
+/**
+ * `depth`: of agents below a session that a person began. `open`: at a time, of one session.
+ * `perRun`: that one run may start (L68).
+ */
 export type AgentLimits = AgentCounts & { readonly depth: number };
 
 export type AgentSettings = {
@@ -58,7 +63,9 @@ export const agentDefaults: AgentSettings = {
   limits: { depth: 3, open: 8, perRun: 50 },
 };
 
-/** From the widest on. `plan` runs what reads alone; `dontAsk` what no person need be asked about. */
+/**
+ * From the widest on. `plan` runs what reads alone; `dontAsk` what no person need be asked about.
+ */
 const modes: readonly PermissionMode[] = ['bypass', 'acceptEdits', 'default', 'dontAsk', 'plan'];
 
 export function narrowestMode(given: readonly (PermissionMode | undefined)[]): PermissionMode {
@@ -66,7 +73,10 @@ export function narrowestMode(given: readonly (PermissionMode | undefined)[]): P
   return modes[Math.max(0, ...ranks)]!;
 }
 
-/** Where nobody is to be asked, an agent asks nobody either, whatever its own mode: what would be asked about is denied. */
+/**
+ * Where nobody is to be asked, an agent asks nobody either, whatever its own mode: what would be
+ * asked about is denied.
+ */
 export function narrowedRules(
   parent: { readonly mode: PermissionMode; readonly permissions?: PermissionRules },
   mode: PermissionMode,
@@ -81,7 +91,10 @@ export function narrowedRules(
   return { allow, deny: asksNobody ? [...denied, ...asked] : denied, ask: asked };
 }
 
-/** Undefined: all. What one list says of all tools of a server, and another of one of them, is that one. */
+/**
+ * Undefined: all. What one list says of all tools of a server, and another of one of them, is that
+ * one.
+ */
 export function narrowestTools(given: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {
   const lists = given.filter((names) => names !== undefined);
   if (lists.length === 0) return undefined;

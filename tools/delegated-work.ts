@@ -1,5 +1,6 @@
-// The work of a tool that an activity or a workflow of its author's does (L65). What is wrong with its options is said when the tool is
-// defined: Temporal would refuse the workflow task of each call, again and again.
+// The work of a tool that an activity or a workflow of its author's does (L65). What is wrong with
+// its options is said when the tool is defined: Temporal would refuse the workflow task of each
+// call, again and again.
 import { compileRetryPolicy } from '@temporalio/common';
 import { msToNumber } from '@temporalio/common/lib/time.js';
 import type { ActivityChoices, WorkflowChoices } from '../workflows/contract/delegation.ts';

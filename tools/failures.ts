@@ -1,6 +1,9 @@
 // How a call of a tool fails, as its own code says it.
 
-/** Throw for a failure the model can read and react to; anything else thrown by a tool is reported the same way, as a defect of the tool. */
+/**
+ * Throw for a failure the model can read and react to; anything else thrown by a tool is reported
+ * the same way, as a defect of the tool.
+ */
 export class ToolFailure extends Error {
   override readonly name = 'ToolFailure';
 }

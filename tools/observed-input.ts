@@ -1,9 +1,13 @@
-// A call's input as observers see it (L18): a copy that the tool may have enriched. The stored input, which the API gets, is never
-// touched, and an observer that changes what it got changes only its copy.
+// A call's input as observers see it (L18): a copy that the tool may have enriched. The stored
+// input, which the API gets, is never touched, and an observer that changes what it got changes
+// only its copy.
 import { checkInput } from '../system/schema/input-schema.ts';
 import type { Tool } from './tool.ts';
 
-/** JSON. Never throws: where the tool fails, or the input does not fit it, a copy of the input itself. */
+/**
+ * JSON. Never throws: where the tool fails, or the input does not fit it, a copy of the input
+ * itself.
+ */
 export function copyForObservers(tool: Tool | undefined, input: unknown): unknown {
   return enriched(tool, input) ?? copy(input) ?? null;
 }

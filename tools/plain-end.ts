@@ -1,4 +1,5 @@
-// Tools of ours whose outcome, when the workflow has carried out a call, is words alone (L62): a wait, a question.
+// Tools of ours whose outcome, when the workflow has carried out a call, is words alone (L62): a
+// wait, a question.
 import type { Tool } from './tool.ts';
 
 const tools = new WeakSet<Tool>();

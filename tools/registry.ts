@@ -13,7 +13,9 @@ type ToolDefinition = {
 
 export type ToolRegistry = {
   get(name: string): Tool | undefined;
-  /** Ordered by name whatever the order of registration, so that the prompt cache stays valid (L22). */
+  /**
+   * Ordered by name whatever the order of registration, so that the prompt cache stays valid (L22).
+   */
   definitions(): readonly ToolDefinition[];
   /** Asks for a list that changes (L44). Never throws. */
   refresh?(): Promise<void>;
@@ -29,8 +31,8 @@ export type ToolRegistry = {
 export const VALID_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * Throws a sentence for a name the API would refuse, a name given twice, a schema that is not an object, and a recovery that the tool
- * does not have.
+ * Throws a sentence for a name the API would refuse, a name given twice, a schema that is not an
+ * object, and a recovery that the tool does not have.
  */
 export function createRegistry(tools: readonly Tool[]): ToolRegistry {
   const byName = new Map<string, Tool>();
@@ -57,7 +59,8 @@ export function definitionOf(
   const { $schema: _, ...schema } = inputJsonSchema(tool);
   if (schema['type'] !== 'object')
     throw new Error(`Tool "${tool.name}" must take an object: its schema is another type.`);
-  // A server of tools may say anything, and one lone surrogate makes every request unreadable (L58).
+  // A server of tools may say anything, and one lone surrogate makes every request unreadable
+  // (L58).
   return replaceLoneSurrogates({
     name: tool.name,
     description: tool.description,
@@ -65,8 +68,9 @@ export function definitionOf(
   });
 }
 
-// A list of tools that changes while the worker runs (L44): an MCP server may have come or gone. It is asked for between iterations;
-// what it answers holds from then on, and a bad answer, or none in time, leaves the last good one.
+// A list of tools that changes while the worker runs (L44): an MCP server may have come or gone. It
+// is asked for between iterations; what it answers holds from then on, and a bad answer, or none in
+// time, leaves the last good one.
 
 export type ToolProvider = () => readonly Tool[] | Promise<readonly Tool[]>;
 
@@ -74,7 +78,10 @@ type ChangingOptions = {
   /** The tools until the provider has answered. Throws as createRegistry does. */
   readonly initial: readonly Tool[];
   readonly log: Log;
-  /** Milliseconds a refresh waits. A provider that takes longer is not waited for again until it has answered. */
+  /**
+   * Milliseconds a refresh waits. A provider that takes longer is not waited for again until it has
+   * answered.
+   */
   readonly boundMs?: number;
 };
 
@@ -98,7 +105,8 @@ export function changingRegistry(
       if (!sameList(tools, current.tools)) current = { tools: [...tools], registry: createRegistry(tools) };
       warned = '';
     } catch (error) {
-      // The provider is foreign code, and its tools are: whatever is wrong with them, the session goes on without the change.
+      // The provider is foreign code, and its tools are: whatever is wrong with them, the session
+      // goes on without the change.
       complain(reasonOf(error));
     } finally {
       asking = null;

@@ -1,5 +1,6 @@
-// How a shell command is held: found out once, by trying, best first. bubblewrap confines files and processes, unshare only
-// processes, a process group neither; which one it is belongs in the start-up line.
+// How a shell command is held: found out once, by trying, best first. bubblewrap confines files and
+// processes, unshare only processes, a process group neither; which one it is belongs in the
+// start-up line.
 import { bwrapArguments, holdArguments, type Confinement } from '../system/process/bwrap.ts';
 import { FILTERED, keyringFilter } from '../system/process/keyring-filter.mjs';
 import { findPlaces, type Places } from '../system/process/places.ts';
@@ -20,7 +21,10 @@ export type Sandbox = {
   readonly places: Places;
   /** The arguments that run `argv` held. */
   wrap(argv: readonly string[], confinement: Confinement): readonly string[];
-  /** The arguments that run a program of the configuration's: its files are its own affair, but for Perdure's data, and none of its processes outlives us. */
+  /**
+   * The arguments that run a program of the configuration's: its files are its own affair, but for
+   * Perdure's data, and none of its processes outlives us.
+   */
   hold(argv: readonly string[], dataDir?: string): readonly string[];
 };
 
@@ -37,8 +41,8 @@ export type ProbeOptions = {
 type Found = { readonly programs: Programs; readonly places: Places };
 
 /**
- * The first process of a namespace ignores SIGTERM: a command there would run on after its children were ended. So a shell is it,
- * one that keeps to itself what it thinks of the command's end.
+ * The first process of a namespace ignores SIGTERM: a command there would run on after its children
+ * were ended. So a shell is it, one that keeps to itself what it thinks of the command's end.
  */
 const FIRST_PROCESS = ['-c', 'exec 3>&2 2>/dev/null; (exec 2>&3 3>&-; exec "$@"); exit $?', 'sh'];
 const NAMESPACE = ['--pid', '--fork', '--kill-child', '--mount-proc', '--'];
@@ -75,7 +79,10 @@ async function attempt(kind: SandboxKind, found: Found): Promise<Sandbox | strin
   return why;
 }
 
-/** Null when it works. Whatever stops it (not installed, not allowed, not this system) means the same here: it does not. */
+/**
+ * Null when it works. Whatever stops it (not installed, not allowed, not this system) means the
+ * same here: it does not.
+ */
 async function tryOut({ wrap, programs }: Sandbox): Promise<string | null> {
   const argv = wrap(['true'], { cwd: '/' });
   const where = { cwd: '/', env: programs.environment(), pipes: pipePlace(programs, undefined) };
@@ -109,7 +116,10 @@ const bwrap = (found: Found, filter: readonly string[], more = ''): Sandbox => (
   hold: (argv, dataDir) => [found.programs.at('bwrap'), ...holdArguments(dataDir), ...argv],
 });
 
-/** The first process of a container gets what commands leave behind, and this one waits for nothing but its own. */
+/**
+ * The first process of a container gets what commands leave behind, and this one waits for nothing
+ * but its own.
+ */
 const NO_INIT =
   ' This is process 1 of its container, where ended processes that commands left behind stay as zombies: start the container with an init (docker run --init, or tini).';
 
@@ -137,7 +147,10 @@ function unshare(variant: readonly string[], found: Found): Sandbox {
   };
 }
 
-/** Root needs no user namespace; others keep their user if unshare knows how, else appear as root inside. */
+/**
+ * Root needs no user namespace; others keep their user if unshare knows how, else appear as root
+ * inside.
+ */
 function unshareVariants(): readonly (readonly string[])[] {
   return process.getuid?.() === 0 ? [[]] : [['--map-current-user'], ['--map-root-user']];
 }

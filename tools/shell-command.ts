@@ -1,5 +1,5 @@
-// Reads a shell command as a list of simple commands, and gives up on anything else: it is used to judge, never to run, so what
-// it cannot read for certain is `null`, and null is never read-only.
+// Reads a shell command as a list of simple commands, and gives up on anything else: it is used to
+// judge, never to run, so what it cannot read for certain is `null`, and null is never read-only.
 export type Redirect = { readonly operator: string; readonly target: Word };
 
 /** The operator that joins a command to the one before it; a newline is `;`. */
@@ -24,8 +24,8 @@ export type Word = {
 /** The subject that the pattern of a permission rule is held against (L55). */
 export type RuleSubject =
   /**
-   * `tree`: what lies below the path is meant too. Relative to the workspace, or absolute. `sieved`: of what lies below, the tool leaves out
-   * what the context's `mayShow` says.
+   * `tree`: what lies below the path is meant too. Relative to the workspace, or absolute.
+   * `sieved`: of what lies below, the tool leaves out what the context's `mayShow` says.
    */
   | { readonly kind: 'path'; readonly path: string; readonly tree?: boolean; readonly sieved?: true }
   /** One of a list of names: a pattern is one of them, or has `*` for any characters. */

@@ -1,4 +1,5 @@
-// The type of a tool. `defineTool` types a tool by its input schema; the registry and the executor see the untyped `Tool`.
+// The type of a tool. `defineTool` types a tool by its input schema; the registry and the executor
+// see the untyped `Tool`.
 import '../system/process/supported.ts';
 import type { SeenFile } from '../workflows/contract/activities.ts';
 import type { TerminalReason } from '../workflows/contract/loop.ts';
@@ -21,8 +22,8 @@ export type { RuleSubject } from './shell-command.ts';
 export type Risk = 'read' | 'write' | 'execute' | 'external';
 
 /**
- * The recovery of a call that was claimed and has no result (L40): it runs again, `verify` is asked whether it did anything, a
- * person is asked, or its outcome is reported as unknown.
+ * The recovery of a call that was claimed and has no result (L40): it runs again, `verify` is asked
+ * whether it did anything, a person is asked, or its outcome is reported as unknown.
  */
 export type Recovery = 'rerun' | 'verify' | 'ask' | 'report';
 
@@ -39,47 +40,81 @@ export type JudgeContext = {
 export type ToolContext = {
   /** The workspace root: an absolute real path. Nothing outside it and `folders` is touched. */
   readonly cwd: string;
-  /** The working directory: the root, or what a context modifier made it (L38). An absolute real path inside the workspace. */
+  /**
+   * The working directory: the root, or what a context modifier made it (L38). An absolute real
+   * path inside the workspace.
+   */
   readonly dir: string;
   /** The other folders of the run (`additionalDirectories`): absolute real paths. Absent: none. */
   readonly folders?: readonly string[];
-  /** The variables that the session and the worker's configuration (`toolEnv`) give to tools: for processes that a tool starts. */
+  /**
+   * The variables that the session and the worker's configuration (`toolEnv`) give to tools: for
+   * processes that a tool starts.
+   */
   readonly env?: Readonly<Record<string, string>>;
-  /** Aborted on interrupt, cancel, deploy or a failing sibling; `signal.reason` is an AbortCause. */
+  /**
+   * Aborted on interrupt, cancel, deploy or a failing sibling; `signal.reason` is an AbortCause.
+   */
   readonly signal: AbortSignal;
-  /** Unique to this call for ever, the same on every attempt: give it to services that deduplicate (L40). */
+  /**
+   * Unique to this call for ever, the same on every attempt: give it to services that deduplicate
+   * (L40).
+   */
   readonly idempotencyKey: string;
-  /** For logs and traces: the run's query id and depth (L13), and W3C's trace context of the iteration where runs are traced (O15). */
+  /**
+   * For logs and traces: the run's query id and depth (L13), and W3C's trace context of the
+   * iteration where runs are traced (O15).
+   */
   readonly queryId: string;
   readonly depth: number;
   readonly traceparent?: string;
   /** The session's id, and whether it is known to be over: for what goes on after the call. */
   readonly session?: string;
   readonly sessionIsOver?: () => Promise<boolean>;
-  /** Whether this call may use what its path leads to now, by its real path, or its name leads to: a link may have changed since. `mayRead`: the tool `read`. */
+  /**
+   * Whether this call may use what its path leads to now, by its real path, or its name leads to: a
+   * link may have changed since. `mayRead`: the tool `read`.
+   */
   readonly mayUse?: (subject: string) => boolean;
   readonly mayRead?: (path: string) => boolean;
   /** Whether a search may tell of a file that it found, by its real path. Absent: of any. */
   readonly mayShow?: (path: string) => boolean;
-  /** How files were when file tools of the session last saw one, the newest last; `told`: the agent was only told of a change. None: it never did. */
+  /**
+   * How files were when file tools of the session last saw one, the newest last; `told`: the agent
+   * was only told of a change. None: it never did.
+   */
   readonly lastSeen?: (path: string) => Promise<readonly (SeenFile & { readonly told?: true })[]>;
   /** An earlier attempt may have begun this call, and done some of it. */
   readonly mayHaveBegun?: boolean;
-  /** Asks the run's small model, where the tool's `asksModel` said so. What it costs counts in the run. */
+  /**
+   * Asks the run's small model, where the tool's `asksModel` said so. What it costs counts in the
+   * run.
+   */
   readonly askModel?: (question: ModelQuestion) => Promise<ModelAnswer>;
   /** Asks people while the call runs and holds its slot, where the tool's `asksPeople` said so. */
   readonly askPeople?: AskPeople;
   /** Shown to watchers while the call runs; never stored. */
   progress(text: string): void;
-  /** A whole result, or an image, that is stored and no longer sent, by the name that was given (L6). Null: there is none. */
+  /**
+   * A whole result, or an image, that is stored and no longer sent, by the name that was given
+   * (L6). Null: there is none.
+   */
   readStored(name: string): Promise<Uint8Array | null>;
-  /** Await it right before an effect, after seconds of work: throws, to be let pass, when another attempt may have run the call since. */
+  /**
+   * Await it right before an effect, after seconds of work: throws, to be let pass, when another
+   * attempt may have run the call since.
+   */
   fence(): Promise<void>;
-  /** Announce the process group of a child, so that a later attempt can kill what is left of it (L40). */
+  /**
+   * Announce the process group of a child, so that a later attempt can kill what is left of it
+   * (L40).
+   */
   spawned(child: ChildRecord): Promise<void>;
 };
 
-/** `text` is what it is about, and cut to what the model has room for. `maxTokens`: of the answer. */
+/**
+ * `text` is what it is about, and cut to what the model has room for. `maxTokens`: of the answer.
+ */
 export type ModelQuestion = { readonly system: string; readonly text: string; readonly maxTokens: number };
 
 /** `partial`: not all of the text had room. Null: there is none, and `problem` says why. */
@@ -91,27 +126,41 @@ export type AbortCause = 'interrupt' | 'sibling' | 'deploy' | 'timeout' | 'super
 export type ToolOutput = {
   /** The text that the model reads. */
   readonly content: string;
-  /** Files of images (png, jpeg, gif, webp) and PDF: shown to the model after the text, at most 20; none with an error. */
+  /**
+   * Files of images (png, jpeg, gif, webp) and PDF: shown to the model after the text, at most 20;
+   * none with an error.
+   */
   readonly media?: readonly Uint8Array[];
   readonly isError?: boolean;
   /** Set by a shell call that failed: siblings are cancelled (L36). */
   readonly cancelsSiblings?: boolean;
   /** The call was stopped by the signal after it had begun; it may have partly run (L48). */
   readonly stopped?: boolean;
-  /** Files that were read or written, as they are now: a later change by someone else is told to the model (L43). At most 50. */
+  /**
+   * Files that were read or written, as they are now: a later change by someone else is told to the
+   * model (L43). At most 50.
+   */
   readonly seen?: readonly SeenFile[];
   /** Ends the run after this result: why (L41). */
   readonly stopRun?: string;
   readonly modify?: ContextModifier;
 };
 
-/** For the calls after this one (L38). `cwd`: a folder in the workspace, relative to the working directory or absolute. `allowedTools`: at most 100 names. */
+/**
+ * For the calls after this one (L38). `cwd`: a folder in the workspace, relative to the working
+ * directory or absolute. `allowedTools`: at most 100 names.
+ */
 export type ContextModifier = { readonly cwd?: string; readonly allowedTools?: readonly string[] };
 
-/** The known facts about the start of a call whose result was lost. `at`: milliseconds since the epoch. `times`: it was started, at least 1. */
+/**
+ * The known facts about the start of a call whose result was lost. `at`: milliseconds since the
+ * epoch. `times`: it was started, at least 1.
+ */
 export type StartedCall = { readonly at: number; readonly host: string; readonly times: number };
 
-/** The finding of a read-only check about such a call (L40). `done`: the answer it would have given. */
+/**
+ * The finding of a read-only check about such a call (L40). `done`: the answer it would have given.
+ */
 export type Verified =
   | { readonly kind: 'done'; readonly output: ToolOutput }
   | { readonly kind: 'not_done' }
@@ -120,8 +169,9 @@ export type Verified =
 export type PermissionDecision =
   | { readonly kind: 'allow' }
   /**
-   * Someone must be asked; `rule` says so, if one does, or a hook, with its reason, or the tool itself, which says `why`. `unlessAllowed`: where
-   * no rule allows it; the tool only says why the mode asks.
+   * Someone must be asked; `rule` says so, if one does, or a hook, with its reason, or the tool
+   * itself, which says `why`. `unlessAllowed`: where no rule allows it; the tool only says why the
+   * mode asks.
    */
   | {
       readonly kind: 'ask';
@@ -146,32 +196,46 @@ export type Validated = { readonly input: unknown };
 export type ToolSpec<Schema extends InputSchema> = {
   readonly name: string;
   readonly description: string;
-  /** A schema of zod, or of another library with the Standard Schema interface (valibot, arktype), or a JSON schema. */
+  /**
+   * A schema of zod, or of another library with the Standard Schema interface (valibot, arktype),
+   * or a JSON schema.
+   */
   readonly inputSchema: Schema;
-  /** The JSON schema that the model is shown, where the library cannot make one. Absent: made from `inputSchema`. */
+  /**
+   * The JSON schema that the model is shown, where the library cannot make one. Absent: made from
+   * `inputSchema`.
+   */
   readonly inputJsonSchema?: JsonSchema;
   /** A fixed risk, or one judged from the input (L55). */
   readonly risk: Risk | ((input: InputOf<Schema>, context: JudgeContext) => Risk);
   /** L35. Absent: safe exactly when the risk is `read`. */
   readonly safe?: (input: InputOf<Schema>, context: JudgeContext) => boolean;
   readonly recovery: Recovery;
-  /** Whether the call may ask the small model (`askModel`), or people, who hold it up (`askPeople`). Absent: it may not. */
+  /**
+   * Whether the call may ask the small model (`askModel`), or people, who hold it up (`askPeople`).
+   * Absent: it may not.
+   */
   readonly asksModel?: (input: InputOf<Schema>) => boolean;
   readonly asksPeople?: true;
   /**
-   * The tool's own check; a sentence for the model when the input will not do. One that it returns is taken in the place of the call's own: held
-   * to the schema and judged like that, it is what people are asked about, what runs and what is recorded.
+   * The tool's own check; a sentence for the model when the input will not do. One that it returns
+   * is taken in the place of the call's own: held to the schema and judged like that, it is what
+   * people are asked about, what runs and what is recorded.
    */
   readonly validate?: (input: InputOf<Schema>, context: ToolContext) => Promise<string | Validated | undefined>;
   /**
-   * The tool's own permission rule, above the mode's: deny > ask > allow. Absent or undefined: the mode decides. In mode `bypass`,
-   * which asks nothing, only its `deny` holds. A call whose rule answers later (a promise) is not started while the reply streams.
+   * The tool's own permission rule, above the mode's: deny > ask > allow. Absent or undefined: the
+   * mode decides. In mode `bypass`, which asks nothing, only its `deny` holds. A call whose rule
+   * answers later (a promise) is not started while the reply streams.
    */
   readonly canUse?: (
     input: InputOf<Schema>,
     context: JudgeContext & { readonly mode: PermissionMode },
   ) => PermissionDecision | undefined | Promise<PermissionDecision | undefined>;
-  /** Null: no pattern is about this input. Absent: none can be judged, so a deny or ask rule with a pattern holds for every call. */
+  /**
+   * Null: no pattern is about this input. Absent: none can be judged, so a deny or ask rule with a
+   * pattern holds for every call.
+   */
   readonly subject?: (input: InputOf<Schema>, context: JudgeContext) => RuleSubject | null;
   readonly call: (input: InputOf<Schema>, context: ToolContext) => Promise<ToolOutput>;
   /** Instead of `call`: what the workflow is to do (L62). Throws as `call` may. */
@@ -183,16 +247,21 @@ export type ToolSpec<Schema extends InputSchema> = {
     context: ToolContext,
   ) => ToolOutput | Promise<ToolOutput>;
   /**
-   * Needed by recovery `verify`: looks, and changes nothing, whether a call that was started did its work (L40). What was left of it
-   * on this host has been ended before. An attempt that froze on another host may still go on.
+   * Needed by recovery `verify`: looks, and changes nothing, whether a call that was started did
+   * its work (L40). What was left of it on this host has been ended before. An attempt that froze
+   * on another host may still go on.
    */
   readonly verify?: (input: InputOf<Schema>, context: ToolContext, started: StartedCall) => Promise<Verified>;
   /**
-   * Told when a run that was offered the tool has ended, however it did, so that it lets go of what it holds for it: at least once, after the
-   * processes of its calls have ended, by the worker that records the end. Has 5 s; what it throws is a line in the worker's log.
+   * Told when a run that was offered the tool has ended, however it did, so that it lets go of what
+   * it holds for it: at least once, after the processes of its calls have ended, by the worker that
+   * records the end. Has 5 s; what it throws is a line in the worker's log.
    */
   readonly close?: (run: ClosedRun) => Promise<void> | void;
-  /** Returns the input as watchers, hooks and other observers see it (L18). Gets a copy; the one that is sent and run stays as it is. */
+  /**
+   * Returns the input as watchers, hooks and other observers see it (L18). Gets a copy; the one
+   * that is sent and run stays as it is.
+   */
   readonly backfillObservableInput?: (input: InputOf<Schema>) => unknown;
 };
 
@@ -205,9 +274,10 @@ type Delegated<Schema extends InputSchema> = Omit<ToolSpec<Schema>, 'call' | 're
   );
 
 /**
- * A tool with recovery `verify` must say how. With `activity` or `workflow` instead of `call` an activity or a workflow of yours does the
- * work (L65), under its own name, with its own retries and timeouts: at most once for each call of the model, as Temporal starts it.
- * Throws TypeError for options of theirs that Temporal would refuse.
+ * A tool with recovery `verify` must say how. With `activity` or `workflow` instead of `call` an
+ * activity or a workflow of yours does the work (L65), under its own name, with its own retries and
+ * timeouts: at most once for each call of the model, as Temporal starts it. Throws TypeError for
+ * options of theirs that Temporal would refuse.
  */
 export function defineTool<Schema extends InputSchema>(
   spec:
@@ -232,7 +302,9 @@ export function defineTool<Schema extends InputSchema>(
   return spec as unknown as Tool;
 }
 
-/** A tool whose work the workflow carries out (L62). Its `call` is for whoever runs it without one. */
+/**
+ * A tool whose work the workflow carries out (L62). Its `call` is for whoever runs it without one.
+ */
 export function defineDelegatedTool<Schema extends InputSchema>(
   spec: Omit<ToolSpec<Schema>, 'call' | 'recovery' | 'verify'> & Required<Pick<ToolSpec<Schema>, 'delegate'>>,
 ): Tool {

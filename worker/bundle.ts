@@ -24,7 +24,10 @@ export async function bundleWorkflows(): Promise<string> {
 
 const SOURCE_MAP = '//# sourceMappingURL=data:application/json;charset=utf-8;base64,';
 
-/** Stack traces need where their lines are, and not what they say: of a package of 3 MB (Q1) that text would be a tenth. */
+/**
+ * Stack traces need where their lines are, and not what they say: of a package of 3 MB (Q1) that
+ * text would be a tenth.
+ */
 function withoutSources(code: string): string {
   const at = code.lastIndexOf(SOURCE_MAP);
   if (at === -1) throw new Error('the bundle of the workflow has no source map');
@@ -34,6 +37,7 @@ function withoutSources(code: string): string {
   return `${code.slice(0, at)}${SOURCE_MAP}${Buffer.from(JSON.stringify(map)).toString('base64')}`;
 }
 
-// Without a top-level await, so that CommonJS programs can require() what imports this. A failure ends the process as unhandled.
+// Without a top-level await, so that CommonJS programs can require() what imports this. A failure
+// ends the process as unhandled.
 if (process.argv[1] === fileURLToPath(import.meta.url))
   void bundleWorkflows().then((code) => writeFile(bundlePath(), code));

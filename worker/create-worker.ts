@@ -1,4 +1,5 @@
-// The workers of one process: connection, activities, bundled workflow, and the option values that were measured for one machine.
+// The workers of one process: connection, activities, bundled workflow, and the option values that
+// were measured for one machine.
 import type { Log } from '../system/log.ts';
 import type { Observe } from '../store/live/observe.ts';
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
@@ -36,7 +37,10 @@ export type WorkerSettings = {
 
 /** The workers of one process, as `startWorker` runs them. */
 export type PairedWorker = {
-  /** Until both have ended: after `shutdown`, or because one of them died of something, which it rejects with. */
+  /**
+   * Until both have ended: after `shutdown`, or because one of them died of something, which it
+   * rejects with.
+   */
   run(): Promise<void>;
   /** Drains. Does nothing when it is told already. */
   shutdown(): void;
@@ -68,8 +72,9 @@ export function drainTimes(drainMs: number = DRAIN_MS) {
 }
 
 /**
- * One that works, and one for what ends or records: with one set of slots an interrupt waited until a long call of another session
- * was over. Where a store is shared, one more for what needs the folders of this host: the first is then left with what any host can do.
+ * One that works, and one for what ends or records: with one set of slots an interrupt waited until
+ * a long call of another session was over. Where a store is shared, one more for what needs the
+ * folders of this host: the first is then left with what any host can do.
  */
 export async function createWorker(settings: WorkerSettings): Promise<PairedWorker> {
   const { connection, namespace, activities, taskQueue = TASK_QUEUE, drainMs, host } = settings;
@@ -110,7 +115,10 @@ export async function createWorker(settings: WorkerSettings): Promise<PairedWork
   );
 }
 
-/** One after the other. If one cannot be created, those before it are ended first: each holds the connection that it was given. */
+/**
+ * One after the other. If one cannot be created, those before it are ended first: each holds the
+ * connection that it was given.
+ */
 export async function createTogether(creators: readonly (() => Promise<PairedWorker>)[]): Promise<PairedWorker> {
   const created: PairedWorker[] = [];
   try {
@@ -122,7 +130,10 @@ export async function createTogether(creators: readonly (() => Promise<PairedWor
   return runTogether(created);
 }
 
-/** A worker releases its connection only after it has run. The caller reports why creation failed; how this one ends adds nothing. */
+/**
+ * A worker releases its connection only after it has run. The caller reports why creation failed;
+ * how this one ends adds nothing.
+ */
 async function discardWorker(worker: PairedWorker): Promise<void> {
   const ended = worker.run();
   worker.shutdown();

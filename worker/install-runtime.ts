@@ -6,11 +6,15 @@ import { HISTOGRAMS } from './monitor/metrics.ts';
 /** The SDK warns of every worker that takes one kind of task only. Ours do so on purpose. */
 const ON_PURPOSE = /^No (workflows|activities) registered, not polling/;
 
-/** Once per process, before anything of Temporal's; `exporter` is where its metrics and ours are to be had: signals stay with us, and its warnings go to our log. */
+/**
+ * Once per process, before anything of Temporal's; `exporter` is where its metrics and ours are to
+ * be had: signals stay with us, and its warnings go to our log.
+ */
 export function installRuntime(log: Log, exporter?: string): void {
   Runtime.install({
     shutdownSignals: [],
-    // What its native half says goes there too: by itself it writes to the standard output, between the lines of --json.
+    // What its native half says goes there too: by itself it writes to the standard output, between
+    // the lines of --json.
     telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } }, ...metricsTo(exporter) },
     logger: new DefaultLogger('WARN', ({ level, message, meta = {} }) => {
       if (ON_PURPOSE.test(message)) return;

@@ -1,4 +1,5 @@
-// Without a key the scripted model answers. Apart from model-access so that a command can ask without loading the SDK.
+// Without a key the scripted model answers. Apart from model-access so that a command can ask
+// without loading the SDK.
 
 export const SCRIPTED_NOTICE = 'scripted model — set ANTHROPIC_API_KEY for a real one';
 

@@ -1,5 +1,5 @@
-// The one log of a worker that stays: JSON lines, on a terminal text for people. Secrets are taken out, and control characters escaped,
-// of the whole line.
+// The one log of a worker that stays: JSON lines, on a terminal text for people. Secrets are taken
+// out, and control characters escaped, of the whole line.
 import { openSync, writeSync } from 'node:fs';
 import { pino } from 'pino';
 import { type Log, type LogFields, type LogLevel, logText } from '../system/log.ts';
@@ -19,7 +19,10 @@ type Line = LogFields & {
   readonly message: string;
 };
 
-/** `format`: absent: text on a terminal, else JSON. Lines below `level` are left out; absent: `info`. */
+/**
+ * `format`: absent: text on a terminal, else JSON. Lines below `level` are left out; absent:
+ * `info`.
+ */
 export type LogOptions = { readonly level?: LogLevel; readonly format?: LogFormat };
 
 export type LogFormat = 'json' | 'text';
@@ -54,8 +57,9 @@ function readable({ level, time, message, ...line }: Line): string {
 }
 
 /**
- * Appends to a file, each line at once: it may be copied and cut to nothing while it is written (`copytruncate`). Throws SetupProblem for
- * one that cannot be opened; a line that cannot be written goes to `instead`, with the reason once.
+ * Appends to a file, each line at once: it may be copied and cut to nothing while it is written
+ * (`copytruncate`). Throws SetupProblem for one that cannot be opened; a line that cannot be
+ * written goes to `instead`, with the reason once.
  */
 export function logFile(path: string, instead: Stream): Stream {
   const file = openLogFile(path);

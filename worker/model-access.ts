@@ -1,4 +1,5 @@
-// How this worker reaches the model: the real API with a key, another server with ANTHROPIC_BASE_URL, else the scripted model.
+// How this worker reaches the model: the real API with a key, another server with
+// ANTHROPIC_BASE_URL, else the scripted model.
 import Anthropic from '@anthropic-ai/sdk';
 import { anthropicModel } from '../activities/model/stream/stream.ts';
 import type { ModelPort } from '../activities/deps.ts';
@@ -34,7 +35,10 @@ export async function modelAccess(env: NodeJS.ProcessEnv, network?: Network): Pr
   return { model: anthropicModel(client), scripted: false, official, ask: askModels(client), close };
 }
 
-/** `network`: absent, one of its own. Throws SetupProblem for a key, an address or a proxy that no request can be made with. */
+/**
+ * `network`: absent, one of its own. Throws SetupProblem for a key, an address or a proxy that no
+ * request can be made with.
+ */
 export function openClient(
   env: Readonly<Record<string, string | undefined>>,
   network?: Network,
@@ -57,8 +61,9 @@ export function askModels(client: Anthropic): AskServer {
   return (name, signal) => client.models.retrieve(name, null, { signal, maxRetries: 0 });
 }
 
-// The most bytes that one answer of a model server may have, after decompression: a server that streams without end, or a few kilobytes
-// that unpack into gigabytes, end their attempt with a sentence (L14), and not the worker.
+// The most bytes that one answer of a model server may have, after decompression: a server that
+// streams without end, or a few kilobytes that unpack into gigabytes, end their attempt with a
+// sentence (L14), and not the worker.
 
 type Fetch = NonNullable<NonNullable<ConstructorParameters<typeof Anthropic>[0]>['fetch']>;
 
@@ -81,7 +86,10 @@ export function boundFetch(fetch: Fetch): Fetch {
 function bound(): TransformStream<Uint8Array, Uint8Array> {
   let total = 0;
   let event = 0;
-  /** The last bytes of what came before: some proxies send line by line, and the end of an event in two chunks. */
+  /**
+   * The last bytes of what came before: some proxies send line by line, and the end of an event in
+   * two chunks.
+   */
   let last = new Uint8Array();
   return new TransformStream({
     transform(chunk, controller) {
@@ -108,7 +116,8 @@ function tooLarge(what: string, most: number): UnusableReply {
   return new UnusableReply(`${what} is larger than ${most / 1024 / 1024} MiB, and no reply of a model is that large`);
 }
 
-// Checks what the environment says of the model API. Loads nothing: commands ask here before they start anything.
+// Checks what the environment says of the model API. Loads nothing: commands ask here before they
+// start anything.
 
 type ModelSettings = {
   readonly apiKey: string | null;
@@ -122,7 +131,10 @@ export function modelSettings(env: Readonly<Record<string, string | undefined>>)
   return { ...credential(env), ...(baseURL === undefined ? {} : { baseURL }) };
 }
 
-/** The SDK wants exactly one, and takes an empty one for one; with both set it is the key, as the SDK itself would choose. */
+/**
+ * The SDK wants exactly one, and takes an empty one for one; with both set it is the key, as the
+ * SDK itself would choose.
+ */
 function credential(env: Readonly<Record<string, string | undefined>>): Omit<ModelSettings, 'baseURL'> {
   const key = sendable('ANTHROPIC_API_KEY', env['ANTHROPIC_API_KEY']?.trim());
   const token = sendable('ANTHROPIC_AUTH_TOKEN', env['ANTHROPIC_AUTH_TOKEN']?.trim());
@@ -131,7 +143,10 @@ function credential(env: Readonly<Record<string, string | undefined>>): Omit<Mod
   return { apiKey: key || 'none', authToken: null };
 }
 
-/** The failure of a header that cannot be sent contains its value, and would be stored with every run. */
+/**
+ * The failure of a header that cannot be sent contains its value, and would be stored with every
+ * run.
+ */
 function sendable(name: string, value: string | undefined): string | undefined {
   if (value === undefined || /^[\x21-\x7e]*$/.test(value)) return value;
   throw new SetupProblem(

@@ -1,4 +1,5 @@
-// A worker for programs: finds or brings up the server as every command does, and works until it is stopped.
+// A worker for programs: finds or brings up the server as every command does, and works until it is
+// stopped.
 import { IllegalStateError } from '@temporalio/common';
 import type { Log } from '../system/log.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
@@ -25,8 +26,9 @@ export type OpenWorker = {
 const KEYS: Readonly<Record<keyof OpenWorker, true>> = { config: true, env: true, taskQueue: true, log: true };
 
 /**
- * Resolves when it polls. The server is the one that the environment names, else the one on the data folder, started if need be; the
- * last to leave stops it. Throws ConfigProblem and SetupProblem: one line for people.
+ * Resolves when it polls. The server is the one that the environment names, else the one on the
+ * data folder, started if need be; the last to leave stops it. Throws ConfigProblem and
+ * SetupProblem: one line for people.
  */
 export async function openWorker(options: OpenWorker = {}): Promise<RunningWorker> {
   const { env = process.env, taskQueue, log = workerLog(process.stderr, env) } = options;

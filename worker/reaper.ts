@@ -1,6 +1,6 @@
-// Gives the work of provably dead workers on this host back at once, instead of waiting for their heartbeats to time out, and ends
-// what their hook commands left running.
-// First the sticky queue, then the activity: the other order stalled for ten seconds.
+// Gives the work of provably dead workers on this host back at once, instead of waiting for their
+// heartbeats to time out, and ends what their hook commands left running. First the sticky queue,
+// then the activity: the other order stalled for ten seconds.
 import type { Log } from '../system/log.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
@@ -22,10 +22,16 @@ const BEGUN: readonly unknown[] = [2, 3];
 /** Sessions looked at together. */
 const AT_ONCE = 8;
 
-/** When to look again after the first time, in milliseconds: a server that was itself killed needs a moment to list what it knows. */
+/**
+ * When to look again after the first time, in milliseconds: a server that was itself killed needs a
+ * moment to list what it knows.
+ */
 const AGAIN_MS = [500, 1_000, 2_000, 5_000];
 
-/** From then on, whether a worker of this machine has died is seen from files: only when one has is the server asked anything. */
+/**
+ * From then on, whether a worker of this machine has died is seen from files: only when one has is
+ * the server asked anything.
+ */
 const STEADY_MS = 10_000;
 
 /** Milliseconds that are waited for another worker of this machine, which looks for us as well. */
@@ -40,7 +46,10 @@ type Reaper = {
 
 type StartReaper = {
   readonly client: Client;
-  /** The sessions of these queues are looked after, no others: only their workers are sure to share the lock. */
+  /**
+   * The sessions of these queues are looked after, no others: only their workers are sure to share
+   * the lock.
+   */
   readonly taskQueues: readonly string[];
   /** Shared by this machine's workers: one of them looks at a time. */
   readonly lockDir: string;
@@ -76,7 +85,10 @@ export function startReaper(options: StartReaper): Reaper {
   return { first, stop };
 }
 
-/** An activity is failed by its id alone: by another that looked at the same time, an attempt that has just begun elsewhere would be. */
+/**
+ * An activity is failed by its id alone: by another that looked at the same time, an attempt that
+ * has just begun elsewhere would be.
+ */
 async function reap({ client, taskQueues, lockDir, log }: StartReaper): Promise<void> {
   try {
     await withLock(lockDir, { doing: "taking over dead workers' work", waitMs: LOCK_MS }, () =>
@@ -102,7 +114,10 @@ async function look(client: Client, taskQueues: readonly string[]): Promise<void
   await Promise.all(Array.from({ length: AT_ONCE }, next));
 }
 
-/** Sessions that are idle, parked or wait for a decision have nothing to take over, but for those that a call asks while it runs. */
+/**
+ * Sessions that are idle, parked or wait for a decision have nothing to take over, but for those
+ * that a call asks while it runs.
+ */
 async function runningSessions(client: Client, taskQueue: string): Promise<string[]> {
   const query = `WorkflowType = '${WORKFLOW_TYPE}' AND ExecutionStatus = 'Running' AND TaskQueue = '${taskQueue}'`;
   const running: string[] = [];
@@ -142,16 +157,22 @@ async function orphans(client: Client, workflowId: string): Promise<string[]> {
   });
 }
 
-// The workers that this data folder has had: a file each, which a worker takes away when it ends. One that is left behind says that
-// its worker died, and only then is there something to take over.
+// The workers that this data folder has had: a file each, which a worker takes away when it ends.
+// One that is left behind says that its worker died, and only then is there something to take over.
 
 const schema = identitySchema.extend({ taskQueue: z.string() });
 
-/** Rounds in which the sessions of a dead worker are looked at: a server that was killed with it lists them late. */
+/**
+ * Rounds in which the sessions of a dead worker are looked at: a server that was killed with it
+ * lists them late.
+ */
 const ROUNDS = 3;
 
 type HostWorkers = {
-  /** Whether a worker of the queue has died that was not looked after in enough rounds. Counts this round. */
+  /**
+   * Whether a worker of the queue has died that was not looked after in enough rounds. Counts this
+   * round.
+   */
   haveDied(): boolean;
   /** This process is no worker any more. */
   leave(): void;

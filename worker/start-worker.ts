@@ -1,4 +1,5 @@
-// Starts one worker in this process and says when it polls. `perdure worker`, `dev`, `run` and tests all start theirs here.
+// Starts one worker in this process and says when it polls. `perdure worker`, `dev`, `run` and
+// tests all start theirs here.
 import type { Log } from '../system/log.ts';
 import { join } from 'node:path';
 import { IllegalStateError, NativeConnection } from '@temporalio/worker';
@@ -69,7 +70,10 @@ export type RunningWorker = {
   readonly scripted: boolean;
   /** Sentences: what keeps it from its work now; none when it takes work. */
   health(): Promise<readonly string[]>;
-  /** Drains: what runs may finish for `drainMs`, then it is cut off, and the run goes on elsewhere (L50). */
+  /**
+   * Drains: what runs may finish for `drainMs`, then it is cut off, and the run goes on elsewhere
+   * (L50).
+   */
   stop(): Promise<void>;
   /** Rejects when the worker died of something; resolves after `stop`. */
   readonly done: Promise<void>;
@@ -77,7 +81,10 @@ export type RunningWorker = {
 
 type Close = () => Promise<void>;
 
-/** Throws SetupProblem when the server or the key cannot be used. What was opened is closed when a later step fails. */
+/**
+ * Throws SetupProblem when the server or the key cannot be used. What was opened is closed when a
+ * later step fails.
+ */
 export async function startWorker(settings: StartWorker): Promise<RunningWorker> {
   const opened: Close[] = [];
   const { worker, deps, client } = await made(settings, opened).catch(async (error: unknown) => {
@@ -86,7 +93,8 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
   });
   let told = false;
   let isOver = false;
-  // One that is cut off, where the server does not answer, ends with an error. It is logged, and what it ran goes on elsewhere.
+  // One that is cut off, where the server does not answer, ends with an error. It is logged, and
+  // what it ran goes on elsewhere.
   const finished = worker.run().catch((error: unknown) => {
     if (!told) throw error;
   });
@@ -94,7 +102,8 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
   const dirs = { lockDir: join(dataDir, 'reaper'), workersDir: join(dataDir, 'workers') };
   const reaper = startReaper({ client, taskQueues: queuesOf(settings), ...dirs, log });
   const done = ended(finished, [deps.hooks.close, deps.live.close, reaper.stop, ...opened]);
-  // Whoever started the worker awaits `done` or `stop`; until then its end must not count as unhandled.
+  // Whoever started the worker awaits `done` or `stop`; until then its end must not count as
+  // unhandled.
   void done.catch(() => undefined).then(() => (isOver = true));
   await reaper.first;
   return {
@@ -110,7 +119,10 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
   };
 }
 
-/** How to close what is opened is added to `opened` at once. The worker comes last: a connection of one cannot be closed. */
+/**
+ * How to close what is opened is added to `opened` at once. The worker comes last: a connection of
+ * one cannot be closed.
+ */
 async function made(settings: StartWorker, opened: Close[]) {
   const { namespace, config = {} } = settings;
   const network = openNetwork(settings.env);

@@ -1,5 +1,5 @@
-// The version in package.json: beside the sources, and one folder above the built files. A program that has this file in a bundle has
-// neither: the client's entry does not lead here.
+// The version in package.json: beside the sources, and one folder above the built files. A program
+// that has this file in a bundle has neither: the client's entry does not lead here.
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

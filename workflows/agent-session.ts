@@ -1,5 +1,5 @@
-// The workflow: one session, one conversation. It waits for messages, opens a run for what waits, and lives until it is cancelled, or
-// for as long as it was asked to.
+// The workflow: one session, one conversation. It waits for messages, opens a run for what waits,
+// and lives until it is cancelled, or for as long as it was asked to.
 import {
   ApplicationFailure,
   CancellationScope,
@@ -24,7 +24,10 @@ import { noContext } from './machine/state.ts';
 import type { Carry, ResumedInput } from './session/session-state.ts';
 import { Session } from './session/session.ts';
 
-/** Returns the report of the last run where the session was opened for one (`until`); otherwise it ends as Cancelled. */
+/**
+ * Returns the report of the last run where the session was opened for one (`until`); otherwise it
+ * ends as Cancelled.
+ */
 export async function agentSession(argument: ResumedInput): Promise<RunReport> {
   const input = checkedArgument(argument);
   const carry = input.carry ?? firstCarry(input, workflowInfo().firstExecutionRunId);
@@ -96,7 +99,10 @@ async function reportOf(session: Session): Promise<RunReport | ApplicationFailur
   }
 }
 
-/** To be told apart from a model's errors, for trying again does not help. An agent's are told to whoever started it as the end of its run. */
+/**
+ * To be told apart from a model's errors, for trying again does not help. An agent's are told to
+ * whoever started it as the end of its run.
+ */
 function hasBadOptions(session: Session): session is Session & { readonly refusedOptions: string } {
   return session.refusedOptions !== null && !session.input.agent && patched('perdure-bad-options');
 }
@@ -110,7 +116,9 @@ async function refuseWithoutPrompt({ inbox }: Session): Promise<void> {
   throw ApplicationFailure.nonRetryable(message, 'UnreadableSession');
 }
 
-/** Records the messages that still wait, and those that arrive meanwhile, as not taken (L49, L61). */
+/**
+ * Records the messages that still wait, and those that arrive meanwhile, as not taken (L49, L61).
+ */
 async function close(session: Session): Promise<WorktreeEnd | null> {
   session.steered.close({ isCancelled: session.stopCause === 'cancel', isAgent: session.input.agent !== undefined });
   let worktree: WorktreeEnd | null = null;
@@ -149,7 +157,10 @@ async function recordNotTaken(session: Session): Promise<void> {
   session.told.tell();
 }
 
-/** A cancel that comes while it closes undoes nothing of what its run came to; it did in sessions of earlier releases. */
+/**
+ * A cancel that comes while it closes undoes nothing of what its run came to; it did in sessions of
+ * earlier releases.
+ */
 function cancelsLate({ stopCause }: Session): boolean {
   return stopCause === 'cancel' && !patched('perdure-late-cancel');
 }
@@ -168,8 +179,9 @@ async function endWorktree({ input: { agent, title }, facts, ports }: Session): 
 }
 
 /**
- * Any client can start a session, with anything: it fails with a sentence. One that has a history was readable to the worker before
- * this one, which lacks a key or has one too many: its task fails, and is tried again until a worker can read it.
+ * Any client can start a session, with anything: it fails with a sentence. One that has a history
+ * was readable to the worker before this one, which lacks a key or has one too many: its task
+ * fails, and is tried again until a worker can read it.
  */
 function checkedArgument(argument: unknown): ResumedInput {
   const unread = findUndecodable(argument);

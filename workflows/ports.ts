@@ -1,4 +1,5 @@
-// The activities as one session schedules them: which queue, timeouts and retries. What each failure means is the activity's.
+// The activities as one session schedules them: which queue, timeouts and retries. What each
+// failure means is the activity's.
 import {
   ActivityFailure,
   ApplicationFailure,
@@ -10,7 +11,10 @@ import { activityType, type Answer, type Registered, type SessionActivities } fr
 import { hostQueue, recordsQueue, type SessionHost } from './contract/session.ts';
 import { findUndecodable, profiles, STORE_CORRUPT, type Profile } from './contract/failures.ts';
 
-/** No maximumAttempts: an activity decides itself when to give up, by returning a value or a non-retryable failure. */
+/**
+ * No maximumAttempts: an activity decides itself when to give up, by returning a value or a
+ * non-retryable failure.
+ */
 const retry = { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '30s' } as const;
 
 /** A stop waits until the activity has said what became of it. */
@@ -30,7 +34,10 @@ export function createPorts(
   const long: ActivityOptions = { ...waited, startToCloseTimeout: '7 days' };
   /** The hooks of a session's start are asked. */
   const opening: ActivityOptions = { ...waited, startToCloseTimeout: '10 minutes' };
-  /** A few writes to the store. They have slots of their own: what ends a run never queues behind the long ones of other sessions. */
+  /**
+   * A few writes to the store. They have slots of their own: what ends a run never queues behind
+   * the long ones of other sessions.
+   */
   const records: ActivityOptions = {
     ...opening,
     heartbeatTimeout: recordsTimeout,
@@ -71,8 +78,8 @@ export function createPorts(
 }
 
 /**
- * Named by its step, which no other of the session has, also after a handover: what a codec binds to the name of an activity is the
- * answer to this one and to no other.
+ * Named by its step, which no other of the session has, also after a handover: what a codec binds
+ * to the name of an activity is the answer to this one and to no other.
  */
 function port<Name extends keyof SessionActivities>(
   name: Name,
@@ -103,13 +110,15 @@ function unreadable(type: string, activityId: string, why: string): ActivityFail
   return new ActivityFailure(why, type, activityId, 'NON_RETRYABLE_FAILURE', undefined, cause);
 }
 
-// Why an activity failed for good. The loop goes on with it as a value: thrown on, it would end the workflow, and the session with it.
+// Why an activity failed for good. The loop goes on with it as a value: thrown on, it would end the
+// workflow, and the session with it.
 
 export type ActivityProblem = { readonly damaged: boolean; readonly detail: string };
 
 /**
- * `damaged`: what is stored. Every other failure that is not retried is a defect, of ours or of who failed it by hand. Null when it is
- * no activity's; to be asked when nothing was stopped, for what was cancelled fails as well.
+ * `damaged`: what is stored. Every other failure that is not retried is a defect, of ours or of who
+ * failed it by hand. Null when it is no activity's; to be asked when nothing was stopped, for what
+ * was cancelled fails as well.
  */
 export function activityProblem(error: unknown): ActivityProblem | null {
   if (!(error instanceof ActivityFailure)) return null;

@@ -1,5 +1,6 @@
-// Attaches texts before a model call, after the outcomes and the messages of users: notifications and memories that have settled,
-// then instructions of the workspace (L78), then files that someone else has changed (L43).
+// Attaches texts before a model call, after the outcomes and the messages of users: notifications
+// and memories that have settled, then instructions of the workspace (L78), then files that someone
+// else has changed (L43).
 import type { Log } from '../../system/log.ts';
 import { relative } from 'node:path';
 import type { Notice, SeenFile } from '../../workflows/contract/activities.ts';
@@ -19,9 +20,15 @@ import { factsOf } from '../../tools/builtin/files/open-inside.ts';
 import { type SeenFiles, seenFiles } from '../../store/view/seen-files.ts';
 
 export type Attachments = {
-  /** A run opened or an iteration ended: providers are asked, and nobody waits for them. Never throws. */
+  /**
+   * A run opened or an iteration ended: providers are asked, and nobody waits for them. Never
+   * throws.
+   */
   prefetch(config: RunConfig): void;
-  /** Returns the entries to append after `extended`. Until a reply is stored, the same again. Throws nothing of its own. */
+  /**
+   * Returns the entries to append after `extended`. Until a reply is stored, the same again. Throws
+   * nothing of its own.
+   */
   collect(config: RunConfig, extended: Extended): Promise<readonly Entry[]>;
 };
 
@@ -81,7 +88,9 @@ function quoted({ source, text }: Attachment): Attachment {
   return { source, text: quoteLines(text) };
 }
 
-/** The last that its source said since the model's view began: what has not changed is told once. */
+/**
+ * The last that its source said since the model's view began: what has not changed is told once.
+ */
 function isInView(view: View, { source, text }: Attached): boolean {
   for (let position = view.length - 1; position >= 0; position -= 1) {
     const entry = view.at(position);
@@ -101,8 +110,8 @@ function filesChanged(files: readonly SeenFile[], cwd: string): FilesChanged {
   return { kind: 'files_changed', paths, files };
 }
 
-// Which of the files that the agent knows are no longer what it knows (L43). What a shell command changed is told as well: the
-// agent's own commands are not tracked, only its file tools are.
+// Which of the files that the agent knows are no longer what it knows (L43). What a shell command
+// changed is told as well: the agent's own commands are not tracked, only its file tools are.
 
 /** As they are now, at most `most`; the others are for the next time. Never throws. */
 async function changedFiles(seen: SeenFiles, reach: Reach, most: number): Promise<readonly SeenFile[]> {

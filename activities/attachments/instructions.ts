@@ -1,5 +1,6 @@
-// Instructions that a workspace holds for whoever works in it (L78): AGENTS.md, else CLAUDE.md, of its root, of the folders of its repository above
-// it, and of those on the way to files that were read. They are context from an untrusted place: nothing that decides what may be done reads them.
+// Instructions that a workspace holds for whoever works in it (L78): AGENTS.md, else CLAUDE.md, of
+// its root, of the folders of its repository above it, and of those on the way to files that were
+// read. They are context from an untrusted place: nothing that decides what may be done reads them.
 import { access, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { RunConfig } from '../../store/configuration.ts';
@@ -14,9 +15,14 @@ import type { Attachment } from './prefetch.ts';
 
 /** The first that a folder has. */
 const NAMES = ['AGENTS.md', 'CLAUDE.md', join('.claude', 'CLAUDE.md')] as const;
-/** Folders looked into before a model call: the root, and those of the files that were read last. */
+/**
+ * Folders looked into before a model call: the root, and those of the files that were read last.
+ */
 const MOST_FOLDERS = 32;
-/** Characters of one file, bytes that are read of it, and characters of all before one call: those of the root come first. */
+/**
+ * Characters of one file, bytes that are read of it, and characters of all before one call: those
+ * of the root come first.
+ */
 export const LONGEST_INSTRUCTIONS = 32_000;
 const MOST_BYTES = 4 * LONGEST_INSTRUCTIONS;
 const MOST_TOGETHER = 2 * LONGEST_INSTRUCTIONS;
@@ -46,7 +52,10 @@ export async function instructionsFor(
 /** `root`: of the repository that the workspace is a part of, else of the workspace. */
 type Place = { readonly config: Of; readonly root: string; readonly hidden: string | undefined };
 
-/** From the root of the workspace's repository down to the workspace, which is not among them. A repository of somebody else's has no say. */
+/**
+ * From the root of the workspace's repository down to the workspace, which is not among them. A
+ * repository of somebody else's has no say.
+ */
 async function foldersAbove(cwd: string): Promise<readonly string[]> {
   const up = foldersUp(cwd);
   for (const [at, folder] of up.entries()) {
@@ -96,7 +105,10 @@ async function ofFolder(place: Place, folder: string): Promise<Attachment | null
 const IMPORT = /(?<=^|[\s(])@([\w./~-]*[\w/-])/gm;
 const CODE = /^```[^]*?^```|`[^`\n]*`/gm;
 
-/** What a file of instructions names, each once and behind its name; what cannot be told is said. Names that are no files are words. */
+/**
+ * What a file of instructions names, each once and behind its name; what cannot be told is said.
+ * Names that are no files are words.
+ */
 async function importsOf(place: Place, from: string, text: string): Promise<readonly string[]> {
   const told: string[] = [];
   const known = new Set([from]);
@@ -125,7 +137,10 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Null for what is not there, is no file, may not be read, or leads out of the workspace and its repository. */
+/**
+ * Null for what is not there, is no file, may not be read, or leads out of the workspace and its
+ * repository.
+ */
 async function textOf({ config, root, hidden }: Place, path: string): Promise<string | null> {
   if (!mayReadByRules(config, path)) return null;
   const workspace = { root, hidden, mayUse: (real: string) => mayReadByRules(config, real) };

@@ -1,5 +1,6 @@
-// Collects the texts of configured providers ahead, while tools run (L43). The loop takes only texts that have settled, so it never
-// waits for one. The worker keeps them in memory: texts lost with it are asked for again.
+// Collects the texts of configured providers ahead, while tools run (L43). The loop takes only
+// texts that have settled, so it never waits for one. The worker keeps them in memory: texts lost
+// with it are asked for again.
 import { within } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import { RecentMap } from '../../system/recent-map.ts';
@@ -32,8 +33,8 @@ export type Prefetch = {
   /** Asks every provider that is not being asked for this session already. Never throws. */
   start(context: Omit<AttachmentContext, 'signal'>): void;
   /**
-   * Returns the texts that have settled, in the order of the providers. For the same `since` it is given again: a request that came to nothing took
-   * nothing with it.
+   * Returns the texts that have settled, in the order of the providers. For the same `since` it is
+   * given again: a request that came to nothing took nothing with it.
    */
   take(session: SessionId, since: number): readonly Attachment[];
 };

@@ -15,7 +15,10 @@ const SHARE = 0.02;
 
 type Of = Pick<RunConfig, 'cwd' | 'permissions' | 'tools' | 'models'>;
 
-/** `told`: texts that this has returned since the model's view began. Null: nothing is new. What does not fit is left out, from the end. */
+/**
+ * `told`: texts that this has returned since the model's view began. Null: nothing is new. What
+ * does not fit is left out, from the end.
+ */
 export async function skillsFor(
   settings: SkillSettings,
   config: Of,

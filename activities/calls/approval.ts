@@ -1,4 +1,5 @@
-// Approvals as values (L55): what is asked about a call, and with which input it runs once someone has decided.
+// Approvals as values (L55): what is asked about a call, and with which input it runs once someone
+// has decided.
 import type { Ask, Decision } from '../../workflows/contract/activities.ts';
 import { type Hash, isHash } from '../../workflows/contract/ids.ts';
 import type { CallLog } from '../../store/log/entries.ts';
@@ -24,7 +25,10 @@ export type Chosen = {
   readonly approved?: CallLog['approved'];
 };
 
-/** `input` as it was before the schema. One that was put in place of the call's own is stored, so that the decision can be about it. */
+/**
+ * `input` as it was before the schema. One that was put in place of the call's own is stored, so
+ * that the decision can be about it.
+ */
 export async function askAbout(
   bench: Workbench,
   { key }: Pick<CallRun, 'key'>,
@@ -48,7 +52,10 @@ export async function keepReplaced(store: Store, { input, by }: Judged, chosen: 
   return { ...chosen, input, stored: await store.put(Buffer.from(JSON.stringify(input))) };
 }
 
-/** A person's input is refused: their decision has run nothing, and the same question is put again (L55). */
+/**
+ * A person's input is refused: their decision has run nothing, and the same question is put again
+ * (L55).
+ */
 export function askAgain(
   { name }: Pick<CallRequest, 'name'>,
   asked: string,
@@ -73,7 +80,10 @@ function onOneLine(text: string): string {
     .replaceAll(':; ', ': ');
 }
 
-/** A sentence when the decision does not fit the call; a question when its edited input does not. Throws StoreError. */
+/**
+ * A sentence when the decision does not fit the call; a question when its edited input does not.
+ * Throws StoreError.
+ */
 export async function chooseInput(
   bench: Workbench,
   request: CallRequest,
@@ -116,7 +126,10 @@ export async function storedInput(store: Store, hash: Hash): Promise<unknown> {
   return JSON.parse(Buffer.from(await store.get(hash)).toString());
 }
 
-/** Both hashes are recorded, and what ran in the place of the call's own input; the model is told what a person made of that. */
+/**
+ * Both hashes are recorded, and what ran in the place of the call's own input; the model is told
+ * what a person made of that.
+ */
 export function withApproval(given: Verdict, { approved, edited, input, stored }: Chosen): Verdict {
   const verdict = stored === undefined || given.outcome === 'not_run' ? given : { ...given, ran: stored };
   if (approved === undefined || verdict.approved !== undefined) return verdict;

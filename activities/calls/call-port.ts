@@ -34,12 +34,20 @@ export type CallTraits = {
 export type CallRunner = {
   /** As of the last refresh. */
   readonly definitions: readonly ApiTool[];
-  /** Asks what offers the tools for its list (L44). Bounded in time, never throws: the last good list stays. */
+  /**
+   * Asks what offers the tools for its list (L44). Bounded in time, never throws: the last good
+   * list stays.
+   */
   refresh(): Promise<void>;
-  /** Tells the tools that the run was offered that it has ended; of those that fail, why. Never throws. */
+  /**
+   * Tells the tools that the run was offered that it has ended; of those that fail, why. Never
+   * throws.
+   */
   closed(config: RunConfig, run: ClosedRun): Promise<readonly CloseFailure[]>;
   traits(config: RunConfig, call: CallBlock, context?: ToolContextState): CallTraits;
-  /** Returns a call's input as observers may see it (L18): a copy, perhaps enriched. Never throws. */
+  /**
+   * Returns a call's input as observers may see it (L18): a copy, perhaps enriched. Never throws.
+   */
   observable(call: CallBlock): unknown;
   /** Beside the stream: no claim, nothing recorded. Null when it was given up. */
   early(
@@ -50,8 +58,9 @@ export type CallRunner = {
     context?: ToolContextState,
   ): Promise<EarlyOutcome | null>;
   /**
-   * At most once for what may not be repeated, whatever dies; the outcome is recorded under `key` (L40). Or nothing has run and
-   * nothing is recorded: someone must be asked first (L55), or the workflow is to carry it out (L62).
+   * At most once for what may not be repeated, whatever dies; the outcome is recorded under `key`
+   * (L40). Or nothing has run and nothing is recorded: someone must be asked first (L55), or the
+   * workflow is to carry it out (L62).
    */
   claimed(
     config: RunConfig,
@@ -64,8 +73,9 @@ export type CallRunner = {
 };
 
 /**
- * `safe`: as it was judged with its reply. `mayHaveBegun`: an earlier activity may have. `fresh`: this attempt has just stored the reply,
- * as the first, so that nothing is recorded of its calls; or it has looked, and no outcome is.
+ * `safe`: as it was judged with its reply. `mayHaveBegun`: an earlier activity may have. `fresh`:
+ * this attempt has just stored the reply, as the first, so that nothing is recorded of its calls;
+ * or it has looked, and no outcome is.
  */
 export type CallGiven = {
   readonly safe: boolean;

@@ -1,4 +1,5 @@
-// Calls a tool and turns every way it can end into a value: an output, a failure the model can read, a stop (L33, L48).
+// Calls a tool and turns every way it can end into a value: an output, a failure the model can
+// read, a stop (L33, L48).
 import { StoreError } from '../../store/values/store.ts';
 import { clip } from '../../system/text.ts';
 import {
@@ -128,7 +129,9 @@ export async function guardTool<Value>(
   }
 }
 
-/** Errors of a tool are foreign: all become an outcome, except that of a store that failed under it. */
+/**
+ * Errors of a tool are foreign: all become an outcome, except that of a store that failed under it.
+ */
 function failure(tool: Tool, error: unknown): Extract<Ran, { kind: 'failed' }> {
   if (error instanceof StoreError) throw error;
   if (error instanceof FatalToolFailure) return { kind: 'failed', text: clip(error.message), fatal: true };

@@ -1,4 +1,5 @@
-// Checks a call before anything runs, in the order of L33: name and schema, the tool's own check, pre-tool hooks, permission.
+// Checks a call before anything runs, in the order of L33: name and schema, the tool's own check,
+// pre-tool hooks, permission.
 import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { HookOpinion } from '../../tools/rules/permission.ts';
@@ -21,7 +22,10 @@ type ReplacedBy = 'hook' | 'check';
 
 type Checked = ({ readonly kind: 'ready' } & Judged) | ({ readonly kind: 'ask' } & Judged) | Verdict | Void;
 
-/** Someone was asked: hooks do not run again, nobody is asked again, and what was allowed runs as it is, or as they edited it (L55). */
+/**
+ * Someone was asked: hooks do not run again, nobody is asked again, and what was allowed runs as it
+ * is, or as they edited it (L55).
+ */
 type Decided = 'as_asked' | 'edited';
 
 type Checking = {
@@ -120,14 +124,17 @@ function permitted({ ready, input, by }: Fits, decided?: Decided): Checked {
   return { kind: permission.kind === 'ask' && !decided ? 'ask' : 'ready', ready, input, by };
 }
 
-/** Run elsewhere, the call could do what was not meant: the model is told, and the workspace is the working directory again. */
+/**
+ * Run elsewhere, the call could do what was not meant: the model is told, and the workspace is the
+ * working directory again.
+ */
 function movedAway({ cwd }: Workbench, { dir }: ToolContext): Verdict {
   const text = `Not run: the working directory ${dir} is gone. It is the workspace ${cwd} again: make the call anew.`;
   return refuseCall(text, { modify: { cwd } });
 }
 
-// Pre- and post-tool hooks around one call (L33, L41): what they are told, and what they change. A hook that fails is shown to
-// watchers, and changes nothing.
+// Pre- and post-tool hooks around one call (L33, L41): what they are told, and what they change. A
+// hook that fails is shown to watchers, and changes nothing.
 
 type HookedRun = Pick<EarlyRun, 'signal' | 'iteration' | 'say' | 'toolUseId'>;
 
@@ -169,7 +176,8 @@ export async function withPostTool(
   };
 }
 
-// A tool's context modifier (L38), checked before the loop hears of it: a folder inside the workspace, names in bounds.
+// A tool's context modifier (L38), checked before the loop hears of it: a folder inside the
+// workspace, names in bounds.
 
 /** The loop's state is bounded, and these are part of it. */
 const MAX_PATH = 4_096;
@@ -202,7 +210,10 @@ async function folderInside(cwd: unknown, place: Place): Promise<{ readonly path
   return isInside(place.cwd, real) ? { path: real } : `${named} is outside the workspace`;
 }
 
-/** Whether the working directory is still what it was when it was set: a folder of the workspace, and no link. */
+/**
+ * Whether the working directory is still what it was when it was set: a folder of the workspace,
+ * and no link.
+ */
 async function isStillThere({ cwd, dir }: Place): Promise<boolean> {
   return dir === cwd || ((await realFolder(dir)) === dir && isInside(cwd, dir));
 }

@@ -1,4 +1,5 @@
-// Tells the model about a call that was started once and has no result (L40): what is known, and no more.
+// Tells the model about a call that was started once and has no result (L40): what is known, and no
+// more.
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import { callIdOf } from '../../system/process/environment.ts';
 import { readChild, type Stopped, type Taken } from './journal.ts';
@@ -25,8 +26,9 @@ export async function endLeftovers(
 }
 
 /**
- * `here`: its processes could be seen and ended. `mayGoOn`: the worker itself, which is not ended, still lives on this machine and has
- * not said that its tool came back: frozen or cut off, it may still do what a check does not find done.
+ * `here`: its processes could be seen and ended. `mayGoOn`: the worker itself, which is not ended,
+ * still lives on this machine and has not said that its tool came back: frozen or cut off, it may
+ * still do what a check does not find done.
  */
 export type Leftovers =
   ({ readonly here: true; readonly mayGoOn: boolean } & Killed) | { readonly here: false; readonly mayGoOn: boolean };
@@ -36,7 +38,10 @@ export function describeLiving({ claim }: Taken): string {
   return `the worker that started it (process ${claim.host.pid}) is not known to be gone and may yet go on with it`;
 }
 
-/** Tells what is known of the call, and no more. `extra` is a sentence of whoever was asked about it. */
+/**
+ * Tells what is known of the call, and no more. `extra` is a sentence of whoever was asked about
+ * it.
+ */
 export function reportTaken(taken: Taken, left: Leftovers, extra = ''): TakenReport {
   const { tool } = taken.claim;
   if (hasNotBegun(taken)) {

@@ -1,4 +1,5 @@
-// Tells tools that a run has ended, so that they let go of what they hold for it (L48). What they do then changes nothing of the run.
+// Tells tools that a run has ended, so that they let go of what they hold for it (L48). What they
+// do then changes nothing of the run.
 import type { RunConfig } from '../../store/configuration.ts';
 import { within } from '../../system/async.ts';
 import { clip, reasonOf } from '../../system/text.ts';

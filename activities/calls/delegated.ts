@@ -1,5 +1,6 @@
-// A call that the workflow carries out (L62), on both sides of it: what is handed over is recorded first, so that every attempt hands over
-// the same, and what came of it becomes an outcome like any other, post-tool hooks included.
+// A call that the workflow carries out (L62), on both sides of it: what is handed over is recorded
+// first, so that every attempt hands over the same, and what came of it becomes an outcome like any
+// other, post-tool hooks included.
 import {
   type AgentEnd,
   LARGEST_ARGS,
@@ -155,7 +156,10 @@ function plainOutput(end: Exclude<Plain, { kind: 'failed' | 'stopped' }>): ToolO
 
 // The end of an agent, as the outcome of a call (L67).
 
-/** Its last message, and what it took. `asked`: by a call that is about an agent, whose own outcome it is not. Throws StoreError. */
+/**
+ * Its last message, and what it took. `asked`: by a call that is about an agent, whose own outcome
+ * it is not. Throws StoreError.
+ */
 async function agentRan(store: Store, end: AgentEnd, signal: AbortSignal, asked: boolean): Promise<Ran> {
   const text = describeEnd(end, await lastWords(store, end));
   if (asked || end.run?.terminal.reason === 'completed') return { kind: 'output', output: { content: text } };

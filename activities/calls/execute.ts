@@ -1,5 +1,6 @@
-// One call from input to outcome, in the order of L33. Two callers: the model activity starts a safe call early, beside
-// the stream (L37); the tool activity runs the others, with a claim, and records what they came to (L40).
+// One call from input to outcome, in the order of L33. Two callers: the model activity starts a
+// safe call early, beside the stream (L37); the tool activity runs the others, with a claim, and
+// records what they came to (L40).
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { askAbout, askAgain, chooseInput, keepReplaced, withApproval, type Chosen } from './approval.ts';
@@ -33,7 +34,10 @@ import {
 
 export type Done = { readonly kind: 'done' } & RecordedOutcome;
 
-/** A safe call beside the stream: no claim, nothing recorded. One that would ask is void. Throws StoreError. */
+/**
+ * A safe call beside the stream: no claim, nothing recorded. One that would ask is void. Throws
+ * StoreError.
+ */
 export async function executeEarly(bench: Workbench, call: CallRequest, run: EarlyRun): Promise<Done | Void> {
   const began = performance.now();
   const context = toolContext(bench, { ...run, generation: null });
@@ -60,7 +64,8 @@ export async function executeCall(
   if (state.kind === 'ended') return { kind: 'done', ...state.recorded };
   if (run.delegated) return await recordEnd(bench, call, { ...run, delegated: run.delegated });
   const began = performance.now();
-  // A call that was started once, by whatever activity, is not judged anew: a check, a hook or a person could not undo it.
+  // A call that was started once, by whatever activity, is not judged anew: a check, a hook or a
+  // person could not undo it.
   const verdict =
     state.kind === 'taken' ? await recoverCall(bench, call, run, state) : await beginCall(bench, call, run);
   if (verdict.kind !== 'verdict') return verdict;
@@ -104,7 +109,10 @@ async function attemptCall(bench: Workbench, call: CallRequest, run: CallRun): P
   return verdict.kind === 'verdict' ? withApproval(verdict, chosen) : verdict;
 }
 
-/** Without a claim it is unknown whether an earlier attempt began the call; the model is not told that it never did. */
+/**
+ * Without a claim it is unknown whether an earlier attempt began the call; the model is not told
+ * that it never did.
+ */
 function doubted(bench: Workbench, call: CallRequest, run: CallRun, verdict: Begun): Begun {
   if (!run.mayHaveBegun || verdict.kind !== 'verdict' || verdict.decision !== 'not_run') return verdict;
   const prepared = prepareCall(bench.registry, bench, call);
@@ -113,7 +121,10 @@ function doubted(bench: Workbench, call: CallRequest, run: CallRun, verdict: Beg
   return ready.tool.delegate || ready.safe || needsClaim(ready) ? verdict : reportMaybeStarted(call.name);
 }
 
-/** Its claim is taken all the same: an attempt that is still alive elsewhere, and about to begin, finds it taken. */
+/**
+ * Its claim is taken all the same: an attempt that is still alive elsewhere, and about to begin,
+ * finds it taken.
+ */
 async function neverBegun(bench: Workbench, call: CallRequest, run: CallRun): Promise<Verdict | Void | Asked> {
   const cause = abortCause(run.signal);
   const prepared = prepareCall(bench.registry, bench, call);
@@ -166,8 +177,9 @@ async function endUnclaimed({ host }: Workbench, { key, mayHaveBegun }: CallRun)
 }
 
 /**
- * Whether a call changes nothing depends on what lies in the workspace, which others change meanwhile: with the reply it is judged once,
- * and this decided what the call runs beside. What was unsafe then stays so.
+ * Whether a call changes nothing depends on what lies in the workspace, which others change
+ * meanwhile: with the reply it is judged once, and this decided what the call runs beside. What was
+ * unsafe then stays so.
  */
 function asJudged(ready: ReadyCall, { safe }: CallRun): ReadyCall {
   return { ...ready, safe: ready.safe && safe };

@@ -1,6 +1,7 @@
-// The journal of a call: everything durable about it, under one name (L40). A call is open, then started up to three times, then
-// ended; each step is a record that is created once, so of all attempts ever one makes it. Whoever finds a call started runs it
-// again only when a check or a person allows it: as the next start.
+// The journal of a call: everything durable about it, under one name (L40). A call is open, then
+// started up to three times, then ended; each step is a record that is created once, so of all
+// attempts ever one makes it. Whoever finds a call started runs it again only when a check or a
+// person allows it: as the next start.
 import { createHash, randomUUID } from 'node:crypto';
 import type { OutcomeFacts } from '../../workflows/contract/activities.ts';
 import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
@@ -27,7 +28,10 @@ export type Claim = {
   readonly nonce: string;
 };
 
-/** The attempt was stopped by something that does not stop the run (L50), and had the time to say so. */
+/**
+ * The attempt was stopped by something that does not stop the run (L50), and had the time to say
+ * so.
+ */
 export type Stopped = {
   readonly cause: AbortCause;
   /** Whether the tool had been called by then. */
@@ -120,8 +124,8 @@ async function known(store: Store, call: JournaledCall, claim: Claim, generation
 }
 
 /**
- * Announces the process group a claimed call runs in, so that a later attempt on this machine, which `ofHost` is of, can end what is left
- * of it.
+ * Announces the process group a claimed call runs in, so that a later attempt on this machine,
+ * which `ofHost` is of, can end what is left of it.
  */
 export async function recordChild(
   ofHost: Store,
@@ -146,7 +150,10 @@ export async function recordStopped(
   await store.create(path(call, 'stopped', generation), encode(stopped));
 }
 
-/** Ends the call. Returns what is recorded now: `recorded`, or what another attempt wrote before. Throws StoreError. */
+/**
+ * Ends the call. Returns what is recorded now: `recorded`, or what another attempt wrote before.
+ * Throws StoreError.
+ */
 export async function recordOutcome(
   store: Store,
   call: JournaledCall,
@@ -172,7 +179,9 @@ export type DelegatedRecord = {
   readonly edited?: true;
 };
 
-/** Returns what is recorded now: `record`, or what another attempt wrote before. Throws StoreError. */
+/**
+ * Returns what is recorded now: `record`, or what another attempt wrote before. Throws StoreError.
+ */
 export async function recordDelegated(
   store: Store,
   call: JournaledCall,

@@ -1,5 +1,5 @@
-// The cheap, synchronous front of L33: name, schema, risk, permission. It runs nothing, so it can decide while a reply
-// still streams whether a call may start early (L37).
+// The cheap, synchronous front of L33: name, schema, risk, permission. It runs nothing, so it can
+// decide while a reply still streams whether a call may start early (L37).
 import { isBrokenInput, deeperThan, MAX_DEPTH } from '../../system/json.ts';
 import { acceptInput, type InputProblem } from '../../system/schema/input-schema.ts';
 import { decide, judgeContext, type PermissionSettings } from '../../tools/rules/permission.ts';
@@ -20,7 +20,10 @@ export type ReadyCall = Traits & {
   /** As the schema returned it. */
   readonly input: unknown;
   readonly permission: PermissionDecision;
-  /** The tool's own rule has not answered yet: until then it counts as one that asks. Rejects with what the rule throws. */
+  /**
+   * The tool's own rule has not answered yet: until then it counts as one that asks. Rejects with
+   * what the rule throws.
+   */
   readonly undecided?: Promise<ReadyCall>;
   /** Whether it may also be about this path or name, which its own has come to lead to. */
   readonly mayUse: (subject: string) => boolean;
@@ -71,7 +74,8 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
     undecided.catch(() => undefined);
     return { ...decidedCall(settings, called, { kind: 'ask' }), permission: { kind: 'ask' }, undecided };
   } catch (error) {
-    // Schemas and rules are the tool's own code: its defect is this call's outcome, not the end of the run (L33).
+    // Schemas and rules are the tool's own code: its defect is this call's outcome, not the end of
+    // the run (L33).
     return { kind: 'invalid', text: `Not run: ${tool.name} failed to judge its input: ${String(error)}` };
   }
 }
@@ -90,7 +94,10 @@ function decidedCall(settings: CallSettings, call: JudgedCall, own: PermissionDe
   };
 }
 
-/** Denies a path that a rule denies, or that would have to be asked about and was not; and a name that is not allowed by itself. */
+/**
+ * Denies a path that a rule denies, or that would have to be asked about and was not; and a name
+ * that is not allowed by itself.
+ */
 function mayUseSubject(
   settings: CallSettings,
   ready: Omit<ReadyCall, 'mayUse' | 'mayShow'> & { readonly own: PermissionDecision | undefined },
@@ -114,16 +121,23 @@ function judge(tool: Tool, input: unknown, context: JudgeContext): Traits {
   return { risk, safe: tool.safe?.(input, context) ?? risk === 'read', asksModel: tool.asksModel?.(input) ?? false };
 }
 
-/** Beside the stream (L37), right after its reply in the same activity, as an activity of its own (L33), or handed to the workflow like the second (L62). */
+/**
+ * Beside the stream (L37), right after its reply in the same activity, as an activity of its own
+ * (L33), or handed to the workflow like the second (L62).
+ */
 export type CallPlan = 'early' | 'with_reply' | 'regular' | 'delegated';
 
-/** `hooked`: a hook is asked before the call runs. `budgeted`: the loop looks at what is left before each effect (L51). */
+/**
+ * `hooked`: a hook is asked before the call runs. `budgeted`: the loop looks at what is left before
+ * each effect (L51).
+ */
 export function planCall(
   call: PreparedCall,
   { hooked, budgeted }: { readonly hooked: boolean; readonly budgeted: boolean },
 ): CallPlan {
   if (call.kind !== 'ready' || call.permission.kind !== 'allow' || hooked) return 'regular';
-  // What the small model costs is remembered by the call's own activity, and people are asked while that runs.
+  // What the small model costs is remembered by the call's own activity, and people are asked while
+  // that runs.
   if (call.asksModel || call.tool.asksPeople) return 'regular';
   if (call.tool.delegate) return 'delegated';
   if (call.safe) return 'early';

@@ -1,5 +1,6 @@
-// The ends of calls that the workflow carried out, where no activity of their own has recorded them (L62): the next step that appends does
-// so before anything else. They are words alone, and no hook is asked about them.
+// The ends of calls that the workflow carried out, where no activity of their own has recorded them
+// (L62): the next step that appends does so before anything else. They are words alone, and no hook
+// is asked about them.
 import type { Append, AppendingStep, OutcomeItem } from '../../workflows/contract/activities.ts';
 import { type Attempt, stopAttempt } from '../attempt.ts';
 import type { configReader } from '../../store/configuration.ts';
@@ -21,7 +22,10 @@ export type RecordsEnds = {
 
 type Step = Pick<AppendingStep, 'head' | 'append'>;
 
-/** Returns what is to be appended: of a call whose record is damaged, that this is so. Throws StoreError. */
+/**
+ * Returns what is to be appended: of a call whose record is damaged, that this is so. Throws
+ * StoreError.
+ */
 export async function recordEnds(
   deps: RecordsEnds,
   attempt: Attempt,
@@ -47,7 +51,10 @@ export async function recordEnds(
   );
 }
 
-/** Watchers are told once, by whoever records it, as of a call that ran by itself. A stop ends nothing here: it has ended. */
+/**
+ * Watchers are told once, by whoever records it, as of a call that ran by itself. A stop ends
+ * nothing here: it has ended.
+ */
 async function recordEnd(
   { store, live, config, tools }: RecordsEnds,
   attempt: Attempt,
@@ -67,7 +74,10 @@ async function recordEnd(
 
 type StoredCall = { readonly call: CallBlock; readonly iteration: number };
 
-/** Finds a call in the reply it was made in: the stored reply is the only source of a call's input. Throws when there is none. */
+/**
+ * Finds a call in the reply it was made in: the stored reply is the only source of a call's input.
+ * Throws when there is none.
+ */
 export function storedCall(view: View, index: number): StoredCall {
   const last = lastReply(view);
   const block = last?.reply.message.content[index];

@@ -1,6 +1,6 @@
-// A call that was started and has no outcome (L40). What is left of it on this host is ended first. Then its tool's check, or a
-// person, may say that it runs again, under a claim of the next generation: of several attempts one gets that. Otherwise its outcome
-// is reported as unknown.
+// A call that was started and has no outcome (L40). What is left of it on this host is ended first.
+// Then its tool's check, or a person, may say that it runs again, under a claim of the next
+// generation: of several attempts one gets that. Otherwise its outcome is reported as unknown.
 import type { Decision } from '../../workflows/contract/activities.ts';
 import { questionHash } from '../../workflows/contract/ids.ts';
 import { askAgain, decidedBy, editedInput, keepReplaced, storedInput, withApproval, type Chosen } from './approval.ts';
@@ -24,8 +24,9 @@ export async function recoverCall(
   run: CallRun,
   claimed: Taken,
 ): Promise<Recovered> {
-  // Another attempt has it: was ours given up without knowing, what it does or says no longer counts (L50). The claim itself says
-  // nothing about that: a reset, or a server that lost its last moments, makes the older one ours.
+  // Another attempt has it: was ours given up without knowing, what it does or says no longer
+  // counts (L50). The claim itself says nothing about that: a reset, or a server that lost its last
+  // moments, makes the older one ours.
   if (!(await run.fence('now'))) return { kind: 'void', cause: 'superseded' };
   const left = await endLeftovers(bench, run.key, claimed);
   const report = reporter(claimed, left);

@@ -1,4 +1,5 @@
-// Runs a call that may run: the tool, what it changes for later calls, the hooks after it (L33, L38, L48).
+// Runs a call that may run: the tool, what it changes for later calls, the hooks after it (L33,
+// L38, L48).
 import { checkModifier, withPostTool } from './check-call.ts';
 import type { ReadyCall } from './prepare.ts';
 import { abortCause, runTool } from './call-tool.ts';
@@ -57,7 +58,8 @@ async function withModifier(verdict: Verdict, context: ToolContext, { modify }: 
   return { ...verdict, content, isError: true, outcome: 'error', facts: { ...verdict.facts, error: true } };
 }
 
-// Runs a call that may not be repeated: its claim is durable first, and whoever finds it claimed does not run it (L40).
+// Runs a call that may not be repeated: its claim is durable first, and whoever finds it claimed
+// does not run it (L40).
 
 export type Claimable = { readonly ready: ReadyCall; readonly chosen: Chosen };
 

@@ -1,5 +1,5 @@
-// Joins the loop's calls to the executor: traits for the machine, early runs beside the stream, claimed runs as activities, and
-// what watchers see of each.
+// Joins the loop's calls to the executor: traits for the machine, early runs beside the stream,
+// claimed runs as activities, and what watchers see of each.
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { ToolContextState } from '../../workflows/contract/activities.ts';
@@ -176,7 +176,10 @@ function settings(
   };
 }
 
-/** Nobody is asked in mode `dontAsk`. What an attempt before has asked is withdrawn: it would be answered in vain. */
+/**
+ * Nobody is asked in mode `dontAsk`. What an attempt before has asked is withdrawn: it would be
+ * answered in vain.
+ */
 async function asksPeople(store: Store, { mode }: RunConfig, { people, number }: Attempt, key: CallKey) {
   if (!people || mode === 'dontAsk') return {};
   if (number > 1) await withdrawAsked(people, key);
@@ -187,7 +190,8 @@ const request = ({ index, id, name, input }: CallBlock): CallRequest => ({ index
 
 /** Tells the same call made again (L34). Short: it is part of every call's facts in the history. */
 function signature({ name, input }: CallBlock): string {
-  // An input too deep for any tool is too deep for JSON.stringify, and one such call is as good as another.
+  // An input too deep for any tool is too deep for JSON.stringify, and one such call is as good as
+  // another.
   const told = deeperThan(input, MAX_DEPTH) ? null : input;
   return createHash('sha256')
     .update(JSON.stringify([name, told]))
@@ -215,7 +219,8 @@ async function watched<Ended extends Done | Void | Asked | HandedOver>(
   const progress = (text: string): void => say({ type: 'tool_progress', iteration, index, text });
   const done = await run({ iteration, begins, progress, say });
   if (done.kind !== 'done') return done;
-  // One that was found recorded, or refused, began nothing; what ran before a person was asked about it did.
+  // One that was found recorded, or refused, began nothing; what ran before a person was asked
+  // about it did.
   const { outcome } = done.outcome.log;
   if (begun || outcome === 'not_run') seen({ at: began.at, ms: performance.now() - began.tick, outcome });
   begins();
@@ -223,7 +228,8 @@ async function watched<Ended extends Done | Void | Asked | HandedOver>(
   return done;
 }
 
-// The attempt's signal as tools understand it: a deploy must not look like an interrupt to them (L50).
+// The attempt's signal as tools understand it: a deploy must not look like an interrupt to them
+// (L50).
 
 const causes: Readonly<Record<AbortedBy, AbortCause>> = { stop: 'interrupt', deploy: 'deploy', lost: 'superseded' };
 

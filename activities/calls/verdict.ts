@@ -1,4 +1,5 @@
-// A verdict is the end of a call before it is measured and stored: the words the model reads and the facts the loop acts on. Pure.
+// A verdict is the end of a call before it is measured and stored: the words the model reads and
+// the facts the loop acts on. Pure.
 import { toUSVString } from 'node:util';
 import type { Decision, OutcomeFacts, SeenFile } from '../../workflows/contract/activities.ts';
 import type { CallLog, Outcome } from '../../store/log/entries.ts';
@@ -79,7 +80,10 @@ function refused(content: string, facts: OutcomeFacts): Verdict {
   return { kind: 'verdict', content, isError: true, ...outcome, facts: { error: true, ...facts } };
 }
 
-/** An earlier attempt claimed the call and left no outcome (L40). A person may have been asked whether to run it again. */
+/**
+ * An earlier attempt claimed the call and left no outcome (L40). A person may have been asked
+ * whether to run it again.
+ */
 export function reportUnknown(report: TakenReport, denial?: Denial): Verdict {
   const outcome = report.ran ? 'unknown' : 'not_run';
   const facts: OutcomeFacts = {
@@ -144,14 +148,20 @@ export function reportStopped(cause: AbortCause): Verdict | Void {
   return endsCall(cause) ? notStarted(cause) : { kind: 'void', cause };
 }
 
-/** An interrupt and a failing sibling end the call; a deploy or a lost attempt ends only this attempt (L50). */
+/**
+ * An interrupt and a failing sibling end the call; a deploy or a lost attempt ends only this
+ * attempt (L50).
+ */
 export function endsCall(cause: AbortCause): boolean {
   return cause === 'interrupt' || cause === 'sibling';
 }
 
-// The last step of L33 before recording: what a call came to, as the model will read it, bounded and well-formed (L6).
+// The last step of L33 before recording: what a call came to, as the model will read it, bounded
+// and well-formed (L6).
 
-/** Tokens: below, an outcome is left out of the estimate of what is newer than the last usage (L10). */
+/**
+ * Tokens: below, an outcome is left out of the estimate of what is newer than the last usage (L10).
+ */
 const WORTH_SAYING = 100;
 
 type CallIdentity = {
@@ -209,7 +219,10 @@ const NO_MEDIUM = {
 
 type KeptMedia = { readonly notes: readonly string[]; readonly media: readonly StoredMedium[] };
 
-/** L85. A line on each, and those that the API takes: with an error it takes none. What comes from a tool need not be what its type says. */
+/**
+ * L85. A line on each, and those that the API takes: with an error it takes none. What comes from a
+ * tool need not be what its type says.
+ */
 async function keepMedia(store: Store, { media: given, isError }: Verdict): Promise<KeptMedia> {
   if (!Array.isArray(given)) return { notes: [], media: [] };
   const notes: string[] = [];

@@ -1,4 +1,5 @@
-// The workbench holds what the calls of a run share; beside it stand the call itself and one run of it.
+// The workbench holds what the calls of a run share; beside it stand the call itself and one run of
+// it.
 import type { Ask, Decision } from '../../workflows/contract/activities.ts';
 import type { DelegatedEnd, Delegation } from '../../workflows/contract/delegation.ts';
 import type { ToolEnv } from '../../workflows/contract/facts.ts';
@@ -45,7 +46,9 @@ export type Workbench = CallSettings & {
 export type CallRequest = NamedInput & { readonly index: number; readonly toolUseId: string };
 
 export type EarlyRun = {
-  /** Unique to this attempt: the call's own key needs the head of a reply that is not stored yet. */
+  /**
+   * Unique to this attempt: the call's own key needs the head of a reply that is not stored yet.
+   */
   readonly id: string;
   /** Aborted with an AbortCause. */
   readonly signal: AbortSignal;
@@ -60,13 +63,21 @@ export type EarlyRun = {
 
 export type CallRun = Omit<EarlyRun, 'id'> & {
   readonly key: CallKey;
-  /** As the call was judged with its reply: beside what it runs, and that it needs no claim, was decided by it (L35). */
+  /**
+   * As the call was judged with its reply: beside what it runs, and that it needs no claim, was
+   * decided by it (L35).
+   */
   readonly safe: boolean;
-  /** Nobody can have begun it: its reply was stored just now, by this attempt. Or it is known to have no outcome yet. */
+  /**
+   * Nobody can have begun it: its reply was stored just now, by this attempt. Or it is known to
+   * have no outcome yet.
+   */
   readonly fresh?: boolean;
   /** Whether this attempt is still the one that counts: asked right before an effect. */
   readonly fence: Attempt['fence'];
-  /** An earlier attempt may have: of a call without a claim, what it left running is killed first. */
+  /**
+   * An earlier attempt may have: of a call without a claim, what it left running is killed first.
+   */
   readonly mayHaveBegun: boolean;
   /** Someone was asked about this call (L55). */
   readonly decision?: Decision;
@@ -85,8 +96,8 @@ export type CallRun = Omit<EarlyRun, 'id'> & {
 export type CallsSmallModel = { readonly ask: NonNullable<ToolContext['askModel']>; spend(): Spend };
 
 /**
- * The attempt was stopped, the run was not (L50): nothing is recorded, another attempt runs the call or reports it. `tool`: it was not
- * called, or had not come back; otherwise it has ended.
+ * The attempt was stopped, the run was not (L50): nothing is recorded, another attempt runs the
+ * call or reports it. `tool`: it was not called, or had not come back; otherwise it has ended.
  */
 export type Void = { readonly kind: 'void'; readonly cause: AbortCause; readonly tool?: 'untouched' | 'hung' };
 
@@ -167,7 +178,10 @@ export function toolContext(
 
 type Place = { readonly store: Store; readonly session: SessionId; readonly head: Hash | null };
 
-/** L6, L8–L10. A damaged value is a failure the model can read; any other failure of the store is not the tool's affair. */
+/**
+ * L6, L8–L10. A damaged value is a failure the model can read; any other failure of the store is
+ * not the tool's affair.
+ */
 async function readStored({ store, session, head }: Place, name: string): Promise<Uint8Array | null> {
   const hash = resultHash(name) as Hash | undefined;
   try {

@@ -1,5 +1,6 @@
-// Groups the entries in view into blocks that compaction and collapse take whole or leave (L10, L59): a reply with its outcomes, a
-// whole trajectory if it holds signed thinking, each message between replies.
+// Groups the entries in view into blocks that compaction and collapse take whole or leave (L10,
+// L59): a reply with its outcomes, a whole trajectory if it holds signed thinking, each message
+// between replies.
 import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
 import { hasCalls, hasThinking } from '../../store/transcript/marks.ts';
 import { type Shown } from '../../store/view/in-view.ts';
@@ -29,7 +30,10 @@ export type Block = {
 
 type Draft = { items: Item[]; replies: Extract<Entry, { kind: 'reply' }>[]; signed: boolean };
 
-/** `plain`: no thinking is sent of what is before a boundary, so that one may stand between any two rounds. */
+/**
+ * `plain`: no thinking is sent of what is before a boundary, so that one may stand between any two
+ * rounds.
+ */
 type Seen = {
   readonly shown: readonly Shown[];
   readonly shrunkBefore: number;
@@ -74,7 +78,10 @@ function unitsOf(shown: readonly Shown[]): Draft[] {
   return units;
 }
 
-/** Joins the units of each trajectory that has thinking in it: from its first reply to its last, and what was said between. */
+/**
+ * Joins the units of each trajectory that has thinking in it: from its first reply to its last, and
+ * what was said between.
+ */
 function withTrajectories(units: readonly Draft[], runStarts: readonly number[]): Draft[] {
   const joined: Draft[] = [];
   for (let at = 0; at < units.length; at += 1) {
@@ -129,7 +136,8 @@ export function runStartsOf(entries: readonly Entry[]): number[] {
   return entries.flatMap((entry, position) => (entry.kind === 'run_started' ? [position] : []));
 }
 
-// Old tool results are shrunk before a short form or a summary is made (L8): when that makes enough room, nothing else is done.
+// Old tool results are shrunk before a short form or a summary is made (L8): when that makes enough
+// room, nothing else is done.
 
 /** `freed`: tokens, 0 when it is not time for it. */
 type ShrunkFirst = { readonly base: Extended; readonly freed: number };

@@ -1,5 +1,6 @@
-// Chooses what a compaction keeps and what it summarises (L10). It keeps the prompts of the run and the newest rounds that fit: of a
-// model that checks what stood before its thinking without that thinking, of others never a part of a trajectory with it (L59).
+// Chooses what a compaction keeps and what it summarises (L10). It keeps the prompts of the run and
+// the newest rounds that fit: of a model that checks what stood before its thinking without that
+// thinking, of others never a part of a trajectory with it (L59).
 import type { Entry } from '../../store/log/entries.ts';
 import { inView } from '../../store/view/in-view.ts';
 import type { Bodies } from '../../store/log/bodies.ts';
@@ -30,7 +31,9 @@ const SHARES: Readonly<Record<'auto' | 'reactive', Shares>> = {
 const PROMPTS_SHARE = 0.25;
 
 export type Kept = {
-  /** The entries to summarise, oldest first; the prompts that stay are among them, for their words. */
+  /**
+   * The entries to summarise, oldest first; the prompts that stay are among them, for their words.
+   */
   readonly old: readonly Item[];
   readonly from: number;
   readonly prompts: readonly number[];
@@ -38,8 +41,9 @@ export type Kept = {
 };
 
 /**
- * `characters`: of the window. `plain`: no thinking is kept, and a trajectory may be cut between two rounds. `fromReply`: what is kept begins
- * with a reply, so that what is summarised is what the model was sent when it made that.
+ * `characters`: of the window. `plain`: no thinking is kept, and a trajectory may be cut between
+ * two rounds. `fromReply`: what is kept begins with a reply, so that what is summarised is what the
+ * model was sent when it made that.
  */
 type Keeping = {
   readonly characters: number;
@@ -122,8 +126,9 @@ function promptsOf(blocks: readonly Block[], runStart: number, most: number): nu
   return [first, ...fitting].map(({ position }) => position).toSorted((a, b) => a - b);
 }
 
-// How many tokens a view comes to, as the model's own API counts them. Four characters to a token is far off for some languages and
-// for thinking: the count of the last reply, set against the estimate of the same view, says by how much.
+// How many tokens a view comes to, as the model's own API counts them. Four characters to a token
+// is far off for some languages and for thinking: the count of the last reply, set against the
+// estimate of the same view, says by how much.
 
 export type Scale = {
   /** In a model's window. */
@@ -132,7 +137,10 @@ export type Scale = {
   tokens(entries: readonly Entry[], bodies: Bodies): number;
 };
 
-/** Estimates stand where nothing was counted, and are never lowered: a proxy may not count what it has cached. */
+/**
+ * Estimates stand where nothing was counted, and are never lowered: a proxy may not count what it
+ * has cached.
+ */
 export async function scaleOf(
   transcripts: Pick<Transcripts, 'bodies'>,
   entries: readonly Entry[],

@@ -1,5 +1,5 @@
-// Stages short forms of closed old stretches, made by the small model, while the full ones are still in view (L9). Stores one
-// segment, or nothing. Safe to attempt twice, as compaction is.
+// Stages short forms of closed old stretches, made by the small model, while the full ones are
+// still in view (L9). Stores one segment, or nothing. Safe to attempt twice, as compaction is.
 import type { Bodies } from '../../store/log/bodies.ts';
 import type { Collapse, Collapsed } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
@@ -133,12 +133,15 @@ function saved({ from, to, characters }: OldStretch, short: string, charactersPe
   return Math.floor((characters - shortForm({ from, to }, short).length) / charactersPerToken);
 }
 
-// Closed old stretches that may be shown short one day (L9): whole rounds or trajectories, old enough, without a prompt of the
-// run that goes on, and not staged or short already.
+// Closed old stretches that may be shown short one day (L9): whole rounds or trajectories, old
+// enough, without a prompt of the run that goes on, and not staged or short already.
 
 /** Share of what is in view that is too new. */
 const NEWEST = 0.3;
-/** Shares of the window: a stretch is at least the first, grows no more when it has reached the second, and past the third only when one round does. */
+/**
+ * Shares of the window: a stretch is at least the first, grows no more when it has reached the
+ * second, and past the third only when one round does.
+ */
 const LEAST = 0.05;
 const ENOUGH = 0.12;
 const MOST_OF_WINDOW = 0.2;

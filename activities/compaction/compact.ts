@@ -1,5 +1,6 @@
-// Replaces older messages in view by a summary of the small model (L10, L24): a boundary is stored, or nothing; or old results are
-// shrunk, and that is enough (L8). Safe to attempt twice: the step record returns what an earlier attempt stored.
+// Replaces older messages in view by a summary of the small model (L10, L24): a boundary is stored,
+// or nothing; or old results are shrunk, and that is enough (L8). Safe to attempt twice: the step
+// record returns what an earlier attempt stored.
 import type { Compact, Compacted } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import { recordEnds } from '../calls/record-ends.ts';
@@ -99,7 +100,10 @@ async function made(step: Step): Promise<Compacted> {
   return storeShrunk(deps, record, shrunk, (marked) => ({ ...result, ...marked }));
 }
 
-/** Counted entries have been snipped since (L7), or are shown in part (L6). A request that the API has refused does not fit. */
+/**
+ * Counted entries have been snipped since (L7), or are shown in part (L6). A request that the API
+ * has refused does not fit.
+ */
 function fits({ input, config }: Step, tokens: number): boolean {
   const { window } = chosenModel(config, input.model, input.window).model;
   return input.trigger === 'auto' && tokens < config.rules.compaction.critical * window;
@@ -111,7 +115,10 @@ function keptOf({ input, config }: Step, entries: readonly Entry[], bodies: Bodi
   return chooseKept(entries, bodies, { characters, trigger: input.trigger, plain });
 }
 
-/** Staged collapses are committed before a summary is made (L9); when the API has refused the request that has been done. */
+/**
+ * Staged collapses are committed before a summary is made (L9); when the API has refused the
+ * request that has been done.
+ */
 function withStaged(base: Extended, { trigger }: Compact): Extended {
   const { length: count } = readMarks(entriesOf(base)).staged;
   if (trigger === 'reactive' || count === 0) return base;
@@ -158,7 +165,10 @@ async function signed(step: Summing, more: readonly string[]): Promise<Summarize
   return null;
 }
 
-/** Images that were refused go with a boundary of ours alone. A workflow of an earlier release does not say what was refused. */
+/**
+ * Images that were refused go with a boundary of ours alone. A workflow of an earlier release does
+ * not say what was refused.
+ */
 function isMediaRefused({ input: { trigger, because }, entries }: Summing): boolean {
   if (trigger !== 'reactive' || because === 'prompt_too_long') return false;
   return inView(entries).shown.some(hasMedia);

@@ -1,5 +1,6 @@
-// Has the API sum up the conversation while the run goes on (L9): the boundary is stored, and the next request begins with it. What is said
-// meanwhile stays as it is. Safe to attempt twice: the step record returns what an earlier attempt stored.
+// Has the API sum up the conversation while the run goes on (L9): the boundary is stored, and the
+// next request begins with it. What is said meanwhile stays as it is. Safe to attempt twice: the
+// step record returns what an earlier attempt stored.
 import type { PrepareCompaction, PreparedCompaction } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import { refuseScripted } from '../guards.ts';

@@ -1,5 +1,6 @@
-// The API sums up its own conversation and signs what it made (L10): asked with what the model has seen so far up to a reply, it reads the
-// prompt cache and all earlier thinking, and the thinking of the rounds that stay is sent on (L59).
+// The API sums up its own conversation and signs what it made (L10): asked with what the model has
+// seen so far up to a reply, it reads the prompt cache and all earlier thinking, and the thinking
+// of the rounds that stay is sent on (L59).
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Attempt } from '../attempt.ts';
 import type { RunConfig } from '../../store/configuration.ts';
@@ -18,7 +19,10 @@ import { wellFormedText } from '../../system/text.ts';
 import type { SmallModel, SummaryDeps } from './small-model.ts';
 
 export type Signed =
-  /** `keepsThinking`: what was thought after it holds, for the model checks, and was sent all before as the run's own is. */
+  /**
+   * `keepsThinking`: what was thought after it holds, for the model checks, and was sent all before
+   * as the run's own is.
+   */
   | {
       readonly kind: 'signed';
       readonly block: SignedSummary;
@@ -56,8 +60,8 @@ export function maySign({ deps, chosen: { model }, entries }: Signing): boolean 
 }
 
 /**
- * Of everything before the reply at `from`. `more`: instructions beside ours. Asks at once again for each part that the API refuses and the
- * request may do without. Throws only what is a bug.
+ * Of everything before the reply at `from`. `more`: instructions beside ours. Asks at once again
+ * for each part that the API refuses and the request may do without. Throws only what is a bug.
  */
 export async function sign(work: Signing, from: number, small: SmallModel, more: readonly string[]): Promise<Signed> {
   const body = requestFor(work, from, more);

@@ -1,4 +1,5 @@
-// A boundary whose summary the API has made and signed (L10): for a compaction that the run waits for, and for one that is prepared beside it.
+// A boundary whose summary the API has made and signed (L10): for a compaction that the run waits
+// for, and for one that is prepared beside it.
 import type { Compact } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import type { RunConfig } from '../../store/configuration.ts';

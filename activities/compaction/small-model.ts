@@ -1,4 +1,5 @@
-// The small model as one activity uses it: what its calls cost is summed, and remembered should the attempt die (L51).
+// The small model as one activity uses it: what its calls cost is summed, and remembered should the
+// attempt die (L51).
 import type { Compact } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { type Attempt, describeGivenUp } from '../attempt.ts';
@@ -38,7 +39,10 @@ export type SummaryDeps = Pick<
 export type SmallModel = {
   /** Once. `aborted`: a stop. Throws when the attempt is no longer ours (L50). */
   ask(question: Question): Promise<Asked>;
-  /** Another question, to a model with these prices, paid and remembered as the small model's are. Throws as `ask` does. */
+  /**
+   * Another question, to a model with these prices, paid and remembered as the small model's are.
+   * Throws as `ask` does.
+   */
   spendOn<Answer extends Answered>(prices: Prices, ask: AskOnce<Answer>): Promise<Answer | Unpaid>;
   /** The cost of all calls of all attempts so far. */
   spend(): Spend;
@@ -62,8 +66,8 @@ const SPENT: AskFailure = { kind: 'failed', detail: 'the budget of the run is sp
 type Asking = Pick<Compact, 'failures' | 'left' | 'iteration' | 'step'> & { readonly instead?: RunModel };
 
 /**
- * `failures`: of the attempts before a parking. `left`: it is not asked when that is spent (L51). `instead`, the run's own model, is asked
- * where the small one is not there, or refuses (X1).
+ * `failures`: of the attempts before a parking. `left`: it is not asked when that is spent (L51).
+ * `instead`, the run's own model, is asked where the small one is not there, or refuses (X1).
  */
 export function smallModel(
   deps: AskingDeps,
@@ -141,7 +145,9 @@ export function smallModelOfCalls(deps: AskingDeps): AsksSmall {
 
 type Failed = Extract<Asked, { kind: 'failed' }>;
 
-/** It will not answer this, however often it is asked. A key that is wrong is wrong for all models. */
+/**
+ * It will not answer this, however often it is asked. A key that is wrong is wrong for all models.
+ */
 function isUseless(asked: Asked): asked is Failed {
   if (asked.kind !== 'failed' || asked.failure.kind !== 'failed' || asked.failure === SPENT) return false;
   return asked.failure.status !== 401;

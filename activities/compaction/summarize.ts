@@ -1,4 +1,5 @@
-// From what does not stay to a boundary: it is summarised, and what comes of it must be smaller than what was there (L10).
+// From what does not stay to a boundary: it is summarised, and what comes of it must be smaller
+// than what was there (L10).
 import type { Asked, AskFailure } from '../model/ask-model.ts';
 import type { RunModel, RunConfig } from '../../store/configuration.ts';
 import type { BoundaryEntry, Entry } from '../../store/log/entries.ts';
@@ -94,8 +95,8 @@ export function strictlySmaller(work: Summarizing, summary: string, by: MadeBy =
 }
 
 /**
- * Images and documents before it go when a request was refused: the oldest, which the model has answered. The newest are what it was
- * just asked about; they go as well where there are no others.
+ * Images and documents before it go when a request was refused: the oldest, which the model has
+ * answered. The newest are what it was just asked about; they go as well where there are no others.
  */
 export function refusedBefore(entries: readonly Entry[]): number {
   const answered = entries.findLastIndex(({ kind }) => kind === 'reply');
@@ -138,13 +139,17 @@ const BATCH_SYSTEM =
 const BATCH_TASK =
   'Say in one line of at most 100 characters what these calls did, in the past tense, like a commit title. Answer with the line alone.';
 
-/** The material first, the task after it: models follow best what they read last. Nothing in the material ends it. */
+/**
+ * The material first, the task after it: models follow best what they read last. Nothing in the
+ * material ends it.
+ */
 export function writeQuestion(material: string, task: string, more: readonly string[] = []): string {
   const within = material.replaceAll(/<(?=\/?conversation\b)/gi, '‹');
   return [`<conversation>\n${within}\n</conversation>`, task, ...more].join('\n\n');
 }
 
-// A part of the conversation as one text that the small model can read: shortened, oldest first, until it fits.
+// A part of the conversation as one text that the small model can read: shortened, oldest first,
+// until it fits.
 
 /** Characters that one result, input or text keeps at each step. */
 const STEPS = [20_000, 4_000, 1_000, 300];
@@ -181,8 +186,8 @@ function withoutMiddle(text: string, limit: number): string {
   return `${text.slice(0, head)}${note}${text.slice(text.length - (room - head))}`;
 }
 
-// One line for people about the batch of calls that has just run (L42). It stores nothing, and no failure of the model is one of
-// the run: then there is no line.
+// One line for people about the batch of calls that has just run (L42). It stores nothing, and no
+// failure of the model is one of the run: then there is no line.
 
 const MAX_TOKENS = 100;
 /** Characters of the batch that the small model reads: it is to cost little. */

@@ -1,5 +1,6 @@
-// No summary was made: Temporal tries again after a wait that holds no slot, or the run parks, as for any model
-// call (L14, L15). What it comes to when no wait helps is one failure of the compaction (L10).
+// No summary was made: Temporal tries again after a wait that holds no slot, or the run parks, as
+// for any model call (L14, L15). What it comes to when no wait helps is one failure of the
+// compaction (L10).
 import type { Compact, Compacted } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import type { RunConfig } from '../../store/configuration.ts';
@@ -45,7 +46,8 @@ export async function stillWaiting(step: Compacting, tries: Tries): Promise<Comp
 }
 
 async function ended(step: Compacting, counted: Tries, after: AfterFailure): Promise<Compacted> {
-  // A reactive one does not park: it would begin anew after the wait, with the model call that made it necessary.
+  // A reactive one does not park: it would begin anew after the wait, with the model call that made
+  // it necessary.
   const waits = step.input.trigger === 'auto' || after.kind === 'retry' || after.result.kind !== 'parked';
   const result = waits ? await settleDeath(step, counted, after) : after.result;
   const { kind, detail, spend } = result;

@@ -1,5 +1,6 @@
-// The hooks of a worker, run: each kind's hooks together or in order, and what they answer made into one verdict. A hook that
-// fails is listed and changes nothing; one that is stopped counts as failed, and whoever stopped it knows why (L21, L30, L41).
+// The hooks of a worker, run: each kind's hooks together or in order, and what they answer made
+// into one verdict. A hook that fails is listed and changes nothing; one that is stopped counts as
+// failed, and whoever stopped it knows why (L21, L30, L41).
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -169,7 +170,8 @@ function unawaited(): Unawaited {
   let ended = false;
   return {
     async run(signal, tell) {
-      // One for each: what listens to a signal that lives as long as the worker would be kept as long.
+      // One for each: what listens to a signal that lives as long as the worker would be kept as
+      // long.
       const end = new AbortController();
       if (ended) end.abort();
       const told = tell(AbortSignal.any([signal, end.signal]));
@@ -201,13 +203,16 @@ function pattern(name: string): RegExp {
   return new RegExp(`^${parts.join('.*')}$`, 's');
 }
 
-// The messages of a run as a file that stop hooks read, for those that ask for it. It lies among Perdure's data, where no command of the agent
-// reaches it: a guard may judge by it.
+// The messages of a run as a file that stop hooks read, for those that ask for it. It lies among
+// Perdure's data, where no command of the agent reaches it: a guard may judge by it.
 
 /** What a killed worker left, once no hook can still read it. Milliseconds. */
 const LEFT_OVER_MS = 2 * 24 * 3_600_000;
 
-/** Gives `work` the path of a file with the text, which is gone when it has ended. Rejects when it cannot be written. */
+/**
+ * Gives `work` the path of a file with the text, which is gone when it has ended. Rejects when it
+ * cannot be written.
+ */
 async function withTranscript<Value>(
   folder: string,
   text: string,

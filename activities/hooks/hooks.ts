@@ -1,5 +1,5 @@
-// The hooks of a worker as the activities see them: by name, each with what it is told and what it may answer. Hooks that crash
-// or time out are listed in `failed`, reported, and change nothing.
+// The hooks of a worker as the activities see them: by name, each with what it is told and what it
+// may answer. Hooks that crash or time out are listed in `failed`, reported, and change nothing.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { AlertKind, StopHooksRan } from '../../workflows/contract/activities.ts';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
@@ -24,7 +24,10 @@ export type HookContext = {
   readonly queryId: string;
   readonly depth: number;
   readonly iteration: number;
-  /** The workspace root, null where there is no run (sessionEnd); `folders`: the others of the run, absent: none. */
+  /**
+   * The workspace root, null where there is no run (sessionEnd); `folders`: the others of the run,
+   * absent: none.
+   */
   readonly cwd: string | null;
   readonly folders?: readonly string[] | undefined;
   /** How the prompt came that opened the run; absent where nobody said it. */
@@ -74,7 +77,10 @@ export type ToldHooks = { has(hook: string): boolean; add(hook: string): void };
 
 /** Never throws for what a hook does. */
 export type HookRunner = {
-  /** Whether any hook of this kind, and for this tool if one is named, is configured: without one nothing is called. */
+  /**
+   * Whether any hook of this kind, and for this tool if one is named, is configured: without one
+   * nothing is called.
+   */
   has(name: HookName, tool?: string): boolean;
   /** Kind and name of each hook that can deny a call or a prompt, or say how a run ends. */
   readonly deciding: readonly string[];
@@ -108,7 +114,10 @@ export type HookRunner = {
       readonly summary: string;
     },
   ): Promise<{ readonly failed: readonly HookFailure[] }>;
-  /** `transcript`: what was said in the run, as a text, for hooks that ask for it; absent: none may. Rejects as that does. */
+  /**
+   * `transcript`: what was said in the run, as a text, for hooks that ask for it; absent: none may.
+   * Rejects as that does.
+   */
   stop(
     context: HookContext,
     reply: { readonly text: string; readonly active: boolean },
@@ -117,7 +126,10 @@ export type HookRunner = {
   /** In an agent's session, once no stop hook objects. */
   agentIdle(context: HookContext, idle: HookPayload<'agentIdle'>): Promise<StopHooksRan>;
   sessionEnd(context: HookContext): Promise<{ readonly failed: readonly HookFailure[] }>;
-  /** `told`: says which hooks have been told already, and is told of each that now is: a later attempt does not tell them again. */
+  /**
+   * `told`: says which hooks have been told already, and is told of each that now is: a later
+   * attempt does not tell them again.
+   */
   alert<Name extends AlertKind>(
     name: Name,
     context: HookContext,
@@ -128,10 +140,14 @@ export type HookRunner = {
   close(): Promise<void>;
 };
 
-// How hooks are written down: per kind a list of functions or commands, each with what it is told and what it may answer.
-// A command gets what a function gets, as one line of JSON, and answers the same.
+// How hooks are written down: per kind a list of functions or commands, each with what it is told
+// and what it may answer. A command gets what a function gets, as one line of JSON, and answers the
+// same.
 
-/** The facts that every hook is told. `cwd` is the workspace, null where there is no run; `folders` are the others of the run, absent: none. */
+/**
+ * The facts that every hook is told. `cwd` is the workspace, null where there is no run; `folders`
+ * are the others of the run, absent: none.
+ */
 type Told<Name extends HookName> = Pick<HookContext, 'cwd' | 'folders' | 'querySource'> & {
   readonly hook: Name;
   readonly session: string;
@@ -177,21 +193,27 @@ type Common = {
   readonly timeoutMs?: number | undefined;
   /** Only for calls of these tools (preTool, postTool); `*` stands for any text. Absent: all. */
   readonly tools?: readonly string[] | undefined;
-  /** Only for `stop`: it is told a file with what was said in the run. Not with `sandbox`, which keeps such files out of reach. */
+  /**
+   * Only for `stop`: it is told a file with what was said in the run. Not with `sandbox`, which
+   * keeps such files out of reach.
+   */
   readonly transcript?: boolean | undefined;
 };
 
 type Answer<Name extends HookName> = HookAnswers[Name] | null | undefined | void;
 
-/** The signal is aborted when the time is up or the run is stopped. What it throws is reported and changes nothing. */
+/**
+ * The signal is aborted when the time is up or the run is stopped. What it throws is reported and
+ * changes nothing.
+ */
 export type HookFunction<Name extends HookName> = (
   input: HookInput<Name>,
   options: { readonly signal: AbortSignal },
 ) => Answer<Name> | Promise<Answer<Name>>;
 
 /**
- * A text is run by the shell, a list is a program and its arguments. `sandbox`: held as commands of the agent are, for it runs
- * what the agent wrote (tests, linters).
+ * A text is run by the shell, a list is a program and its arguments. `sandbox`: held as commands of
+ * the agent are, for it runs what the agent wrote (tests, linters).
  */
 export type CommandHook = Common & {
   readonly command: string | readonly string[];
@@ -202,5 +224,8 @@ export type FunctionHook<Name extends HookName> = Common & { readonly run: HookF
 
 export type Hook<Name extends HookName> = HookFunction<Name> | FunctionHook<Name> | CommandHook;
 
-/** All hooks of a worker. Those of a kind run side by side; preTool hooks one after the other, each on the input the last left. */
+/**
+ * All hooks of a worker. Those of a kind run side by side; preTool hooks one after the other, each
+ * on the input the last left.
+ */
 export type HookConfig = { readonly [Name in HookName]?: readonly Hook<Name>[] | undefined };

@@ -28,8 +28,9 @@ export type Payloads = {
     readonly summary: string;
   };
   /**
-   * `text`: of the last reply, whole where it was cut and continued. `active`: a stop hook has blocked in this run before. `transcript`: a file
-   * with what was said in the run, while the hook runs; for a hook that asks for it.
+   * `text`: of the last reply, whole where it was cut and continued. `active`: a stop hook has
+   * blocked in this run before. `transcript`: a file with what was said in the run, while the hook
+   * runs; for a hook that asks for it.
    */
   readonly stop: { readonly text: string; readonly active: boolean; readonly transcript?: string };
   readonly agentIdle: {
@@ -51,7 +52,10 @@ export type Payloads = {
     readonly costUsd: number | null;
     readonly durationMs: number;
   };
-  /** `reason`: null when it was stopped before it began, or left no report. `text`: its last words. `costUsd`: of all its runs and agents. */
+  /**
+   * `reason`: null when it was stopped before it began, or left no report. `text`: its last words.
+   * `costUsd`: of all its runs and agents.
+   */
   readonly agentEnded: {
     readonly title: string;
     readonly agent: {

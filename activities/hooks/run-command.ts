@@ -1,5 +1,5 @@
-// One hook command: JSON on its standard input, its output collected, and none of its processes left when this returns, or when
-// this process exits before that.
+// One hook command: JSON on its standard input, its output collected, and none of its processes
+// left when this returns, or when this process exits before that.
 import { reasonOf } from '../../system/text.ts';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -33,7 +33,10 @@ type CommandRun = {
   readonly hold?: Hold | undefined;
 };
 
-/** `spares`: what is started is the sandbox's own process, and the command's end comes after that of its first one. */
+/**
+ * `spares`: what is started is the sandbox's own process, and the command's end comes after that of
+ * its first one.
+ */
 export type Hold = {
   readonly wrap: (argv: readonly string[], reach: Reach) => readonly string[];
   readonly spares: boolean;

@@ -1,4 +1,5 @@
-// Runs one hook to its end: a function or a command, within its time, its answer checked. Never throws for what a hook does.
+// Runs one hook to its end: a function or a command, within its time, its answer checked. Never
+// throws for what a hook does.
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
 import { TimedOut, within } from '../../system/async.ts';
@@ -112,7 +113,8 @@ function ofExit<Name extends HookName>(
   }
 }
 
-// The exact shapes of what hooks may answer. Strict: a misspelt key is a failure that is reported, not an opinion that is lost.
+// The exact shapes of what hooks may answer. Strict: a misspelt key is a failure that is reported,
+// not an opinion that is lost.
 
 const text = z.string();
 const reason = z.string().min(1);
@@ -149,8 +151,9 @@ type Failed = { readonly kind: 'failed'; readonly detail: string };
 type ReadAnswer<Name extends HookName> = { readonly kind: 'answer'; readonly answer: HookAnswers[Name] } | Failed;
 
 /**
- * `value` is untrusted: whatever a function returned or a command printed. Nothing means no opinion. The answer is a copy, JSON
- * through and through: it is told to commands and stored, and a function may answer anything, or change it later.
+ * `value` is untrusted: whatever a function returned or a command printed. Nothing means no
+ * opinion. The answer is a copy, JSON through and through: it is told to commands and stored, and a
+ * function may answer anything, or change it later.
  */
 function readAnswer<Name extends HookName>(hook: Name, value: unknown): ReadAnswer<Name> {
   const json = asJson(value ?? {});
@@ -171,15 +174,16 @@ function asJson(value: unknown): { readonly kind: 'json'; readonly value: unknow
       ? failedHook(`it is nested more than ${MAX_DEPTH} levels deep`)
       : { kind: 'json', value: copy };
   } catch (error) {
-    // A bigint, a circle, a getter that throws, more levels than the stack holds: the first line says which.
+    // A bigint, a circle, a getter that throws, more levels than the stack holds: the first line
+    // says which.
     return failedHook(thrownText(error).split('\n')[0] ?? '');
   }
 }
 
 const failedHook = (why: string): Failed => ({ kind: 'failed', detail: `its answer is not JSON: ${why}` });
 
-// How much of what hooks say is kept, in characters: what is stored or sent to the model, what travels through the workflow, what
-// only says what went wrong.
+// How much of what hooks say is kept, in characters: what is stored or sent to the model, what
+// travels through the workflow, what only says what went wrong.
 
 export const CONTEXT_LIMIT = 10_000;
 /** Characters of a text that becomes part of the workflow's history. */

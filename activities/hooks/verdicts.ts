@@ -1,5 +1,5 @@
-// Pre-tool hooks judge a call one after the other, each with the input the last one left. The strictest verdict counts: deny > ask >
-// allow (L33, L55).
+// Pre-tool hooks judge a call one after the other, each with the input the last one left. The
+// strictest verdict counts: deny > ask > allow (L33, L55).
 import type { Hook, HookContext, PreToolVerdict, HookPayload, HookFailure, HookName, HookText } from './hooks.ts';
 import type { StopHooksRan } from '../../workflows/contract/activities.ts';
 import { clip } from '../../system/text.ts';
@@ -45,7 +45,8 @@ function stricter(one: Decision, other: Decision): Decision {
   return strictness[other.kind] > strictness[one.kind] ? other : one;
 }
 
-// The verdict of stop hooks, and of those of an idle agent, on a finished reply: one that prevents outweighs those that block; a failed hook has no vote (L30).
+// The verdict of stop hooks, and of those of an idle agent, on a finished reply: one that prevents
+// outweighs those that block; a failed hook has no vote (L30).
 
 export function stopVerdict(ran: readonly HookRan<'stop' | 'agentIdle'>[]): StopHooksRan {
   const failed = collectFailures(ran);
@@ -62,7 +63,8 @@ export function stopVerdict(ran: readonly HookRan<'stop' | 'agentIdle'>[]): Stop
   return { verdict: { kind: 'blocked', text: clip(blocked.join('\n\n'), WORKFLOW_LIMIT) }, failed };
 }
 
-// The answers of hooks that ran, read together: who failed, what the model is told, whether the run ends.
+// The answers of hooks that ran, read together: who failed, what the model is told, whether the run
+// ends.
 
 /** How one hook of a kind ended. */
 type HookRan<Name extends HookName> = { readonly hook: string; readonly end: HookEnd<Name> };

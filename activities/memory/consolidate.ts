@@ -1,5 +1,6 @@
-// When a workspace has many notes of runs, the small model merges them into fewer, each point with its date (L80). Notes are words of
-// strangers: an answer replaces only notes that it names, and one that would lose what they say replaces none.
+// When a workspace has many notes of runs, the small model merges them into fewer, each point with
+// its date (L80). Notes are words of strangers: an answer replaces only notes that it names, and
+// one that would lose what they say replaces none.
 import { randomBytes } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -128,7 +129,10 @@ const MERGE_TASK = [
 
 type Section = { readonly text: string; readonly from: readonly Dated[] };
 
-/** Throws a sentence's end where the answer cannot be used. `cut`: its last note has no end, and is none. */
+/**
+ * Throws a sentence's end where the answer cannot be used. `cut`: its last note has no end, and is
+ * none.
+ */
 export function readMerged(
   answer: string,
   notes: readonly Dated[],

@@ -20,7 +20,10 @@ export function leftAfter(
   };
 }
 
-/** What was said in the last run of `entries`, without what was told to the model by others; at most `limit` characters. */
+/**
+ * What was said in the last run of `entries`, without what was told to the model by others; at most
+ * `limit` characters.
+ */
 export async function runText(
   { transcripts }: Pick<Deps, 'transcripts'>,
   entries: readonly Entry[],

@@ -1,5 +1,6 @@
-// What runs in a workspace remember of earlier ones (L80). While tools run, the small model picks the notes that matter to the prompt; after
-// a natural end it writes what is new into a note of that run, and merges notes that have become many. Nothing waits for the first, and no failure is
+// What runs in a workspace remember of earlier ones (L80). While tools run, the small model picks
+// the notes that matter to the prompt; after a natural end it writes what is new into a note of
+// that run, and merges notes that have become many. Nothing waits for the first, and no failure is
 // one of the run.
 import { timed } from '../../system/async.ts';
 import { boundAttempt, describeGivenUp, isGivenUp, type Attempt } from '../attempt.ts';

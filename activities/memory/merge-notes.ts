@@ -1,5 +1,5 @@
-// Puts new notes in the place of others, which are kept aside (L80). A kill at any moment leaves the old notes or the new ones; whoever comes next
-// moves what is left to move.
+// Puts new notes in the place of others, which are kept aside (L80). A kill at any moment leaves
+// the old notes or the new ones; whoever comes next moves what is left to move.
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,10 @@ export type MadeNote = Pick<Note, 'name' | 'text'>;
 
 type Merging = { readonly id: string; readonly made: readonly MadeNote[]; readonly replaced: readonly Note[] };
 
-/** False, and nothing has changed, when one of the replaced is no longer as it was read, or another merge is under way. */
+/**
+ * False, and nothing has changed, when one of the replaced is no longer as it was read, or another
+ * merge is under way.
+ */
 export async function mergeNotes(folder: string, { id, made, replaced }: Merging): Promise<boolean> {
   const draft = join(folder, `${MERGE}.${randomUUID()}`);
   await mkdir(join(draft, NEW), { recursive: true, mode: 0o700 });
@@ -80,7 +83,8 @@ const unless =
     if (!codes.includes(codeOf(error) ?? '')) throw error;
   };
 
-// One at a time in a folder, over processes: a file says when one began. After a failure, or a kill, it stays until its time is over.
+// One at a time in a folder, over processes: a file says when one began. After a failure, or a
+// kill, it stays until its time is over.
 
 const LEASE = '.merging';
 const LEASE_MS = 3_600_000;

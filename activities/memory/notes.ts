@@ -1,5 +1,6 @@
-// Notes of a workspace: markdown files in Perdure's data folder, which people read, edit and remove (L80). A run adds one file under a
-// name of its own and never writes to one that is there; a merge puts new ones in the place of several. No tool reaches the folder.
+// Notes of a workspace: markdown files in Perdure's data folder, which people read, edit and remove
+// (L80). A run adds one file under a name of its own and never writes to one that is there; a merge
+// puts new ones in the place of several. No tool reaches the folder.
 import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -35,7 +36,9 @@ export const isMerged = (name: string): boolean => /^merged-\d{4}-\d\d-\d\d-[0-9
 /** How often a folder is read anew in which files were moved meanwhile. */
 const TRIES = 5;
 
-/** Sorted by name; at most `MOST_NOTES`. Empty without a folder. Throws what the file system throws. */
+/**
+ * Sorted by name; at most `MOST_NOTES`. Empty without a folder. Throws what the file system throws.
+ */
 export async function readNotes(folder: string): Promise<readonly Note[]> {
   for (let left = TRIES; ; left -= 1) {
     const { notes, isWhole } = await readOnce(folder);
@@ -43,7 +46,10 @@ export async function readNotes(folder: string): Promise<readonly Note[]> {
   }
 }
 
-/** The names first, then the merge, then the notes: what a merge moves in between is found where it was or where it is, or is missed. */
+/**
+ * The names first, then the merge, then the notes: what a merge moves in between is found where it
+ * was or where it is, or is missed.
+ */
 async function readOnce(folder: string): Promise<{ readonly notes: readonly Note[]; readonly isWhole: boolean }> {
   const names = (await namesIn(folder)).filter(isNoteName);
   const { made, replaced }: Pick<Merge, 'made' | 'replaced'> = (await readMerge(folder)) ?? { made: [], replaced: {} };

@@ -1,5 +1,6 @@
-// Notes that were merged, until the files are where they belong (L80): the folder `.merge`, which appears whole, has the new notes and says which
-// ones they replace. From then on the new ones count, and those that they replace do not.
+// Notes that were merged, until the files are where they belong (L80): the folder `.merge`, which
+// appears whole, has the new notes and says which ones they replace. From then on the new ones
+// count, and those that they replace do not.
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -12,7 +13,10 @@ export const RECORD = 'merge.json';
 /** Where merges go that are done, each with the notes that it replaced. */
 export const OLD = 'old';
 
-/** `replaced`: the fingerprint of each, by name. One that reads otherwise by now was edited, and stays. */
+/**
+ * `replaced`: the fingerprint of each, by name. One that reads otherwise by now was edited, and
+ * stays.
+ */
 export type Merge = {
   readonly id: string;
   readonly made: readonly string[];

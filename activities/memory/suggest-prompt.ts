@@ -1,5 +1,6 @@
-// After a natural end the small model says what the person may write next (L56). It is shown to them, and is nobody's word until they send it: no
-// transcript has it, and no failure is one of the run.
+// After a natural end the small model says what the person may write next (L56). It is shown to
+// them, and is nobody's word until they send it: no transcript has it, and no failure is one of the
+// run.
 import { timed } from '../../system/async.ts';
 import { type Attempt, boundAttempt, isGivenUp } from '../attempt.ts';
 import { smallModel } from '../compaction/small-model.ts';

@@ -5,7 +5,9 @@ import { deeperThan } from '../../system/json.ts';
 import { compileSchema, DEEPEST, type JsonSchema, MOST_PROBLEM, sayErrors } from '../../system/schema/json-schema.ts';
 import { structuredOutput } from '../../store/view/result.ts';
 
-/** Returns a sentence for the model that says why the answer fails; undefined for one that passes. */
+/**
+ * Returns a sentence for the model that says why the answer fails; undefined for one that passes.
+ */
 export type AnswerCheck = (text: string) => string | undefined;
 
 /** Compiles each schema once; the same object is the same schema. */

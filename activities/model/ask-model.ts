@@ -1,5 +1,6 @@
-// One question to the small model (L9, L10, L42): a text goes in, a text comes out. No tools, nothing is stored, one try: whether
-// and when there is another is for the activity that asks to say.
+// One question to the small model (L9, L10, L42): a text goes in, a text comes out. No tools,
+// nothing is stored, one try: whether and when there is another is for the activity that asks to
+// say.
 import { messageText } from '../../store/view/result.ts';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Spend } from '../../workflows/contract/loop.ts';
@@ -55,7 +56,10 @@ export type Replied =
 
 type UnwatchedPort = Omit<AskPort, 'config'> & { readonly config: Omit<AskPort['config'], 'smallModel'> };
 
-/** One request, whose reply nobody sees as it comes. `prices`: of the model that it is made of. Throws only what is a bug. */
+/**
+ * One request, whose reply nobody sees as it comes. `prices`: of the model that it is made of.
+ * Throws only what is a bug.
+ */
 export async function askUnwatched(
   { model, config, signal, now, redact, billed = () => {} }: UnwatchedPort,
   body: ModelRequest,

@@ -1,4 +1,5 @@
-// One attempt at a reply: stream it, start safe calls on the way, and say what came of it. Stores nothing.
+// One attempt at a reply: stream it, start safe calls on the way, and say what came of it. Stores
+// nothing.
 import { randomUUID } from 'node:crypto';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import { createAccumulator, type BlockState } from './stream/accumulate.ts';
@@ -86,7 +87,10 @@ function handlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
 
 // The means of one attempt at a reply, and how watchers see its work (L18, L60).
 
-/** How long a call that started early may outlast the stream before it is left to run the regular way (L37). */
+/**
+ * How long a call that started early may outlast the stream before it is left to run the regular
+ * way (L37).
+ */
 const EARLY_GRACE_MS = 500;
 
 /** Nothing runs any more (L51). */
@@ -105,8 +109,8 @@ export function replyPort(step: PreparedStep): ReplyPort {
     graceMs: EARLY_GRACE_MS,
     traits: (call) => (input.wrapUp ? NEVER : tools.traits(config, call, context)),
     run: (call, signal) =>
-      // Safe to run twice, so any key that is unique will do; the real one needs the hash of a reply that is not there yet. This one
-      // says which transcript the call may read.
+      // Safe to run twice, so any key that is unique will do; the real one needs the hash of a
+      // reply that is not there yet. This one says which transcript the call may read.
       tools.early(
         config,
         call,
@@ -131,15 +135,18 @@ export function replyPort(step: PreparedStep): ReplyPort {
   };
 }
 
-// Safe calls start while the reply still streams (L37). Their outcomes are adopted only with the stored reply: whoever drops this
-// runner drops them, and a safe call that is run again has changed nothing.
+// Safe calls start while the reply still streams (L37). Their outcomes are adopted only with the
+// stored reply: whoever drops this runner drops them, and a safe call that is run again has changed
+// nothing.
 
 type PlannedCall = Pick<CallTraits, 'safe' | 'plan'>;
 
 type EarlyCalls = {
   /** At the end of its block, in the model's order. */
   offer(call: CallBlock): void;
-  /** Everything that finished within `graceMs`; what did not is aborted and runs the regular way. */
+  /**
+   * Everything that finished within `graceMs`; what did not is aborted and runs the regular way.
+   */
   settle(graceMs: number): Promise<ReadonlyMap<number, EarlyOutcome>>;
   /** The attempt died: nothing it did counts. */
   abandon(): Promise<void>;
@@ -172,7 +179,8 @@ function earlyCalls(
       const { safe, plan } = traits(call);
       if (!safe) open = false;
       if (!open || plan !== 'early') return;
-      // A call that fails here runs the regular way, where the failure is reported: a reply that is paid for is not thrown away for it.
+      // A call that fails here runs the regular way, where the failure is reported: a reply that is
+      // paid for is not thrown away for it.
       running.push(start(call).catch(() => {}));
     },
     async settle(graceMs) {

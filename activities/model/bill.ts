@@ -1,5 +1,6 @@
-// The bill of one request (L51): tokens as its usage says, US dollars by the prices of the models that did the work. A reply may be the work
-// of several: the API itself summarised the conversation, or handed over to another model. Each of these has an entry of its own.
+// The bill of one request (L51): tokens as its usage says, US dollars by the prices of the models
+// that did the work. A reply may be the work of several: the API itself summarised the
+// conversation, or handed over to another model. Each of these has an entry of its own.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelStep } from './step.ts';
 import {
@@ -34,7 +35,10 @@ export function spendOf(usage: Message['usage'] | undefined, { price, priceOf }:
   return { usage: tokens, usd: known ? sum * factorOf(usage, price) + searches(usage) * (price.webSearch ?? 0) : null };
 }
 
-/** Tokens in context after a reply: those of its last own entry. What was spent on a summary is none of it. */
+/**
+ * Tokens in context after a reply: those of its last own entry. What was spent on a summary is none
+ * of it.
+ */
 export function contextOf(usage: Message['usage']): number {
   const own = entriesOf(usage).filter(
     ({ type }) => type === undefined || type === 'message' || type === 'fallback_message',
@@ -57,7 +61,10 @@ function isAnothers({ type }: BilledEntry): boolean {
 /** As a server sent it: any of it may be missing, or be anything. */
 type Counts = Readonly<Record<string, unknown>>;
 
-/** Those that the usage lists, or the usage itself: with a list, its own counts are a part of what was billed, or nothing. */
+/**
+ * Those that the usage lists, or the usage itself: with a list, its own counts are a part of what
+ * was billed, or nothing.
+ */
 function entriesOf(usage: Message['usage']): readonly BilledEntry[] {
   const { iterations } = usage as unknown as Counts;
   const listed = Array.isArray(iterations) ? iterations.filter(isCounts) : [];
@@ -87,7 +94,10 @@ function entryCost({ usage, written1h }: BilledEntry, price: Price): number {
   return costOf(usage, price) + (written1h * (cacheWrite1h - cacheWrite)) / 1_000_000;
 }
 
-/** Of inference in one country, at another speed, or at another time: they are multiplied with each other. */
+/**
+ * Of inference in one country, at another speed, or at another time: they are multiplied with each
+ * other.
+ */
 function factorOf(usage: Message['usage'], { factors = {} }: Price): number {
   const { inference_geo: geo, speed, service_tier: tier } = usage as unknown as Counts;
   const us = geo === 'us' ? (factors.us ?? 1) : 1;

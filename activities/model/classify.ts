@@ -1,4 +1,5 @@
-// Classifies a failed attempt of a model call: a value the loop acts on, or another attempt after a wait (L14, L20).
+// Classifies a failed attempt of a model call: a value the loop acts on, or another attempt after a
+// wait (L14, L20).
 import { toUSVString } from 'node:util';
 import { AnthropicError, APIConnectionError, APIError } from '@anthropic-ai/sdk';
 import type { Redact } from '../../system/text.ts';
@@ -30,7 +31,10 @@ export type Verdict =
       readonly afterMs?: number;
       readonly defect?: true;
     }
-  /** `maxOutput`: it was refused for its cap, and this is the most, in tokens. `unusable`: it was answered, with nothing that we take. */
+  /**
+   * `maxOutput`: it was refused for its cap, and this is the most, in tokens. `unusable`: it was
+   * answered, with nothing that we take.
+   */
   | {
       readonly kind: 'failed';
       readonly detail: string;
@@ -38,9 +42,15 @@ export type Verdict =
       readonly maxOutput?: number;
       readonly unusable?: true;
     }
-  /** Kept thinking that was made after something else than what is before it now: the same request fails for ever. */
+  /**
+   * Kept thinking that was made after something else than what is before it now: the same request
+   * fails for ever.
+   */
   | { readonly kind: 'unbound_thinking'; readonly detail: string; readonly status: number }
-  /** The summary that the conversation begins with was signed elsewhere, or the server knows no such blocks: the same request fails for ever. */
+  /**
+   * The summary that the conversation begins with was signed elsewhere, or the server knows no such
+   * blocks: the same request fails for ever.
+   */
   | { readonly kind: 'refused_summary'; readonly detail: string; readonly status: number }
   /** Messages of the role system are not for this model, or its server does not know them. */
   | { readonly kind: 'refused_role'; readonly detail: string; readonly status: number }
@@ -69,7 +79,10 @@ export class StalledStream extends Error {
   override readonly name = 'StalledStream';
 }
 
-/** Null: not a failure of the model call, so a bug. `words`: of the configuration, for a request that is too long. */
+/**
+ * Null: not a failure of the model call, so a bug. `words`: of the configuration, for a request
+ * that is too long.
+ */
 export function classify(error: unknown, now: number, redact: Redact, words: readonly string[] = []): Verdict | null {
   if (error instanceof UnusableReply)
     return { kind: 'failed', detail: shortenDetail(error.message, redact), unusable: true };
@@ -138,7 +151,10 @@ const REFUSED_MEDIA = new RegExp(
   'i',
 );
 
-/** Servers of one's own fail with 500 where the window fills while they write; an event of a stream may have no status. */
+/**
+ * Servers of one's own fail with 500 where the window fills while they write; an event of a stream
+ * may have no status.
+ */
 function maySayTooLong(status: number | undefined): boolean {
   return status === undefined || status === 500 || isRefusal(status);
 }
@@ -202,7 +218,10 @@ const ABOUT_CAP = /max_(completion_)?tokens|(output|completion) tokens|maximum t
 /** Numbers below this are no caps: statuses and the like. */
 const LEAST_CAP = 512;
 
-/** Returns the most tokens that a refusal of `cap` names: the largest number in it below `cap`. Undefined without one. */
+/**
+ * Returns the most tokens that a refusal of `cap` names: the largest number in it below `cap`.
+ * Undefined without one.
+ */
 type Refusal = Pick<Extract<Verdict, { kind: 'failed' }>, 'detail' | 'status'> & { readonly kind: string };
 
 export function maxOutputIn(verdict: Refusal, cap: number): number | undefined {
@@ -215,7 +234,9 @@ export function maxOutputIn(verdict: Refusal, cap: number): number | undefined {
   return fitting.length === 0 ? undefined : Math.max(...fitting);
 }
 
-/** Milliseconds, from seconds or an HTTP date; null when absent or unreadable. From none to 30 days. */
+/**
+ * Milliseconds, from seconds or an HTTP date; null when absent or unreadable. From none to 30 days.
+ */
 export function retryAfter(header: string | null, now: number): number | null {
   if (header === null || header.trim() === '') return null;
   const seconds = Number(header);
@@ -223,7 +244,10 @@ export function retryAfter(header: string | null, now: number): number | null {
   return Number.isNaN(ms) ? null : Math.min(MOST_AFTER_MS, Math.max(0, ms));
 }
 
-/** A proxy's error page can be of any length, and repeat the key; what the loop carries and people read may not. */
+/**
+ * A proxy's error page can be of any length, and repeat the key; what the loop carries and people
+ * read may not.
+ */
 export function shortenDetail(from: string, redact: Redact): string {
   // In this order: of a secret that is cut in two nothing would know the half.
   const text = redact(from.slice(0, 8 * MOST_DETAIL));

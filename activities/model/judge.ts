@@ -5,7 +5,10 @@ import { isThinking } from '../../store/view/sent-reply.ts';
 import type { CallBlock } from '../calls/call-port.ts';
 
 export type Judged =
-  /** Calls are the complete tool_use blocks, first of their id each (L39). `cut`: the last tool_use was truncated and is dropped. */
+  /**
+   * Calls are the complete tool_use blocks, first of their id each (L39). `cut`: the last tool_use
+   * was truncated and is dropped.
+   */
   | { readonly kind: 'reply'; readonly message: Message; readonly calls: readonly CallBlock[]; readonly cut: boolean }
   /** max_tokens without a complete call; `message` is what is kept of it (L16). */
   | { readonly kind: 'cut_off'; readonly message: Message }
@@ -39,8 +42,8 @@ export function callBlocks(blocks: readonly BlockState[]): readonly CallBlock[] 
 }
 
 /**
- * What is kept of a message that was interrupted: complete blocks and partial text, no open thinking or tool_use (L16). Only the
- * last block can be open, so no call changes its position.
+ * What is kept of a message that was interrupted: complete blocks and partial text, no open
+ * thinking or tool_use (L16). Only the last block can be open, so no call changes its position.
  */
 export function keepInterruptedPart(message: Message, blocks: readonly BlockState[]): Message | null {
   const kept = blocks.filter(({ block, complete }) => complete || block.type === 'text').map(({ block }) => block);
@@ -70,7 +73,10 @@ function saysNothing(content: readonly ContentBlock[]): boolean {
   return content.every((block) => isThinking(block) || (block.type === 'text' && block.text.trim() === ''));
 }
 
-/** Why, where the API says so (`stop_details`); what the model said before is void, and is told to people alone. */
+/**
+ * Why, where the API says so (`stop_details`); what the model said before is void, and is told to
+ * people alone.
+ */
 function refusal({ content, stop_details: why }: Message): string {
   const said = content
     .flatMap((block) => (block.type === 'text' ? [block.text] : []))

@@ -1,5 +1,6 @@
-// Asks the model for a reply, and asks at once again for each part that the API refuses and the request may do without, until nothing is left
-// to leave out: thinking that no longer fits what stands before it (L59), a summary that the API has signed elsewhere, a tool with a definition
+// Asks the model for a reply, and asks at once again for each part that the API refuses and the
+// request may do without, until nothing is left to leave out: thinking that no longer fits what
+// stands before it (L59), a summary that the API has signed elsewhere, a tool with a definition
 // that it does not take, or what the server does not know.
 import { aboutRun } from '../../system/log.ts';
 import type { ModelRequest } from '../deps.ts';
@@ -30,7 +31,10 @@ async function requestWith(step: PreparedStep): Promise<Requested> {
   return { step: { ...step, callIds: callIdsIn(body.messages) }, attempted };
 }
 
-/** Null: the request has nothing that it could be made without. What a server does not know is remembered for the worker. */
+/**
+ * Null: the request has nothing that it could be made without. What a server does not know is
+ * remembered for the worker.
+ */
 function withoutRefused(step: PreparedStep, verdict: Verdict, body: ModelRequest): PreparedStep | null {
   const { models } = step.deps;
   const { name } = step.chosen.model;

@@ -1,5 +1,6 @@
-// The request of one iteration: what is fixed for the run, what the model sees of the transcript, and where the prompt cache may
-// break (L22): after the system prompt, and at the last two user messages, so that an unchanged prefix is read on the next turn.
+// The request of one iteration: what is fixed for the run, what the model sees of the transcript,
+// and where the prompt cache may break (L22): after the system prompt, and at the last two user
+// messages, so that an unchanged prefix is read on the next turn.
 import type { MessageParam, UserMessageParam, ThinkingConfigParam } from '@anthropic-ai/sdk/resources/messages';
 import type { CallModel } from '../../workflows/contract/activities.ts';
 import type { Effort } from '../../workflows/contract/loop.ts';
@@ -44,8 +45,9 @@ export function beginsWithSummary([first]: readonly MessageParam[]): boolean {
 export type ServerKnows = { readonly binding?: boolean };
 
 /**
- * Thinking that no longer fits what stands before it is to be left out: the API would refuse the request, and every later one. We send it
- * nothing of the kind: what it says it has left out is a defect of ours.
+ * Thinking that no longer fits what stands before it is to be left out: the API would refuse the
+ * request, and every later one. We send it nothing of the kind: what it says it has left out is a
+ * defect of ours.
  */
 function bound(asked: ThinkingConfigParam = { type: 'adaptive' }): ModelRequest['thinking'] {
   if (asked.type !== 'adaptive' && asked.type !== 'enabled') return asked;
@@ -80,9 +82,10 @@ const LEAST_THINKING = 1_024;
 type Asking = { readonly cap: number; readonly primary: boolean };
 
 /**
- * `cap`: max_tokens of the request. A model that decides by itself how much to think says in short what it thinks, so that people see what
- * goes on between calls. A budget of tokens counts as output and leaves room for the answer; where thinking is not signed by the model
- * that is to go on, as after a fallback, such a model takes none. Undefined: nothing is said of it.
+ * `cap`: max_tokens of the request. A model that decides by itself how much to think says in short
+ * what it thinks, so that people see what goes on between calls. A budget of tokens counts as
+ * output and leaves room for the answer; where thinking is not signed by the model that is to go
+ * on, as after a fallback, such a model takes none. Undefined: nothing is said of it.
  */
 export function thinkingFor(
   { thinking }: Pick<ModelFacts, 'thinking'>,
@@ -100,7 +103,10 @@ export function thinkingFor(
 /** Servers of others take a budget, if anything. */
 const NOT_KNOWN: NonNullable<ModelFacts['thinking']> = { kinds: ['enabled'], byDefault: false };
 
-/** The nearest level below where a model, as a fallback may, has not the one that is wanted. Of models that are not known all may be asked. */
+/**
+ * The nearest level below where a model, as a fallback may, has not the one that is wanted. Of
+ * models that are not known all may be asked.
+ */
 export function effortFor({ effort, thinking }: Pick<ModelFacts, 'effort' | 'thinking'>, wanted: Effort | undefined) {
   if (wanted === undefined || (!effort && thinking)) return {};
   const near = effort ? effort.levels.filter((level) => rank(level) <= rank(wanted)).at(-1) : wanted;
@@ -108,8 +114,8 @@ export function effortFor({ effort, thinking }: Pick<ModelFacts, 'effort' | 'thi
 }
 
 /**
- * For a short question beside the conversation: thinking is off where it can be, else as little as it can be, and `room` is left for it, in
- * tokens.
+ * For a short question beside the conversation: thinking is off where it can be, else as little as
+ * it can be, and `room` is left for it, in tokens.
  */
 export function quietly({ thinking, effort }: Pick<ModelFacts, 'thinking' | 'effort'>): {
   readonly fields: Pick<ModelRequest, 'thinking' | 'output_config'>;
@@ -132,8 +138,8 @@ export function withFacts(model: RunModel, models: Pick<Models, 'facts'>): RunMo
 }
 
 /**
- * Whether what was sent must stay as it was: for the model that is asked, and for the run's own, which may go on after a fallback with what it
- * had thought before.
+ * Whether what was sent must stay as it was: for the model that is asked, and for the run's own,
+ * which may go on after a fallback with what it had thought before.
  */
 export function keepsPast(
   { models }: Pick<RunConfig, 'models'>,
@@ -175,7 +181,9 @@ export type ChosenModel = {
   readonly next: string | null;
 };
 
-/** `position`: 0 or absent for the primary. `window`: what the server has said that its window is. */
+/**
+ * `position`: 0 or absent for the primary. `window`: what the server has said that its window is.
+ */
 export function chosenModel({ models }: RunConfig, position = 0, window?: number): ChosenModel {
   const found = models[position];
   if (!found) throw new Error(`the run has ${models.length} models, and number ${position} (from 0) was asked for`);

@@ -1,7 +1,8 @@
-// What a stored reply leaves open begins at once in the same activity, where nothing stands in its way: effectful calls run one after the
-// other in the model's order, and of the batch after them those that the workflow carries out are handed over to it (L62). A turn with them costs
-// one activity instead of one for each. If this attempt dies, the step record gives the reply without them, and the regular way
-// finds their outcomes, their claims (L40), or what was handed over.
+// What a stored reply leaves open begins at once in the same activity, where nothing stands in its
+// way: effectful calls run one after the other in the model's order, and of the batch after them
+// those that the workflow carries out are handed over to it (L62). A turn with them costs one
+// activity instead of one for each. If this attempt dies, the step record gives the reply without
+// them, and the regular way finds their outcomes, their claims (L40), or what was handed over.
 import type { Call, ModelAnswer, ModelResult, OutcomeFacts } from '../../workflows/contract/activities.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { groupCalls } from '../../workflows/contract/calls.ts';
@@ -11,7 +12,10 @@ import type { CallBlock } from '../calls/call-port.ts';
 import type { CallPlan } from '../calls/prepare.ts';
 import type { ModelStep } from './step.ts';
 
-/** Characters of JSON of what one reply hands over: the answer of an activity is limited. What is more goes the regular way. */
+/**
+ * Characters of JSON of what one reply hands over: the answer of an activity is limited. What is
+ * more goes the regular way.
+ */
 const MOST_HANDED_OVER = 128 * 1024;
 
 type Reply = Extract<ModelResult, { kind: 'message' }>;
@@ -24,7 +28,10 @@ type Beginning = {
   readonly blocks: readonly CallBlock[];
 };
 
-/** Up to the first that must go the regular way, or decides how the others run, or whether (L34, L36, L38, L41). */
+/**
+ * Up to the first that must go the regular way, or decides how the others run, or whether (L34,
+ * L36, L38, L41).
+ */
 export async function runOpenCalls(
   step: ModelStep,
   result: ModelResult,
@@ -39,7 +46,9 @@ export async function runOpenCalls(
   return { ...result, calls, kind: calls.some(({ delegate }) => delegate) ? 'handed_over' : 'message' };
 }
 
-/** An attempt stored this reply and died: which of its open calls it had begun is not known here. */
+/**
+ * An attempt stored this reply and died: which of its open calls it had begun is not known here.
+ */
 export function inDoubt(found: ModelResult): ModelResult {
   if (found.kind !== 'message') return found;
   return {
@@ -61,14 +70,20 @@ async function runEffects(open: Beginning): Promise<ReadonlyMap<Call, Begun>> {
   return ran;
 }
 
-/** The calls that would run next, together, as far as nothing before them says otherwise (L35). `calls`: what has run among them. */
+/**
+ * The calls that would run next, together, as far as nothing before them says otherwise (L35).
+ * `calls`: what has run among them.
+ */
 function nextBatch(calls: readonly Call[]): readonly Call[] {
   const barred = calls.findIndex(({ outcome, ran }) => !leavesFree(outcome ?? ran ?? {}));
   const [batch = []] = groupCalls(barred < 0 ? calls : calls.slice(0, barred));
   return batch;
 }
 
-/** Nothing is done by it that the workflow, which knows more by then, could not leave undone (L48, L51). */
+/**
+ * Nothing is done by it that the workflow, which knows more by then, could not leave undone (L48,
+ * L51).
+ */
 async function handOverBatch(open: Beginning, batch: readonly Call[]): Promise<ReadonlyMap<Call, Begun>> {
   const { step, reply } = open;
   if (spentLimit(step.input.left ?? {}, reply.spend)) return new Map();

@@ -1,4 +1,5 @@
-// Settles an attempt at a reply: stores it, gives it up with a value, parks, or throws for another attempt (L14–L16, L19).
+// Settles an attempt at a reply: stores it, gives it up with a value, parks, or throws for another
+// attempt (L14–L16, L19).
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelAnswer } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit, totalTokens } from '../../workflows/contract/loop.ts';
@@ -116,7 +117,10 @@ type Dying = Waiting &
     readonly input: Pick<ModelStep['input'], 'iteration' | 'left'>;
   };
 
-/** Remember, announce before the wait, and throw for Temporal; or the value it came to. A parking is a wait as well. */
+/**
+ * Remember, announce before the wait, and throw for Temporal; or the value it came to. A parking is
+ * a wait as well.
+ */
 export async function settleDeath(dying: Dying, tries: Tries, after: AfterFailure): Promise<GivenUp> {
   const { input, live, attempt } = dying;
   const failures = tries.failures + tries.empties;
@@ -138,14 +142,18 @@ export async function settleDeath(dying: Dying, tries: Tries, after: AfterFailur
   throw after.failure;
 }
 
-/** Null where what attempts before were billed leaves something of the run's budget (L51 L69). `died`: how the last of them ended. */
+/**
+ * Null where what attempts before were billed leaves something of the run's budget (L51 L69).
+ * `died`: how the last of them ended.
+ */
 export function notAgain({ left = {} }: Dying['input'], { spend }: Tries, died: string): GivenUp | null {
   if (totalTokens(spend.usage) === 0 || !spentLimit(left, spend)) return null;
   return { kind: 'failed', detail: `${died}; not tried again, for the budget of the run is spent`, spend };
 }
 
-// What is thrown while a reply is taken or written, and is no failure of the model or the store, is a defect of ours. What the reply
-// holds set it off: the attempt counts, with what it was billed, or it would be paid for again without end (L14, L51).
+// What is thrown while a reply is taken or written, and is no failure of the model or the store, is
+// a defect of ours. What the reply holds set it off: the attempt counts, with what it was billed,
+// or it would be paid for again without end (L14, L51).
 
 /** Said in the worker's log with where it was thrown, and to whoever reads why the call failed. */
 function defect(

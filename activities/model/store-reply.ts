@@ -1,5 +1,5 @@
-// Stores a reply with what was appended before it and what ran early, in one segment with the step's record, and describes it
-// to the loop.
+// Stores a reply with what was appended before it and what ran early, in one segment with the
+// step's record, and describes it to the loop.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Call, ModelResult } from '../../workflows/contract/activities.ts';
 import { type Hash, estimateTokens } from '../../workflows/contract/ids.ts';
@@ -63,14 +63,16 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
     live.write(replyEvent({ iteration: input.iteration, message, fate, spend }, head));
     return { result, first };
   }
-  // Of a stop that this attempt knows nothing of, and has not looked for: the next attempt looks what became of it.
+  // Of a stop that this attempt knows nothing of, and has not looked for: the next attempt looks
+  // what became of it.
   if (!record.wasRead() && isForgotten(attempt)(result)) throw describeGivenUp(attempt);
   return { result: await anothers(live, result), first };
 }
 
 /**
- * An attempt without a reply ends its step as well: one that is still alive somewhere stores none after it, and begins no call (L47).
- * One that was given up ends nothing: there is another, which may come to a reply.
+ * An attempt without a reply ends its step as well: one that is still alive somewhere stores none
+ * after it, and begins no call (L47). One that was given up ends nothing: there is another, which
+ * may come to a reply.
  */
 export async function endWithout(
   { attempt, record, live, tries }: Pick<ModelStep, 'attempt' | 'record' | 'live' | 'tries'>,
@@ -137,8 +139,8 @@ function resultOf(
 }
 
 /**
- * Those before the first that had not finished: outcomes are stored in the model's order, whatever finished first (L35). What
- * finished after it runs again, which changes nothing.
+ * Those before the first that had not finished: outcomes are stored in the model's order, whatever
+ * finished first (L35). What finished after it runs again, which changes nothing.
  */
 function inOrder(calls: readonly CallBlock[], early: Storing['early']): ReadonlyMap<number, EarlyOutcome> {
   const open = calls.findIndex(({ index }) => !early?.has(index));
@@ -166,8 +168,9 @@ function describe({ deps, config, input }: ModelStep, call: CallBlock, done: Ear
   return { index: call.index, name, safe, signature, ...(done ? { outcome: done.facts } : {}) };
 }
 
-// Post-sampling hooks: told of each stored reply, after it is stored. The loop does not wait for them, and what they come to changes
-// nothing (L21). They, and watchers, see the inputs of calls as their tools show them (L18).
+// Post-sampling hooks: told of each stored reply, after it is stored. The loop does not wait for
+// them, and what they come to changes nothing (L21). They, and watchers, see the inputs of calls as
+// their tools show them (L18).
 
 /** Returns at once. A reply that is stored just before a crash may go untold. */
 function observe(

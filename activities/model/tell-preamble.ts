@@ -1,4 +1,5 @@
-// What a request says before its messages, and how the model hears of a change of it: with the entries that are stored before the reply.
+// What a request says before its messages, and how the model hears of a change of it: with the
+// entries that are stored before the reply.
 import type { Tool } from '@anthropic-ai/sdk/resources/messages';
 import { systemPartsOf } from '../../store/configuration.ts';
 import { aboutRun } from '../../system/log.ts';
@@ -19,7 +20,9 @@ export type PreparedStep = ModelStep & {
   readonly anew?: EpochReason;
 };
 
-/** What has changed of the system prompt and the tools is told with the entries before the reply. */
+/**
+ * What has changed of the system prompt and the tools is told with the entries before the reply.
+ */
 export function withPreamble(step: ModelStep): PreparedStep {
   const entries = entriesOf(step.base);
   const asked = askedIn(step);
@@ -48,7 +51,10 @@ function withTold(given: ModelStep, told: readonly Entry[]): Omit<PreparedStep, 
   return { ...given, base: { ...base, added: [...base.added, ...told] }, given, told };
 }
 
-/** An epoch tells of changes as the run's first model takes it: others are told less, and it goes on after a fallback. */
+/**
+ * An epoch tells of changes as the run's first model takes it: others are told less, and it goes on
+ * after a fallback.
+ */
 function askedIn({ deps: { models }, config, chosen: { model } }: ModelStep): Required<Asked> {
   const [first] = config.models;
   return {
@@ -60,8 +66,8 @@ function askedIn({ deps: { models }, config, chosen: { model } }: ModelStep): Re
 }
 
 /**
- * Tools as of now (L44), and only those that the run was opened with (L57), that a tool has left allowed (L38), and whose definition the API
- * takes.
+ * Tools as of now (L44), and only those that the run was opened with (L57), that a tool has left
+ * allowed (L38), and whose definition the API takes.
  */
 function wantedIn({ deps, input, config }: ModelStep): Preamble {
   const limits = [config.tools, input.context?.allowedTools].filter((names) => names !== undefined);
@@ -70,10 +76,15 @@ function wantedIn({ deps, input, config }: ModelStep): Preamble {
   return { system: systemPartsOf(config), tools: offered.map(asStored).filter((tool) => !isRefused(tool)) };
 }
 
-/** As a transcript gives it back, so that the two can be compared. Definitions never change: each is made plain once. */
+/**
+ * As a transcript gives it back, so that the two can be compared. Definitions never change: each is
+ * made plain once.
+ */
 const stored = new WeakMap<Tool, Tool>();
 
-/** The name under which a refusal of it is remembered: with another definition it is offered again. */
+/**
+ * The name under which a refusal of it is remembered: with another definition it is offered again.
+ */
 function definitionOf(tool: Tool): string {
   return `tool ${JSON.stringify(tool)}`;
 }

@@ -1,4 +1,5 @@
-// Watches requests to the model from outside, beside whoever reads their streams: how long each took, how it ended, what it was billed.
+// Watches requests to the model from outside, beside whoever reads their streams: how long each
+// took, how it ended, what it was billed.
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelPort } from '../deps.ts';
 import type { Observe, ObservedAbout } from '../../store/live/observe.ts';

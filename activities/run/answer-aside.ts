@@ -1,5 +1,7 @@
-// Answers a question that a person asks aside: the session's own model is sent what the conversation sends it, word for word, and the question
-// behind it, so that it reads the prompt cache. Nothing is stored, and no call of the answer runs. Attempted twice it asks, and is paid, twice.
+// Answers a question that a person asks aside: the session's own model is sent what the
+// conversation sends it, word for word, and the question behind it, so that it reads the prompt
+// cache. Nothing is stored, and no call of the answer runs. Attempted twice it asks, and is paid,
+// twice.
 import type { ContentBlockParam, Message } from '@anthropic-ai/sdk/resources/messages';
 import type { AnswerAside, AsideEnd, ModelResult } from '../../workflows/contract/activities.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
@@ -91,8 +93,8 @@ async function requestFor(
 }
 
 /**
- * Nobody asks on from the question: the cache is read up to it, and not written for it. Calls before it whose outcomes the model has not been
- * told are at work.
+ * Nobody asks on from the question: the cache is read up to it, and not written for it. Calls
+ * before it whose outcomes the model has not been told are at work.
  */
 function aside({ messages, ...body }: ModelRequest): ModelRequest {
   const at = messages.findLastIndex(({ role }) => role === 'user');

@@ -1,4 +1,5 @@
-// Hooks that are told of prompts before the model sees them (L41): what they add to the conversation, and whether the run ends.
+// Hooks that are told of prompts before the model sees them (L41): what they add to the
+// conversation, and whether the run ends.
 import type { Reach } from '../../system/process/places.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import type { CallModel, OpenRun } from '../../workflows/contract/activities.ts';
@@ -30,7 +31,10 @@ type Prompt = Extract<Entry, { kind: 'user' }>;
 /** Prompts whose hooks have run, remembered in this worker. */
 const KEPT = 256;
 
-/** A request that is made again (a retry, a recovery) asks no hook again, unless on another worker. Throws StoreError. */
+/**
+ * A request that is made again (a retry, a recovery) asks no hook again, unless on another worker.
+ * Throws StoreError.
+ */
 export function promptHooks(deps: Pick<Deps, 'hooks' | 'store'>): PromptHooks {
   const done = new RecentMap<string, PromptVerdict>(KEPT);
   return async ({ session, signal }, { iteration }, config, given, live) => {
@@ -48,7 +52,10 @@ export function promptHooks(deps: Pick<Deps, 'hooks' | 'store'>): PromptHooks {
   };
 }
 
-/** Those the model has not replied to: also what a compaction or a failed call has stored without a reply. */
+/**
+ * Those the model has not replied to: also what a compaction or a failed call has stored without a
+ * reply.
+ */
 function newPrompts({ view, added }: Extended): readonly Prompt[] {
   const found: Prompt[] = [];
   for (let position = view.length + added.length - 1; position >= 0; position -= 1) {
@@ -71,7 +78,8 @@ function entriesOf({ context, failed }: PromptVerdict): Entry[] {
   ];
 }
 
-// Hooks at the start of a session: what they say belongs to the system prompt of each of its runs, found out once (L58).
+// Hooks at the start of a session: what they say belongs to the system prompt of each of its runs,
+// found out once (L58).
 
 export type SessionStarted = { readonly context: readonly HookText[]; readonly failed: readonly HookFailure[] };
 
@@ -99,13 +107,17 @@ export async function sessionStart(
     signal,
   };
   const said = await deps.hooks.sessionStart(context);
-  // Stopped or given up (L50): what the hooks would have said, another attempt or the next run finds out.
+  // Stopped or given up (L50): what the hooks would have said, another attempt or the next run
+  // finds out.
   if (signal.aborted) throw describeGivenUp(attempt);
   const { result } = await record.record(said.context, new TextEncoder().encode(JSON.stringify(said.context)));
   return { context: result, failed: said.failed };
 }
 
-/** Tools are told of the end of a run, after it is stored: those of one that could not be opened held nothing. Throws StoreError. */
+/**
+ * Tools are told of the end of a run, after it is stored: those of one that could not be opened
+ * held nothing. Throws StoreError.
+ */
 export async function runEnd(
   { config, tools, log }: Pick<Deps, 'config' | 'tools' | 'log'>,
   { session, signal, number }: Attempt,
@@ -127,7 +139,8 @@ function startOf(entries: readonly Entry[], added: readonly Entry[], run: number
   return found?.run === run ? found : undefined;
 }
 
-// Hooks at the end of a session, told after its end is stored. A second attempt may tell them again.
+// Hooks at the end of a session, told after its end is stored. A second attempt may tell them
+// again.
 
 /** Failures are logged: there is no conversation left to put them into. Throws StoreError. */
 export async function sessionEnd(

@@ -14,7 +14,9 @@ type Workspace = {
   readonly isMissing?: true;
 };
 
-/** Says in `problem` why a run cannot work there. `before`: where the session's runs worked so far. */
+/**
+ * Says in `problem` why a run cannot work there. `before`: where the session's runs worked so far.
+ */
 export async function findWorkspace(cwd: string, dataDir: string | undefined, before?: Place): Promise<Workspace> {
   try {
     const path = await realpath(cwd);
@@ -33,7 +35,10 @@ export async function findWorkspace(cwd: string, dataDir: string | undefined, be
   }
 }
 
-/** Whoever can write above a workspace can put a link, or another folder, in its place. The numbers of devices change with a boot. */
+/**
+ * Whoever can write above a workspace can put a link, or another folder, in its place. The numbers
+ * of devices change with a boot.
+ */
 function placeProblem(cwd: string, now: Place, before: Place | undefined): string | undefined {
   if (before === undefined) return undefined;
   const [[boot, device, inode], [oldBoot, oldDevice, oldInode]] = [now.file.split('/'), before.file.split('/')];
@@ -51,7 +56,8 @@ async function dataProblem(named: string, path: string, dataDir: string | undefi
   return `${named} holds Perdure's data folder ${data}: work in a folder below, or set PERDURE_DATA to one outside`;
 }
 
-// The other folders of a run. A link on the way to one is refused, since an agent may be able to set it anew before the next run.
+// The other folders of a run. A link on the way to one is refused, since an agent may be able to
+// set it anew before the next run.
 
 type ExtraFolders = {
   /** Absolute real paths, the workspace not among them. */

@@ -1,5 +1,6 @@
-// The run of an agent inherits what its parent's may do, and nothing that its type, its parent's limits or a person says to it widens that
-// (L69, L70). Where it is isolated it works in a git work tree of its own (L72).
+// The run of an agent inherits what its parent's may do, and nothing that its type, its parent's
+// limits or a person says to it widens that (L69, L70). Where it is isolated it works in a git work
+// tree of its own (L72).
 import { sep } from 'node:path';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from '../../workflows/contract/delegation.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
@@ -13,8 +14,9 @@ import { asRelative } from '../../tools/rules/match-rules.ts';
 export type Inherited = { readonly options: RunOptions; readonly permissions: PermissionRules };
 
 /**
- * `options`: those of its session. A sentence when this worker does not know its type, or there can be no work tree. Throws StoreError, and what
- * leaves the run to a worker that has its parent's hooks and a model as real.
+ * `options`: those of its session. A sentence when this worker does not know its type, or there can
+ * be no work tree. Throws StoreError, and what leaves the run to a worker that has its parent's
+ * hooks and a model as real.
  */
 export async function inherit(
   deps: Pick<Deps, 'config' | 'defaults' | 'hooks' | 'scripted' | 'worktrees'>,
@@ -68,8 +70,8 @@ async function openWorktree({ worktrees }: Pick<Deps, 'worktrees'>, attempt: Att
 }
 
 /**
- * What a rule keeps from the parent by its absolute path lies in the work tree as well, also where it lies in the repository beside the
- * workspace.
+ * What a rule keeps from the parent by its absolute path lies in the work tree as well, also where
+ * it lies in the repository beside the workspace.
  */
 function rulesThere(
   { deny = [], ask = [], ...rules }: PermissionRules,

@@ -1,10 +1,14 @@
-// Whether a firing is its schedule's own (L87): what a schedule starts with is sealed once for all of its firings, and whoever has read that
-// could start more. So the firing asks the server, which knows what it has started.
+// Whether a firing is its schedule's own (L87): what a schedule starts with is sealed once for all
+// of its firings, and whoever has read that could start more. So the firing asks the server, which
+// knows what it has started.
 import type { FiringFound, LookAtFiring } from '../../workflows/contract/schedules/firing.ts';
 import { pause } from '../../system/async.ts';
 import type { Attempt } from '../attempt.ts';
 
-/** A schedule's list has a firing a moment after it has begun; on a machine that is busy, some moments. */
+/**
+ * A schedule's list has a firing a moment after it has begun; on a machine that is busy, some
+ * moments.
+ */
 const LISTED_WITHIN = 120_000;
 const FIRST_LOOK_MS = 50;
 const LOOK_MS = 1_000;

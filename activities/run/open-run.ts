@@ -147,7 +147,8 @@ function snapshot(
     maxEmptyReplies: MAX_EMPTY_REPLIES,
     rules: {
       ...rulesOf(deps, { ...found, agent }, found.system, options),
-      // Nobody reads along with an agent, and its work is remembered with that of the session that a person began (L73).
+      // Nobody reads along with an agent, and its work is remembered with that of the session that
+      // a person began (L73).
       ...(agent && { batchSummaries: false, afterStop: false }),
     },
     // Wherever it goes on, it has to find them.
@@ -174,8 +175,8 @@ async function announceRun(
 }
 
 /**
- * A rule that is about no tool guards nothing. Where a tool has nearly its name, it is a mistake; else the tool may come later, or be
- * one of other workers, and is warned of once.
+ * A rule that is about no tool guards nothing. Where a tool has nearly its name, it is a mistake;
+ * else the tool may come later, or be one of other workers, and is warned of once.
  */
 function rulesWithoutTool(
   { defaults, tools, log }: Deps,
@@ -227,7 +228,10 @@ function ownRules({ defaults: { permissions } }: Deps): Partial<RunOptions> {
   return permissions === undefined ? {} : { permissions };
 }
 
-/** A caller adds rules to the worker's and takes none away: of all that match, the strictest counts (L55). */
+/**
+ * A caller adds rules to the worker's and takes none away: of all that match, the strictest counts
+ * (L55).
+ */
 function joined(own: PermissionRules = {}, given: PermissionRules = {}): PermissionRules {
   const both = (list: keyof PermissionRules): readonly string[] => [...(own[list] ?? []), ...(given[list] ?? [])];
   return { deny: both('deny'), ask: both('ask'), allow: both('allow') };
@@ -240,7 +244,10 @@ function missingFolder({ host }: Deps, { options, onHost }: OpenRun): string | u
   return `no worker that took this run has the folder ${options.cwd}: start one on the machine that has it (\`perdure worker\`), and send the message again`;
 }
 
-/** Tries that are left to workers of other hosts, the first of them soon; then no worker has it, and the run is refused. */
+/**
+ * Tries that are left to workers of other hosts, the first of them soon; then no worker has it, and
+ * the run is refused.
+ */
 const LEFT_TO_OTHERS = 40;
 const LEFT_SOON = 20;
 

@@ -1,4 +1,5 @@
-// Reads what a run came to, for a session that returns it (Q4), and for everyone who reads a result: the value of a final answer (L53).
+// Reads what a run came to, for a session that returns it (Q4), and for everyone who reads a
+// result: the value of a final answer (L53).
 import type { ReadResult, RunResultFacts } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
@@ -9,7 +10,10 @@ import { loadRun } from '../../store/view/view.ts';
 /** Characters of a text, and of an output's JSON. */
 const MOST = 500_000;
 
-/** Bytes of JSON of both together: a server takes 2 MiB of a workflow's result, and a character of a text may be six of them. */
+/**
+ * Bytes of JSON of both together: a server takes 2 MiB of a workflow's result, and a character of a
+ * text may be six of them.
+ */
 const MOST_BYTES = 1_500_000;
 
 /** Throws StoreError. */

@@ -1,4 +1,5 @@
-// The limits a run is decided by, from what its caller and its worker chose: part of its snapshot (L57).
+// The limits a run is decided by, from what its caller and its worker chose: part of its snapshot
+// (L57).
 import { summarySpend } from '../compaction/summarize.ts';
 import type { ModelLimits, Rules } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
@@ -11,7 +12,10 @@ const MAX_SAME_FAILURES = 5;
 const MAX_STRUCTURED_RETRIES = 5;
 const MAX_STOP_HOOK_ROUNDS = 8;
 
-/** Tokens of a reply, thinking and all: what is cut is paid for and done again, or continued. The two highest efforts think long (L26). */
+/**
+ * Tokens of a reply, thinking and all: what is cut is paid for and done again, or continued. The
+ * two highest efforts think long (L26).
+ */
 const OUTPUT_CAP = 32_000;
 const HARD_OUTPUT_CAP = 64_000;
 const HARD: readonly unknown[] = ['xhigh', 'max'];
@@ -48,7 +52,8 @@ export function rulesOf(deps: Deps, known: Known, system: string, options: RunOp
     maxOutputRecoveries: MAX_OUTPUT_RECOVERIES,
     maxSameFailures: MAX_SAME_FAILURES,
     fixedTokens: estimateTokens(system.length + JSON.stringify(tools.definitions).length),
-    // Short forms change what was sent in the middle of a conversation: a model that checks it would lose all of its thinking for each.
+    // Short forms change what was sent in the middle of a conversation: a model that checks it
+    // would lose all of its thinking for each.
     compaction: primary.checksPrefix ? { ...defaults.compaction, collapse: false } : defaults.compaction,
     tokenBudget: options.tokenBudget ?? null,
     taskBudget: options.taskBudget ?? null,

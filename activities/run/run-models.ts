@@ -1,4 +1,5 @@
-// The models of a run, from what its caller and its worker named (X1, X2), and whether they can do what is asked of them.
+// The models of a run, from what its caller and its worker named (X1, X2), and whether they can do
+// what is asked of them.
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import type { Deps } from '../deps.ts';
@@ -18,7 +19,8 @@ export async function runModels(
   await models.lookUp([...new Set(names)]);
   const all = names.map((name) => ({ name, ...models.facts(name) }));
   const [primary, ...rest] = all.slice(0, -1) as [RunModel, ...RunModel[]];
-  // A worker's list may begin with the model that a caller chose: nothing is gained by asking it again.
+  // A worker's list may begin with the model that a caller chose: nothing is gained by asking it
+  // again.
   const fallbacks = rest.filter(({ name }, at) => name !== (at === 0 ? primary : rest[at - 1])?.name);
   const chosen: RunModels = { models: [primary, ...fallbacks], smallModel: all.at(-1) ?? primary };
   return (

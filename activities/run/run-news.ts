@@ -1,4 +1,5 @@
-// What people are told when a run opens: what is not known of its models (X1), and what is no skill for it (L79). Each once in a session.
+// What people are told when a run opens: what is not known of its models (X1), and what is no skill
+// for it (L79). Each once in a session.
 import type { Notice } from '../../workflows/contract/activities.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import type { Deps } from '../deps.ts';

@@ -1,4 +1,5 @@
-// Stores a text that is too long to travel in a message, a piece at a time, for a workflow that starts an agent with it (Q4).
+// Stores a text that is too long to travel in a message, a piece at a time, for a workflow that
+// starts an agent with it (Q4).
 import type { StoredText, StoreText } from '../../workflows/contract/activities.ts';
 import type { Deps } from '../deps.ts';
 

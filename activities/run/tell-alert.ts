@@ -1,5 +1,6 @@
-// Tells the hooks `waiting`, `failed` and `agentEnded` of a worker (O14): that a person is waited for, that a run has ended badly, an agent at all. Each hook is told
-// at least once, and again only when its worker died, or the session was handed over, before that was recorded.
+// Tells the hooks `waiting`, `failed` and `agentEnded` of a worker (O14): that a person is waited
+// for, that a run has ended badly, an agent at all. Each hook is told at least once, and again only
+// when its worker died, or the session was handed over, before that was recorded.
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import type { AgentEnded, Alert, TellAlert } from '../../workflows/contract/activities.ts';
 import { agentName, queryIdOf } from '../../workflows/contract/ids.ts';

@@ -1,4 +1,5 @@
-// What an agent has left in its work tree, as one commit on its branch (L72), and what both ends of a work tree go by.
+// What an agent has left in its work tree, as one commit on its branch (L72), and what both ends of
+// a work tree go by.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EndWorktree, WorktreeEnd } from '../../workflows/contract/delegation.ts';
@@ -65,7 +66,10 @@ async function commitTree(git: HeldGit, begun: Begun, made: string, message: rea
   return { kind: 'committed', branch, files, insertions, deletions };
 }
 
-/** The first repository or submodule that has files: git adds none of them, and of a repository its last commit at most. */
+/**
+ * The first repository or submodule that has files: git adds none of them, and of a repository its
+ * last commit at most.
+ */
 async function nestedIn(git: HeldGit, begun: Begun): Promise<string | null> {
   const listed = (await git.files(begun, ['ls-files', '--stage', '-z'])).split('\0');
   const linked = listed

@@ -1,5 +1,6 @@
-// Runs git for the worker on a repository that is not trusted: held as a command of an agent is, without a network, with none of the
-// repository's hooks, and with its configuration only where refs and work trees are made.
+// Runs git for the worker on a repository that is not trusted: held as a command of an agent is,
+// without a network, with none of the repository's hooks, and with its configuration only where
+// refs and work trees are made.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLimit, pause } from '../../system/async.ts';
@@ -10,11 +11,16 @@ import type { Sandbox } from '../../tools/sandbox.ts';
 import type { WorktreePlace } from '../../store/begun-worktree.ts';
 
 export type HeldGit = {
-  /** Makes and resolves refs and work trees: the repository's configuration is read for its format. */
+  /**
+   * Makes and resolves refs and work trees: the repository's configuration is read for its format.
+   */
   refs(place: WorktreePlace, args: readonly string[], gitDir?: string): Promise<string>;
   /** Null for what is not there. */
   resolve(place: WorktreePlace, revision: string, gitDir?: string): Promise<string | null>;
-  /** Stores and checks out files: git reads no configuration but an empty one, so that no filter is defined. */
+  /**
+   * Stores and checks out files: git reads no configuration but an empty one, so that no filter is
+   * defined.
+   */
   files(place: WorktreePlace, args: readonly string[]): Promise<string>;
   /** A helper, on files of the place. */
   run(place: WorktreePlace, argv: readonly string[]): Promise<string>;
@@ -129,10 +135,13 @@ async function outputOf(argv: readonly string[], running: Running): Promise<stri
 
 const problem = (why: string, status: number | null): GitProblem => new GitProblem(clip(onOneLine(why), 300), status);
 
-// `git worktree`, one at a time of a repository: it reads what there is of all its work trees, and fails at one that is half made or half removed.
-// The agents of one reply begin at once (L72).
+// `git worktree`, one at a time of a repository: it reads what there is of all its work trees, and
+// fails at one that is half made or half removed. The agents of one reply begin at once (L72).
 
-/** Another worker, or a person, may make one beside it all the same: then it is tried again, so often, after so many milliseconds more each time. */
+/**
+ * Another worker, or a person, may make one beside it all the same: then it is tried again, so
+ * often, after so many milliseconds more each time.
+ */
 const [MOST_TRIES, REST_MS] = [8, 50];
 
 export type WorktreeCommand = (

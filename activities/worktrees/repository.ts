@@ -1,5 +1,5 @@
-// Finds the repository that a workspace belongs to, in its files: an agent may have written what git would be told by, and must not lead
-// what the worker does with git to another repository.
+// Finds the repository that a workspace belongs to, in its files: an agent may have written what
+// git would be told by, and must not lead what the worker does with git to another repository.
 import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 
@@ -19,10 +19,16 @@ type Located = Pick<Repository, 'gitDir' | 'common'>;
 /** Bytes of a file of git's that is looked into. */
 const MOST = 1024 * 1024;
 
-/** Sections of a configuration that could have git start a program, or read another configuration, when a ref or a work tree is made. */
+/**
+ * Sections of a configuration that could have git start a program, or read another configuration,
+ * when a ref or a work tree is made.
+ */
 const STARTING = /\[\s*(?:hook|include|includeif)\b/i;
 
-/** `workspace`: an absolute real path. A sentence, without its subject, when there is none that can be used. */
+/**
+ * `workspace`: an absolute real path. A sentence, without its subject, when there is none that can
+ * be used.
+ */
 export function findRepository(workspace: string): Repository | string {
   for (let at = workspace; ; at = dirname(at)) {
     const found = repositoryAt(at);
@@ -45,7 +51,10 @@ function repositoryAt(folder: string): Located | string | null {
   return `its ${git} leads to no repository that names it`;
 }
 
-/** A work tree's folder lies in the repository it belongs to, and names its `.git`: an agent cannot make another's do so. Null without one. */
+/**
+ * A work tree's folder lies in the repository it belongs to, and names its `.git`: an agent cannot
+ * make another's do so. Null without one.
+ */
 function worktreeAt(git: string): Located | null {
   const gitDir = realpathSync.native(resolve(dirname(git), textOf(git).replace(/^gitdir: /, '')));
   const common = dirname(dirname(gitDir));
@@ -77,7 +86,10 @@ function mayStart(path: string): boolean {
   }
 }
 
-/** What is shared with a repository elsewhere: an agent would be shown the files of that, or have refs and objects written to it. */
+/**
+ * What is shared with a repository elsewhere: an agent would be shown the files of that, or have
+ * refs and objects written to it.
+ */
 function findBorrowed(common: string): string | undefined {
   const at = (...names: readonly string[]): string => join(common, ...names);
   const alternates = ['alternates', 'http-alternates'].map((name) => at('objects', 'info', name));

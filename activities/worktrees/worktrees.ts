@@ -1,5 +1,6 @@
-// A git work tree and branch of its own for an agent (L72): made before its first run, committed and removed when its session ends. Each may
-// be attempted again: the store holds what was begun and what came of it.
+// A git work tree and branch of its own for an agent (L72): made before its first run, committed
+// and removed when its session ends. Each may be attempted again: the store holds what was begun
+// and what came of it.
 import { existsSync, lstatSync } from 'node:fs';
 import { mkdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -119,14 +120,17 @@ async function begin(bench: Bench, workspace: string): Promise<Begun | string> {
 
 const ELSEWHERE = 'have the data folder of the worker (PERDURE_DATA) outside of the repository';
 
-/** Another work tree of the repository may hold it, too: the first one lies around what they share. */
+/**
+ * Another work tree of the repository may hold it, too: the first one lies around what they share.
+ */
 function holds({ top, common }: Repository, folder: string): boolean {
   return [top, ...(basename(common) === '.git' ? [dirname(common)] : [common])].some((own) => isInside(own, folder));
 }
 
 /**
- * Of what git does to files on their way between store and disk. An agent has them as they are stored, and what it has not changed is the same
- * when it comes back: where attributes ask for other line ends, a file with CRLF would count as changed.
+ * Of what git does to files on their way between store and disk. An agent has them as they are
+ * stored, and what it has not changed is the same when it comes back: where attributes ask for
+ * other line ends, a file with CRLF would count as changed.
  */
 const AS_STORED = '* -text -ident -filter !working-tree-encoding\n';
 
@@ -169,7 +173,10 @@ async function recordEnd(bench: Bench, end: WorktreeEnd): Promise<WorktreeEnd> {
 
 type Clearable = Exclude<WorktreeEnd, { kind: 'kept' }>;
 
-/** The branch stays where it holds something, or somebody has moved it. What cannot be removed is left, and told. */
+/**
+ * The branch stays where it holds something, or somebody has moved it. What cannot be removed is
+ * left, and told.
+ */
 async function cleared({ git, attempt, worktree }: Bench, begun: Begun, end: Clearable): Promise<WorktreeEnd> {
   const { holder, tree, branch } = begun;
   try {

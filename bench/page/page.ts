@@ -1,5 +1,6 @@
-// The ops page as its own process, on a server with many sessions and one that is long: how soon pages come, how soon a word reaches a
-// watcher, and what watchers cost. Asked over HTTP, as a browser does; what a browser takes to draw is not in it (O13).
+// The ops page as its own process, on a server with many sessions and one that is long: how soon
+// pages come, how soon a word reaches a watcher, and what watchers cost. Asked over HTTP, as a
+// browser does; what a browser takes to draw is not in it (O13).
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -109,7 +110,9 @@ async function timesOf(visitor: Visitor, path: string, times: number): Promise<r
   return found;
 }
 
-/** Milliseconds from a word's being written by a worker to the last of the watchers that hears it. */
+/**
+ * Milliseconds from a word's being written by a worker to the last of the watchers that hears it.
+ */
 async function watch(visitor: Visitor, { folder }: Opened, path: string, count: number): Promise<readonly number[]> {
   const place = /data-from="([^"]*)"/.exec(await visitor.read(path))?.[1] ?? '';
   const viewers = await Promise.all(

@@ -1,4 +1,5 @@
-// A browser as far as HTTP goes: it enters by the printed address, keeps the pass, reads pages and listens to streams.
+// A browser as far as HTTP goes: it enters by the printed address, keeps the pass, reads pages and
+// listens to streams.
 import { request, type IncomingMessage } from 'node:http';
 
 export type Listening = {

@@ -1,4 +1,5 @@
-// The first thing that require() of an entry runs: a Node that cannot load an ES module that way is named, with what to do.
+// The first thing that require() of an entry runs: a Node that cannot load an ES module that way is
+// named, with what to do.
 'use strict';
 const { version, engines } = require('../../package.json');
 

@@ -16,7 +16,10 @@ export async function answered({ sessions }: Person, question: WaitingApproval, 
   await sessions.answer(session, call, text);
 }
 
-/** The number of an option means the option, unless options are numbers themselves. Throws UsageError for what is none of them. */
+/**
+ * The number of an option means the option, unless options are numbers themselves. Throws
+ * UsageError for what is none of them.
+ */
 export function chosenAnswer(input: unknown, given: string): string {
   const { options } = questionOf(input);
   const text = given.trim();

@@ -1,5 +1,6 @@
-// Asks the person at the terminal about calls that wait for a decision, and puts the model's questions to them, one at a time (L55, L81).
-// Who decides elsewhere is heeded: the question is withdrawn.
+// Asks the person at the terminal about calls that wait for a decision, and puts the model's
+// questions to them, one at a time (L55, L81). Who decides elsewhere is heeded: the question is
+// withdrawn.
 import { reasonOf } from '../../system/text.ts';
 import { type ApprovalEvent, type WaitingApproval, reasonProblem } from '../../client/sessions/decide.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
@@ -27,7 +28,10 @@ type Asked = { readonly approval: WaitingApproval; readonly gone: AbortControlle
 
 const DENIED = 'the user denied it';
 
-/** Without a terminal it only says how to decide elsewhere. `always`: the rules by which the person no longer wants to be asked. */
+/**
+ * Without a terminal it only says how to decide elsewhere. `always`: the rules by which the person
+ * no longer wants to be asked.
+ */
 export function askApprovals(cli: Terminal, sessions: Sessions, always = createAlways()): AskApprovals {
   const open = new Map<string, Asked>();
   let asking: Promise<void> = Promise.resolve();
@@ -147,7 +151,10 @@ async function denied(
   return true;
 }
 
-/** The rule that is proposed, or another that the person writes instead. Null: ask again. Throws UsageError. */
+/**
+ * The rule that is proposed, or another that the person writes instead. Null: ask again. Throws
+ * UsageError.
+ */
 async function chosenRule(
   cli: Terminal,
   approval: WaitingApproval,

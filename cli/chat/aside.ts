@@ -1,4 +1,5 @@
-// What is asked aside at a terminal: `/btw` and a question, while a session is followed. The answer is said between what the run says.
+// What is asked aside at a terminal: `/btw` and a question, while a session is followed. The answer
+// is said between what the run says.
 import { reasonOf } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';

@@ -1,4 +1,5 @@
-// A conversation with a durable session: what is typed goes to it, what it does is shown, until the person leaves. The session stays, and goes on.
+// A conversation with a durable session: what is typed goes to it, what it does is shown, until the
+// person leaves. The session stays, and goes on.
 import { pause } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -26,7 +27,10 @@ export type Conversation = {
   readonly refuses: (text: string) => string | undefined;
   readonly cwd: string;
   readonly history: InputHistory;
-  /** Says which session it is, when what is typed is taken key by key: an Enter before that is the end of a line, and sends nothing. */
+  /**
+   * Says which session it is, when what is typed is taken key by key: an Enter before that is the
+   * end of a line, and sends nothing.
+   */
   readonly greet: () => Promise<void>;
   /** The first thing that is said. */
   readonly first?: string | undefined;
@@ -135,7 +139,10 @@ async function isBusy(
   }
 }
 
-/** The first time what runs is interrupted; the second time, or where nothing runs twice in a row, it leaves. */
+/**
+ * The first time what runs is interrupted; the second time, or where nothing runs twice in a row,
+ * it leaves.
+ */
 function interrupted(cli: Cli, { workplace, session }: Conversation, state: State, left: AbortController): void {
   if (state.pressed) return left.abort();
   state.pressed = true;

@@ -1,4 +1,5 @@
-// Which session a person means who comes back: by its id or the beginning of it, the newest of this folder, or one chosen from a list.
+// Which session a person means who comes back: by its id or the beginning of it, the newest of this
+// folder, or one chosen from a list.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { openServer, type Opened } from '../../client/runtime/open-server.ts';
 import { sessionTable } from '../../client/render/tables.ts';
@@ -12,7 +13,9 @@ import { rowsText } from '../../client/render/width.ts';
 export type Wanted =
   { readonly kind: 'id'; readonly id: string } | { readonly kind: 'newest' | 'choose'; readonly cwd: string };
 
-/** To be closed once the session's own place is open, so that a server of ours is not started twice. */
+/**
+ * To be closed once the session's own place is open, so that a server of ours is not started twice.
+ */
 export type Found = { readonly session: SessionId; readonly close: () => Promise<void> };
 
 /** Sessions that are offered, and that are looked through for them. */

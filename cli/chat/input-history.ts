@@ -1,4 +1,5 @@
-// What a person has typed in chats, over all of them: in the data folder, one JSON text a line, for the key upwards.
+// What a person has typed in chats, over all of them: in the data folder, one JSON text a line, for
+// the key upwards.
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf } from '../../system/text.ts';

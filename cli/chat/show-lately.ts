@@ -1,4 +1,5 @@
-// What was said last in a session that a person comes back to: the end of its transcript, as far as its runs have ended.
+// What was said last in a session that a person comes back to: the end of its transcript, as far as
+// its runs have ended.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import { transcriptHeading, transcriptText } from '../render/transcript.ts';

@@ -1,4 +1,5 @@
-// Words behind a slash in a chat: what the command line can do with the session that is talked with.
+// Words behind a slash in a chat: what the command line can do with the session that is talked
+// with.
 import { didYouMean } from '../../workflows/contract/options-problem.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { formatMoney } from '../../client/units.ts';
@@ -135,7 +136,10 @@ const LINE = /^\/([a-z-]+)(?:\s+(\S.*))?$/;
 const LINES = /^\/([a-z-]+)(?:\s+(\S[^]*))?$/;
 const LONG = /^\/btw\s/;
 
-/** Null for a text that is no command: a path, or words. Throws UsageError for one that there is not. */
+/**
+ * Null for a text that is no command: a path, or words. Throws UsageError for one that there is
+ * not.
+ */
 export function slashCommand(text: string): ((talk: Talk) => Promise<void>) | null {
   const [, name, rest = ''] = (LONG.test(text) ? LINES : LINE).exec(text.trimEnd()) ?? [];
   if (name === undefined) return null;

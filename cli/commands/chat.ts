@@ -1,4 +1,5 @@
-// perdure, without a command: a conversation with a session of this folder, which stays when the terminal goes.
+// perdure, without a command: a conversation with a session of this folder, which stays when the
+// terminal goes.
 import { EventEmitter } from 'node:events';
 import type { Command } from 'commander';
 import type { SessionId } from '../../workflows/contract/ids.ts';

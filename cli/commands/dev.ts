@@ -1,4 +1,5 @@
-// perdure dev: server, worker and page in one process that stays, and tells what happens to sessions.
+// perdure dev: server, worker and page in one process that stays, and tells what happens to
+// sessions.
 import type { Command } from 'commander';
 import { isKeyless, SCRIPTED_NOTICE } from '../../worker/keyless.ts';
 import type { Cli } from '../cli.ts';

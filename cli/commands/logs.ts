@@ -1,5 +1,5 @@
-// perdure logs: the steps of a session as they were carried out: when, by which worker, how long, and why an attempt died. From the history that
-// the server keeps; the logs of workers are theirs.
+// perdure logs: the steps of a session as they were carried out: when, by which worker, how long,
+// and why an attempt died. From the history that the server keeps; the logs of workers are theirs.
 import type { Command } from 'commander';
 import { jsonLine } from '../../system/text.ts';
 import { workerName } from '../../client/sessions/history/bars.ts';

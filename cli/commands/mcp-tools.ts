@@ -1,4 +1,5 @@
-// perdure mcp-tools: what the MCP servers of a configuration offer, by the names that rules and lists of tools have for it.
+// perdure mcp-tools: what the MCP servers of a configuration offer, by the names that rules and
+// lists of tools have for it.
 import type { Command } from 'commander';
 import type { ListedTool, ToolList } from '../../tools/mcp/list-tools.ts';
 import { type McpServers, toolName } from '../../tools/mcp/servers.ts';

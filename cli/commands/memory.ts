@@ -1,4 +1,5 @@
-// perdure memory: the notes that runs in this folder are told of and add to, as a person lists, reads, edits and removes them (L80).
+// perdure memory: the notes that runs in this folder are told of and add to, as a person lists,
+// reads, edits and removes them (L80).
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { Argument, type Command } from 'commander';

@@ -61,7 +61,10 @@ export async function servePageUntilTold(
   }
 }
 
-/** A page of a long session leaves much behind: left alone, V8 keeps two and a half times what is in use (O13). */
+/**
+ * A page of a long session leaves much behind: left alone, V8 keeps two and a half times what is in
+ * use (O13).
+ */
 function keepHeapSmall(): void {
   setFlagsFromString('--heap-growing-percent=20');
 }

@@ -137,7 +137,10 @@ function nextText({ name, next }: ScheduleInfo): string {
   return next === null ? `schedule ${name} is not due again` : `schedule ${name} fires next at ${formatMoment(next)}`;
 }
 
-/** The machine's. Throws UsageError where none is named: a task would run at other hours than were meant. */
+/**
+ * The machine's. Throws UsageError where none is named: a task would run at other hours than were
+ * meant.
+ */
 function ownTimeZone(named: string | undefined): string {
   const own: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const zone = named === undefined ? own : zoneOf(named.replace(/^:/, ''));
@@ -164,7 +167,10 @@ function triggeredText(name: string, { outcome, session }: Triggered): string {
   return outcome === 'skipped' ? `${before}: this one was skipped` : `${before}: this one comes after it`;
 }
 
-/** A schedule made on a server that goes with its commands fires only while one of them, or a worker, is there. */
+/**
+ * A schedule made on a server that goes with its commands fires only while one of them, or a
+ * worker, is there.
+ */
 async function sayIfNobodyStays(cli: Cli, { embedded, folder, temporal }: Opened, made: ScheduleInfo): Promise<void> {
   const { taskQueue, configuration } = made;
   const { workersOf } = await import('../../worker/embedded/members.ts');

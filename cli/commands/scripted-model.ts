@@ -1,4 +1,5 @@
-// perdure scripted-model: a model server that says what a script says, for trying things and for tests.
+// perdure scripted-model: a model server that says what a script says, for trying things and for
+// tests.
 import { reasonOf } from '../../system/text.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Cli } from '../cli.ts';

@@ -1,4 +1,5 @@
-// perdure setup: the search attributes that lists and the page filter by, registered on the server's namespace (O1).
+// perdure setup: the search attributes that lists and the page filter by, registered on the
+// server's namespace (O1).
 import type { Command } from 'commander';
 import type { AttributeCheck, AttributesFound, AttributeState } from '../../client/sessions/find/attributes.ts';
 import type { Cli } from '../cli.ts';

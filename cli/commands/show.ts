@@ -1,4 +1,5 @@
-// perdure show: a session's transcript, its runs and what they came to, and whether all of it is sound. No worker is needed.
+// perdure show: a session's transcript, its runs and what they came to, and whether all of it is
+// sound. No worker is needed.
 import type { Command } from 'commander';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import { jsonLine, showUnseen } from '../../system/text.ts';

@@ -1,4 +1,5 @@
-// perdure skills: those that runs in this folder are told of, and files that are none, with the reason.
+// perdure skills: those that runs in this folder are told of, and files that are none, with the
+// reason.
 import { realpathSync } from 'node:fs';
 import type { Command } from 'commander';
 import { findSkills, skillSettings } from '../../tools/builtin/files/skills.ts';

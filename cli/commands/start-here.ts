@@ -1,4 +1,5 @@
-// `npm start -- "task"` starts server, worker and page, and runs the task in the folder it was called in.
+// `npm start -- "task"` starts server, worker and page, and runs the task in the folder it was
+// called in.
 import type { Command } from 'commander';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import { stayingWorkers } from '../../client/runtime/session-workers.ts';

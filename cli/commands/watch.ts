@@ -1,4 +1,5 @@
-// perdure watch: comes back to a session, with a worker if there is none, and follows what runs to its end.
+// perdure watch: comes back to a session, with a worker if there is none, and follows what runs to
+// its end.
 import type { Command } from 'commander';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Opened } from '../../client/runtime/open-server.ts';

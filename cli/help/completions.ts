@@ -1,4 +1,5 @@
-// Completions for bash, zsh and fish, made from the commands' own definitions: their names, their options, and the values of those that are chosen.
+// Completions for bash, zsh and fish, made from the commands' own definitions: their names, their
+// options, and the values of those that are chosen.
 import type { Command, Option } from 'commander';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;

@@ -13,7 +13,9 @@ export type LineEvent = Exclude<
   { readonly type: 'text_delta' } | { readonly type: 'thinking_delta' } | { readonly type: 'tombstone' }
 >;
 
-/** Null: nothing to show for it. `full`: the command that prints what a compaction took out of view. */
+/**
+ * Null: nothing to show for it. `full`: the command that prints what a compaction took out of view.
+ */
 export function eventLine(paint: Paint, event: LineEvent, full: string): string | null {
   switch (event.type) {
     case 'run_start':
@@ -59,8 +61,8 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
   }
 }
 
-// Which call a result on the screen belongs to. Calls run beside each other, and others speak or a person is asked in between: a
-// result that does not come under its call names it again.
+// Which call a result on the screen belongs to. Calls run beside each other, and others speak or a
+// person is asked in between: a result that does not come under its call names it again.
 
 export type ShownCalls = {
   /** The line to go above an event that takes one, or null. */

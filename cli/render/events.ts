@@ -1,5 +1,5 @@
-// Renders a followed session as it goes: text streams, everything else takes a line. What became void is said to be void and
-// never said again (L16).
+// Renders a followed session as it goes: text streams, everything else takes a line. What became
+// void is said to be void and never said again (L16).
 import { RecentMap } from '../../system/recent-map.ts';
 import type { Watched } from '../../store/live/events.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
@@ -18,7 +18,10 @@ type Screen = {
   /** The message that the one who watches just gave: it need not be said again. */
   readonly own: MessageId | null;
   readonly session: SessionId;
-  /** A terminal that is drawn on: replies are rendered, lines wrapped between words. Absent: text as it comes. */
+  /**
+   * A terminal that is drawn on: replies are rendered, lines wrapped between words. Absent: text as
+   * it comes.
+   */
   readonly terminal?: TerminalPen | null;
 };
 
@@ -119,7 +122,8 @@ function end(sheet: Sheet, outcome: RunOutcome): void {
   say(sheet, colour(outcomeText({ ...outcome, detail: unlessSaid(outcome.detail, sheet.error) })));
 }
 
-// The part of each attempt that is on the screen: it may become void, and then people have to be told (L16).
+// The part of each attempt that is on the screen: it may become void, and then people have to be
+// told (L16).
 
 type Place = { readonly step: number; readonly attempt: number };
 
@@ -132,7 +136,10 @@ type ShownAttempts = {
   lastText(): string;
 };
 
-/** Texts of the newest attempts are kept; that an older one was shown is known of all, for any may become void. */
+/**
+ * Texts of the newest attempts are kept; that an older one was shown is known of all, for any may
+ * become void.
+ */
 const KEPT_ATTEMPTS = 64;
 
 function shownAttempts(): ShownAttempts {
@@ -153,10 +160,13 @@ function shownAttempts(): ShownAttempts {
   };
 }
 
-// The entries that a step appends are told before its attempt has come to anything. When that one dies, a retry or the call
-// after a parking tells it again: it was true all the time, and a person need not read it twice.
+// The entries that a step appends are told before its attempt has come to anything. When that one
+// dies, a retry or the call after a parking tells it again: it was true all the time, and a person
+// need not read it twice.
 
-/** True for what was told already, by an attempt that died. To be asked about each event, in order. */
+/**
+ * True for what was told already, by an attempt that died. To be asked about each event, in order.
+ */
 type ToldAgain = (event: Watched) => boolean;
 
 /** Attempts that may still die; as many calls may run beside each other, and more. */

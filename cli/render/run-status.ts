@@ -1,4 +1,5 @@
-// What a run that is followed does now, in one line: the phase, the iteration, how long, tokens and cost so far, how full the context is. Folded from its events. Pure.
+// What a run that is followed does now, in one line: the phase, the iteration, how long, tokens and
+// cost so far, how full the context is. Folded from its events. Pure.
 import { addSpend, noSpend, type Spend, totalTokens } from '../../workflows/contract/loop.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
 import { oneLine } from '../../client/paint.ts';

@@ -1,5 +1,6 @@
-// A session's timeline in a terminal: a row for each iteration, with a bar of what it spent its time with, why the loop came to it, and who
-// worked on it. Without colours letters tell the parts apart. Pure.
+// A session's timeline in a terminal: a row for each iteration, with a bar of what it spent its
+// time with, why the loop came to it, and who worked on it. Without colours letters tell the parts
+// apart. Pure.
 import { reasonText, transitionText } from '../../client/render/words.ts';
 import { type Bar, type SegmentKind, workerName } from '../../client/sessions/history/bars.ts';
 import { oneLine, type Paint } from '../../client/paint.ts';

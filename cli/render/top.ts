@@ -1,4 +1,5 @@
-// The screen of `perdure top`: how many sessions there are in each phase where there are any, and as many rows as fit. Pure.
+// The screen of `perdure top`: how many sessions there are in each phase where there are any, and
+// as many rows as fit. Pure.
 import type { Paint } from '../../client/paint.ts';
 import type { SessionCounts } from '../../client/sessions/find/list-sessions.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';

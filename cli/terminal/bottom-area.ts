@@ -1,5 +1,6 @@
-// The rows at the bottom of a terminal that may still change: what streams, what waits, what goes on, what is typed. All that is written for
-// good goes above them, through here; they are drawn over themselves without being cleared before, so that nothing flickers.
+// The rows at the bottom of a terminal that may still change: what streams, what waits, what goes
+// on, what is typed. All that is written for good goes above them, through here; they are drawn
+// over themselves without being cleared before, so that nothing flickers.
 import { cutToWidth, displayWidth } from '../../client/render/width.ts';
 
 /** From top to bottom. */
@@ -18,7 +19,10 @@ export type BottomArea = {
   together(act: () => void): void;
   /** Nothing is drawn until what it returns is called: somebody else writes at the bottom. */
   hide(): () => void;
-  /** Nothing is drawn, and what is written waits, until what it returns is called: another program has the terminal. */
+  /**
+   * Nothing is drawn, and what is written waits, until what it returns is called: another program
+   * has the terminal.
+   */
   hold(): () => void;
   /** The terminal has another size. */
   resized(): void;
@@ -152,7 +156,10 @@ function isSame(one: Drawn | null, other: Drawn | null): boolean {
   return row === other.cursor.row && column === other.cursor.column && one.rows.join('\n') === other.rows.join('\n');
 }
 
-/** From the cursor to the beginning of the first row; a terminal that became narrower has broken rows in two. */
+/**
+ * From the cursor to the beginning of the first row; a terminal that became narrower has broken
+ * rows in two.
+ */
 function toTop(drawn: Drawn | null, columns: number): string {
   if (drawn === null) return '';
   const { rows, cursor } = drawn;

@@ -1,9 +1,13 @@
-// The inline part of Markdown: which words of a line are strong, emphasised, code or a link. Strict where models write stars and underscores
-// that mean nothing (`src/*.ts`, `a_b`): what is no markup for certain stays as it was written, and nothing is ever left out. Pure.
+// The inline part of Markdown: which words of a line are strong, emphasised, code or a link. Strict
+// where models write stars and underscores that mean nothing (`src/*.ts`, `a_b`): what is no markup
+// for certain stays as it was written, and nothing is ever left out. Pure.
 
 export type Mark = 'strong' | 'emphasis' | 'struck' | 'code' | 'link' | 'target';
 
-/** `at`: its place in the line; `open`: what has to stand before the rest of it when the line is broken there, null where it must not be. */
+/**
+ * `at`: its place in the line; `open`: what has to stand before the rest of it when the line is
+ * broken there, null where it must not be.
+ */
 export type Span = {
   readonly text: string;
   readonly marks: readonly Mark[];

@@ -1,4 +1,5 @@
-// The rows of what a person types, and where the cursor is in them: wrapped by width, the newest rows where there are too many. Pure.
+// The rows of what a person types, and where the cursor is in them: wrapped by width, the newest
+// rows where there are too many. Pure.
 import { showUnseen } from '../../system/text.ts';
 import type { Cursor } from './bottom-area.ts';
 import { displayWidth, graphemes, graphemeWidth } from '../../client/render/width.ts';

@@ -1,5 +1,6 @@
-// What a model says, as it comes, on a terminal: Markdown rendered, wrapped between words. Rows that are complete are given away once and never
-// drawn again; the last few, which may still change, are drawn below everything else until they are. All text has been made harmless before.
+// What a model says, as it comes, on a terminal: Markdown rendered, wrapped between words. Rows
+// that are complete are given away once and never drawn again; the last few, which may still
+// change, are drawn below everything else until they are. All text has been made harmless before.
 import type { Paint } from '../../client/paint.ts';
 import { inlineSpans, type Span } from './inline-markdown.ts';
 import { isTableRow, LOOKS, tableRows } from './markdown-table.ts';

@@ -1,4 +1,5 @@
-// A table of Markdown on a terminal: in columns where it fits, else as it was written. And how marked words look. Pure.
+// A table of Markdown on a terminal: in columns where it fits, else as it was written. And how
+// marked words look. Pure.
 import type { Paint } from '../../client/paint.ts';
 import { inlineSpans, type Mark } from './inline-markdown.ts';
 import { displayWidth, wrapLine } from '../../client/render/width.ts';

@@ -1,4 +1,5 @@
-// How what happens is written: as it comes, where nobody draws; or on a terminal that is drawn on, rendered and wrapped.
+// How what happens is written: as it comes, where nobody draws; or on a terminal that is drawn on,
+// rendered and wrapped.
 import type { Paint } from '../../client/paint.ts';
 import { type TextStream, textStream } from './markdown-stream.ts';
 import { rowsText } from '../../client/render/width.ts';

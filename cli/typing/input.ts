@@ -1,8 +1,12 @@
-// What a person types at a terminal while something goes on: messages, and answers to questions. Two kinds: rows at the bottom with keys of
-// their own where the terminal has colours, whole lines as the terminal gives them where it has none.
+// What a person types at a terminal while something goes on: messages, and answers to questions.
+// Two kinds: rows at the bottom with keys of their own where the terminal has colours, whole lines
+// as the terminal gives them where it has none.
 import type { Key } from './line-editor.ts';
 
-/** The line that follows the question; null when the signal came first, or nothing more can be typed. */
+/**
+ * The line that follows the question; null when the signal came first, or nothing more can be
+ * typed.
+ */
 export type ReadLine = (question: string, signal: AbortSignal) => Promise<string | null>;
 
 /** What is done with what is typed. */
@@ -20,9 +24,14 @@ export type Hands = {
 
 export type Input = {
   readonly ask: ReadLine;
-  /** Gives a text to the person's own editor; null when there is none, or it failed: said already. */
+  /**
+   * Gives a text to the person's own editor; null when there is none, or it failed: said already.
+   */
   edit(text: string): Promise<string | null>;
-  /** What may be written next, shown where nothing is typed: Tab writes it, and nothing sends it. Null: nothing any more. Absent: it cannot be shown. */
+  /**
+   * What may be written next, shown where nothing is typed: Tab writes it, and nothing sends it.
+   * Null: nothing any more. Absent: it cannot be shown.
+   */
   suggest?(text: string | null): void;
   /** Ends it, and returns what was typed and not sent. */
   close(): string;

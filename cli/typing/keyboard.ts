@@ -1,4 +1,5 @@
-// The terminal key by key: without echo, with marks around what is pasted. Whatever ends the process leaves it as it was.
+// The terminal key by key: without echo, with marks around what is pasted. Whatever ends the
+// process leaves it as it was.
 import { emitKeypressEvents } from 'node:readline';
 import type { Keyboard } from './input.ts';
 

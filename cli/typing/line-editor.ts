@@ -1,5 +1,5 @@
-// What a person types, before it is sent: text of one or more lines, a cursor, and what was sent before. Pure: a key in, a state out, and what the
-// key asks for beside that.
+// What a person types, before it is sent: text of one or more lines, a cursor, and what was sent
+// before. Pure: a key in, a state out, and what the key asks for beside that.
 
 /** As node:readline tells of it. */
 export type Key = {

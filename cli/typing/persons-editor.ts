@@ -1,5 +1,5 @@
-// A person's own editor, $VISUAL or $EDITOR, on a text in a file that no command of an agent sees and that is gone afterwards: what it
-// holds then counts as the person's words.
+// A person's own editor, $VISUAL or $EDITOR, on a text in a file that no command of an agent sees
+// and that is gone afterwards: what it holds then counts as the person's words.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,10 @@ import { reasonOf } from '../../system/text.ts';
 
 export type PersonsEditor = (text: string) => Promise<string | null>;
 
-/** Resolves with the text as it was left; null when there is no editor or it failed, which `say` has told. */
+/**
+ * Resolves with the text as it was left; null when there is no editor or it failed, which `say` has
+ * told.
+ */
 export function personsEditor(env: Env, say: (line: string) => void): PersonsEditor {
   return async (text) => {
     const editor = env['VISUAL'] || env['EDITOR'];

@@ -1,5 +1,5 @@
-// What is piped into a command beside its task. A standard input that nobody ends, as programs leave it open for those they start, is not
-// waited for.
+// What is piped into a command beside its task. A standard input that nobody ends, as programs
+// leave it open for those they start, is not waited for.
 import { fstatSync } from 'node:fs';
 
 /** Milliseconds in which the first of it has to come. */
@@ -10,7 +10,10 @@ const TELL_MS = 5_000;
 type Stdin = NodeJS.ReadStream & { readonly fd?: number };
 type Piped = { readonly stdin: Stdin; readonly say: (line: string) => void };
 
-/** Null: nothing is piped in, or nothing of it has come yet, which is said. What has begun is read to its end. */
+/**
+ * Null: nothing is piped in, or nothing of it has come yet, which is said. What has begun is read
+ * to its end.
+ */
 export async function readPiped({ stdin, say }: Piped): Promise<Buffer | null> {
   const kind = kindOf(stdin);
   if (kind === 'none') return null;

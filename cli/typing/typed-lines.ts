@@ -1,8 +1,12 @@
-// What a person types where the terminal has no colours, or is none that can be drawn on: whole lines, with the echo of the terminal itself.
+// What a person types where the terminal has no colours, or is none that can be drawn on: whole
+// lines, with the echo of the terminal itself.
 import { createInterface } from 'node:readline';
 import type { Hands, Input } from './input.ts';
 
-/** Milliseconds. What was typed before there was a question is at hand at once, and is no answer to it. */
+/**
+ * Milliseconds. What was typed before there was a question is at hand at once, and is no answer to
+ * it.
+ */
 const EARLY_MS = 150;
 
 export type TypedLines = {

@@ -1,4 +1,5 @@
-// What is typed while a run goes on: sent at once, so that nothing is lost, and shown below as waiting until the session takes it up.
+// What is typed while a run goes on: sent at once, so that nothing is lost, and shown below as
+// waiting until the session takes it up.
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { Followed } from '../../client/follow/cursor.ts';

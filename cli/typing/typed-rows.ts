@@ -1,5 +1,6 @@
-// The rows at the bottom in which a person types. A question takes them over when nothing is being typed, so that no key that was meant for a
-// message answers it; what is typed is kept until it is sent.
+// The rows at the bottom in which a person types. A question takes them over when nothing is being
+// typed, so that no key that was meant for a message answers it; what is typed is kept until it is
+// sent.
 import type { BottomArea } from '../terminal/bottom-area.ts';
 import { inputRows } from '../terminal/input-rows.ts';
 import { cutToWidth, displayWidth } from '../../client/render/width.ts';
@@ -21,9 +22,14 @@ export type TypedRows = {
   readonly suspend: () => Promise<void>;
 };
 
-/** Milliseconds without a key until a question is put: what is on its way was meant for something else. */
+/**
+ * Milliseconds without a key until a question is put: what is on its way was meant for something
+ * else.
+ */
 const QUIET_MS = 400;
-/** What was typed before there was a row comes at once, with Enter as the terminal then told of it. */
+/**
+ * What was typed before there was a row comes at once, with Enter as the terminal then told of it.
+ */
 const EARLY_MS = 150;
 const MOST_ROWS = 8;
 const WAITS = '(a question waits until this line is sent, or cleared with Ctrl-U)';

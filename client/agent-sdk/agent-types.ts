@@ -21,8 +21,8 @@ const INSTEAD: Readonly<Partial<Record<keyof AgentDefinition, string>>> = {
 type Types = NonNullable<PerdureConfig['agents']>;
 
 /**
- * `own`: the names of the program's tools and servers. Throws ClientProblem `refused`: a part of one that is not there would have guarded, or made
- * another agent of it.
+ * `own`: the names of the program's tools and servers. Throws ClientProblem `refused`: a part of
+ * one that is not there would have guarded, or made another agent of it.
  */
 export function agentTypes(
   agents: Readonly<Record<string, AgentDefinition>>,

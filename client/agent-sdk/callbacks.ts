@@ -1,5 +1,5 @@
-// Callbacks of the program: hooks as those of its worker, and `canUseTool` as who decides about calls that wait. Both are asked where the
-// program is, and waited for while it is gone.
+// Callbacks of the program: hooks as those of its worker, and `canUseTool` as who decides about
+// calls that wait. Both are asked where the program is, and waited for while it is gone.
 import type {
   FunctionHook,
   HookAnswers,
@@ -42,7 +42,10 @@ export function unknownEvents(hooks: object): readonly string[] {
   );
 }
 
-/** `mode`: of the query, for hooks that are not about a call. `say`: gets the messages of hooks to a person. */
+/**
+ * `mode`: of the query, for hooks that are not about a call. `say`: gets the messages of hooks to a
+ * person.
+ */
 export function hooksOf(hooks: Hooks, say: (line: string) => void, mode: PermissionMode = 'default'): HookConfig {
   const config: Partial<Record<HookName, FunctionHook<HookName>[]>> = {};
   for (const [event, name] of Object.entries(EVENTS) as [Heard, HookName][])
@@ -98,7 +101,10 @@ function toldOf(event: Heard, input: Any, mode: PermissionMode): HookInput {
   return { ...common, ...toldMore[event]?.(input) } as HookInput;
 }
 
-/** A session whose program answers nobody denies what would ask: that is no mode that the program gave. */
+/**
+ * A session whose program answers nobody denies what would ask: that is no mode that the program
+ * gave.
+ */
 function modeNow(input: Any, given: PermissionMode): PermissionMode {
   const { mode } = input as { readonly mode?: OurMode };
   if (mode === undefined || (mode === 'dontAsk' && given === 'default')) return given;
@@ -231,7 +237,10 @@ function notify(hooks: ProgramHooks | undefined, message: string, kind: string):
 const asked = z.object({ question: z.string(), options: z.array(z.string()).optional() });
 const answered = z.object({ answers: z.record(z.string(), z.string()) });
 
-/** A question as such programs know it: a call of `AskUserQuestion`, which they allow with the answer in its input. */
+/**
+ * A question as such programs know it: a call of `AskUserQuestion`, which they allow with the
+ * answer in its input.
+ */
 export function questionBy(canUseTool: CanUseTool | undefined, { hooks, say }: Deciding): OnQuestion {
   return async ({ call, input, toolUseId = '', reason }, { signal }) => {
     const { question, options = [] } = asked.parse(input);

@@ -1,5 +1,6 @@
-// A program's conversation with one session: each message is sent once, and each run that answers one is followed to its end. What is
-// stored comes from the transcript, by its place in it, so that nothing is missed or told twice, whoever died meanwhile.
+// A program's conversation with one session: each message is sent once, and each run that answers
+// one is followed to its end. What is stored comes from the transcript, by its place in it, so that
+// nothing is missed or told twice, whoever died meanwhile.
 import type { Entry } from '../../store/log/entries.ts';
 import type { Watched } from '../../store/live/events.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
@@ -40,7 +41,10 @@ type News =
 export type Talk = {
   /** Messages whose run has ended, also of one that answered several. */
   readonly answered: ReadonlySet<MessageId>;
-  /** What comes of a message, to the end of the run that answers it; nothing when a run that was followed before has answered it. */
+  /**
+   * What comes of a message, to the end of the run that answers it; nothing when a run that was
+   * followed before has answered it.
+   */
   answer(message: MessageId): AsyncGenerator<SDKMessage>;
 };
 
@@ -129,7 +133,10 @@ function answeredBy(entries: readonly Entry[]): readonly MessageId[] {
   return entries.flatMap((entry) => (entry.kind === 'user' ? [entry.id] : []));
 }
 
-/** The events of the run that answers `message`, and each head that is stored meanwhile, in order of arrival. */
+/**
+ * The events of the run that answers `message`, and each head that is stored meanwhile, in order of
+ * arrival.
+ */
 async function* newsOf(conversation: Conversation, message: MessageId): AsyncGenerator<News> {
   const { session, sessions, failed, say, onApproval } = conversation;
   const box = createMailbox<News>();

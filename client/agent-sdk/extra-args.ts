@@ -1,5 +1,6 @@
-// Arguments for the process of the in-process agent (`extraArgs`). There is none here: those that guard or shape are the options that they stand
-// for, and one that is neither that nor harmless is refused.
+// Arguments for the process of the in-process agent (`extraArgs`). There is none here: those that
+// guard or shape are the options that they stand for, and one that is neither that nor harmless is
+// refused.
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { reasonOf } from '../../system/text.ts';

@@ -1,5 +1,6 @@
-// "Always allow": rules that are proposed with a question, and what the program grants in its answer, which holds at once, for as long as the
-// query does. A run keeps the rules that it was opened with, so that calls are still asked about, and answered here.
+// "Always allow": rules that are proposed with a question, and what the program grants in its
+// answer, which holds at once, for as long as the query does. A run keeps the rules that it was
+// opened with, so that calls are still asked about, and answered here.
 import { resolve } from 'node:path';
 import { createAlways, ruleFor } from '../sessions/always-allow.ts';
 import { meansTool } from '../../tools/listed.ts';

@@ -1,4 +1,5 @@
-// The exports of `perdure/agent-sdk`: a program for an in-process agent becomes durable by changing its import to it.
+// The exports of `perdure/agent-sdk`: a program for an in-process agent becomes durable by changing
+// its import to it.
 import '../../system/process/supported.ts';
 export { query, startup } from './query.ts';
 export {

@@ -1,4 +1,5 @@
-// Servers in the process of the program, with a server of its own (`McpServer`): connected in memory, and called over that connection.
+// Servers in the process of the program, with a server of its own (`McpServer`): connected in
+// memory, and called over that connection.
 import type { z } from 'zod';
 import { McpError } from '../../tools/mcp/failures.ts';
 import { FOR_EVER, type Link, linkTo } from '../../tools/mcp/link.ts';
@@ -11,7 +12,10 @@ import { ToolFailure } from '../../tools/tool.ts';
 import { ClientProblem } from '../problem.ts';
 import type { McpServerConfig, McpServerInstance, ToolExtra } from './shapes/mcp.ts';
 
-/** A server that was connected, with what it listed. It stands for the program's own among the options of a query. */
+/**
+ * A server that was connected, with what it listed. It stands for the program's own among the
+ * options of a query.
+ */
 export class ConnectedInstance implements McpServerInstance {
   readonly tools: readonly ListedTool[];
   readonly #name: string;
@@ -72,7 +76,10 @@ async function openLink(name: string, instance: McpServerInstance): Promise<Link
   }
 }
 
-/** `isOwn`: was made with createSdkMcpServer(). Throws ClientProblem `refused` for a server that cannot be used. */
+/**
+ * `isOwn`: was made with createSdkMcpServer(). Throws ClientProblem `refused` for a server that
+ * cannot be used.
+ */
 export async function connectInstances(
   servers: Readonly<Record<string, McpServerConfig>>,
   isOwn: (instance: McpServerInstance) => boolean,

@@ -1,4 +1,5 @@
-// What is only shown while it happens: parts of a reply as they stream, calls that run, retries. Best effort, and told again by nobody.
+// What is only shown while it happens: parts of a reply as they stream, calls that run, retries.
+// Best effort, and told again by nobody.
 import { randomUUID } from 'node:crypto';
 import { defaultBackoff } from '../../store/configuration.ts';
 import type { Watched } from '../../store/live/events.ts';
@@ -10,7 +11,10 @@ import type { SDKAPIRetryMessage } from './shapes/system-messages.ts';
 type Event = { readonly type: string; readonly [key: string]: unknown };
 
 export type Live = {
-  /** The messages for it. `after`: the last iteration of this run of which the reply was received whole. */
+  /**
+   * The messages for it. `after`: the last iteration of this run of which the reply was received
+   * whole.
+   */
   tell(event: Watched, after: number): readonly SDKMessage[];
 };
 
@@ -98,7 +102,10 @@ const KINDS: Readonly<Record<number, SDKAPIRetryMessage['error']>> = {
   529: 'overloaded',
 };
 
-/** As the Messages API streams a reply. One that begins anew, because its worker died or its connection was lost, begins with its start. */
+/**
+ * As the Messages API streams a reply. One that begins anew, because its worker died or its
+ * connection was lost, begins with its start.
+ */
 function streamedReply(): (event: Watched) => readonly Event[] {
   let open: number | null = null;
   const close = (): Event[] => {

@@ -1,5 +1,6 @@
-// Messages of a session as such programs read them. What is stored becomes `assistant`, `user` and `compact_boundary`, each under an
-// id that follows from its place in the transcript: the same to whoever reads it again.
+// Messages of a session as such programs read them. What is stored becomes `assistant`, `user` and
+// `compact_boundary`, each under an id that follows from its place in the transcript: the same to
+// whoever reads it again.
 import { createHash } from 'node:crypto';
 import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
 import { addSpend, noSpend, type Spend, type TerminalReason, type Usage } from '../../workflows/contract/loop.ts';

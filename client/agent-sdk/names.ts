@@ -1,5 +1,6 @@
-// Built-in tools under the names, and with the field names, that programs for in-process agents know: `Read` with `file_path` is our
-// `read` with `path`. Callbacks, messages and hooks speak those; the session keeps ours.
+// Built-in tools under the names, and with the field names, that programs for in-process agents
+// know: `Read` with `file_path` is our `read` with `path`. Callbacks, messages and hooks speak
+// those; the session keeps ours.
 type Fields = Readonly<Record<string, string>>;
 
 /** By our name; the fields that differ, ours first. */
@@ -52,7 +53,10 @@ const ABOUT: Readonly<Record<string, readonly string[]>> = {
   read: ['read', 'grep', 'glob'],
 };
 
-/** The rules that mean what one such as `Bash(npm test:*)`, `Edit(src/**)` or `mcp__shop__order` does. */
+/**
+ * The rules that mean what one such as `Bash(npm test:*)`, `Edit(src/**)` or `mcp__shop__order`
+ * does.
+ */
 export function inwardRules(rule: string): readonly string[] {
   const at = rule.indexOf('(');
   if (at < 1) return [inwardName(rule.trim())];

@@ -1,4 +1,5 @@
-// What becomes of each option of such programs: it is taken, or passed over, and said so, or refused with a sentence.
+// What becomes of each option of such programs: it is taken, or passed over, and said so, or
+// refused with a sentence.
 import { ClientProblem } from '../problem.ts';
 import type { Options } from './shapes/options.ts';
 
@@ -92,7 +93,10 @@ const OLD: Readonly<Record<string, Fate>> = {
   customSystemPrompt: passed('give it as systemPrompt'),
 };
 
-/** Throws ClientProblem `refused` for what would make another program of it; `say` is told what is passed over. */
+/**
+ * Throws ClientProblem `refused` for what would make another program of it; `say` is told what is
+ * passed over.
+ */
 export function checkOptions(options: Options, say: (line: string) => void): void {
   for (const [name, value] of Object.entries(options)) if (isAskedFor(value)) checkOption(name, say);
 }

@@ -1,5 +1,5 @@
-// The options of such programs: what each is here, and a sentence for each that is not there. One that guards is refused; one that
-// would change nothing here is passed over, and said so.
+// The options of such programs: what each is here, and a sentence for each that is not there. One
+// that guards is refused; one that would change nothing here is passed over, and said so.
 import { resolve } from 'node:path';
 import { OF_SERVER, RESOURCES } from '../../tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
@@ -54,7 +54,10 @@ function folderOptions({ additionalDirectories: given }: Options, cwd: string): 
   return given === undefined ? {} : { additionalDirectories: given.map((path) => resolve(cwd, path)) };
 }
 
-/** The variables that the program adds to those of its process, or changes, as far as tools may have them. */
+/**
+ * The variables that the program adds to those of its process, or changes, as far as tools may have
+ * them.
+ */
 function toolEnvOf(env: Options['env']): ToolEnv | undefined {
   if (env === undefined) return undefined;
   const own = Object.entries(env).filter((pair): pair is [string, string] => {
@@ -65,7 +68,9 @@ function toolEnvOf(env: Options['env']): ToolEnv | undefined {
   return Object.fromEntries(own);
 }
 
-/** A text, a list of texts, or `custom`: in place of our own prompt. A preset: what is added to it. */
+/**
+ * A text, a list of texts, or `custom`: in place of our own prompt. A preset: what is added to it.
+ */
 function promptOptions(given: Options['systemPrompt']): OptionChanges {
   if (given === undefined) return {};
   if (typeof given === 'string') return { systemPrompt: given };

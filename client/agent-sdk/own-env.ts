@@ -1,9 +1,13 @@
-// The environment of a query: that of the program, or the one that it gives, which stands for the whole of it but for where the data is.
+// The environment of a query: that of the program, or the one that it gives, which stands for the
+// whole of it but for where the data is.
 import { SetupProblem } from '../../system/setup-problem.ts';
 import type { Env } from '../../connection/data-folder.ts';
 import { isKeyless } from '../../worker/keyless.ts';
 
-/** Where Perdure is and what it is to do there: a program has one place, whatever variables it gives to an agent. */
+/**
+ * Where Perdure is and what it is to do there: a program has one place, whatever variables it gives
+ * to an agent.
+ */
 const OF_PLACE = /^(?:PERDURE_|TEMPORAL_|XDG_)|^HOME$/;
 
 export function ownEnv(given: Env | undefined): Env {

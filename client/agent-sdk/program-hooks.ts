@@ -1,5 +1,5 @@
-// Hooks for what happens to the query rather than in its session: it begins to go on with one, it ends, somebody is asked. They run beside it,
-// in the process of the program.
+// Hooks for what happens to the query rather than in its session: it begins to go on with one, it
+// ends, somebody is asked. They run beside it, in the process of the program.
 import { within } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { PermissionRequestHookSpecificOutput, SyncHookJSONOutput } from './shapes/hook-answers.ts';
@@ -16,7 +16,10 @@ export const PROGRAM_EVENTS: readonly HookEvent[] = [
 ] satisfies ProgramEvent[];
 
 export type ProgramHooks = {
-  /** What those hooks answer that neither threw nor took too long. `subject`: what their matchers are about; absent: all are meant. */
+  /**
+   * What those hooks answer that neither threw nor took too long. `subject`: what their matchers
+   * are about; absent: all are meant.
+   */
   tell(event: ProgramEvent, facts: object, subject?: string): Promise<readonly SyncHookJSONOutput[]>;
 };
 

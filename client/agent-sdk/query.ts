@@ -1,5 +1,6 @@
-// query() as programs for in-process agents call it, on a durable session. The program's process is the session's worker: its tools and
-// hooks run here, and what needs it waits while it is gone. Started again under a name, it goes on where it was.
+// query() as programs for in-process agents call it, on a durable session. The program's process is
+// the session's worker: its tools and hooks run here, and what needs it waits while it is gone.
+// Started again under a name, it goes on where it was.
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { catalogue } from '../../models/catalogue.ts';
 import { prepareWorker } from '../runtime/own-worker.ts';
@@ -16,7 +17,10 @@ import type { PermissionMode } from './shapes/permissions.ts';
 import type { Query, QueryParams, WarmQuery } from './shapes/query.ts';
 import { statusesOf } from './tools.ts';
 
-/** Throws ClientProblem, SetupProblem or ConfigProblem, with a sentence, from the first `next()`; AbortError, once it is aborted. */
+/**
+ * Throws ClientProblem, SetupProblem or ConfigProblem, with a sentence, from the first `next()`;
+ * AbortError, once it is aborted.
+ */
 export function query({ prompt, options = {} }: QueryParams): Query {
   const steering: Steering = {
     changes: {},
@@ -42,7 +46,10 @@ export function query({ prompt, options = {} }: QueryParams): Query {
   });
 }
 
-/** Prepared, so that its first message comes sooner: there is no process to start, and what it needs is loaded by now. Its options are checked. */
+/**
+ * Prepared, so that its first message comes sooner: there is no process to start, and what it needs
+ * is loaded by now. Its options are checked.
+ */
 export async function startup({
   options = {},
 }: { options?: Options; initializeTimeoutMs?: number } = {}): Promise<WarmQuery> {

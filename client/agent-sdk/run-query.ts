@@ -1,5 +1,5 @@
-// Runs a query to its end: opens its session, sends what the program gives, and tells what comes of it. Whoever stops listening, or aborts, ends
-// what runs with that.
+// Runs a query to its end: opens its session, sends what the program gives, and tells what comes of
+// it. Whoever stops listening, or aborts, ends what runs with that.
 import type { Log } from '../../system/log.ts';
 import { awaitInTime } from '../../system/async.ts';
 import { logText } from '../../system/log.ts';
@@ -33,7 +33,10 @@ import type { QueryPrompt } from './shapes/query.ts';
 import { withInstances } from './tools.ts';
 import { AbortError } from './values.ts';
 
-/** Milliseconds for a run to end that nobody listens to any more. Its worker is this process, which ends afterwards. */
+/**
+ * Milliseconds for a run to end that nobody listens to any more. Its worker is this process, which
+ * ends afterwards.
+ */
 const STOPPING_MS = 5_000;
 
 /** Why a query ends of which nobody reads the rest. */
@@ -236,7 +239,10 @@ function talkOf({ workplace, program, options, say }: Running, session: SessionI
   return { session, sessions, reader: transcriptReader(store), program, partial, hookEvents, headNow, say };
 }
 
-/** Nobody listens any more: what its messages opened ends, as with the process of such an agent. Asked again under a name, they are sent again. */
+/**
+ * Nobody listens any more: what its messages opened ends, as with the process of such an agent.
+ * Asked again under a name, they are sent again.
+ */
 async function stopRuns(
   { workplace: { sessions }, program, say }: Running,
   session: SessionId,

@@ -1,4 +1,5 @@
-// Sends what a program gives to its session, as it comes, each message under an id that is the same when it is sent again.
+// Sends what a program gives to its session, as it comes, each message under an id that is the same
+// when it is sent again.
 import { createMailbox } from '../async.ts';
 import type { Workplace } from '../runtime/workplace.ts';
 import type { Prompt, PromptBlock } from '../sessions/prompt.ts';
@@ -18,7 +19,9 @@ export type Steering = {
   grantMode: ((mode: PermissionMode) => void) | null;
   /** Null before the session is open, and when all is answered. */
   add: ((stream: AsyncIterable<SDKUserMessage>) => Promise<void>) | null;
-  /** Aborted when the rest is read by nobody, or when the program aborts it: its reason is thrown. */
+  /**
+   * Aborted when the rest is read by nobody, or when the program aborts it: its reason is thrown.
+   */
   readonly ended: AbortController;
 };
 

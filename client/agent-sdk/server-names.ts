@@ -1,10 +1,14 @@
-// Names of servers and their tools as programs write them, which may be anything, and as the API, rules and configurations take them.
+// Names of servers and their tools as programs write them, which may be anything, and as the API,
+// rules and configurations take them.
 import { createHash } from 'node:crypto';
 import { toolName } from '../../tools/mcp/servers.ts';
 import { OF_SERVER } from '../../tools/listed.ts';
 import { VALID_NAME } from '../../tools/registry.ts';
 
-/** A server's name in a configuration: at most 32 characters, no two `_` together and none at an end. */
+/**
+ * A server's name in a configuration: at most 32 characters, no two `_` together and none at an
+ * end.
+ */
 const LONGEST = 32;
 
 /** By the names that the program gave. Those that would be one name are told apart by a hash. */

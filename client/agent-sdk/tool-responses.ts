@@ -1,4 +1,5 @@
-// What a call came to, as hooks of such programs read it: the fields that their own tools answer with, as far as the text of a result has them.
+// What a call came to, as hooks of such programs read it: the fields that their own tools answer
+// with, as far as the text of a result has them.
 type Input = Readonly<Record<string, unknown>>;
 
 const linesOf = (text: string): string[] => text.split('\n').filter((line) => line !== '');

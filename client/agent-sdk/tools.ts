@@ -1,4 +1,5 @@
-// Tools of the program: `tool()` and `createSdkMcpServer()` as such programs write them, and what they are in a worker's configuration.
+// Tools of the program: `tool()` and `createSdkMcpServer()` as such programs write them, and what
+// they are in a worker's configuration.
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { callResult, outputOf } from '../../tools/mcp/results.ts';
@@ -71,7 +72,10 @@ class ProgramServer implements McpServerInstance {
   }
 }
 
-/** Its tools run in this process: `mcp__NAME__TOOL` is the tool's name for the model, rules and callbacks. */
+/**
+ * Its tools run in this process: `mcp__NAME__TOOL` is the tool's name for the model, rules and
+ * callbacks.
+ */
 export function createSdkMcpServer(server: {
   name: string;
   version?: string;
@@ -85,7 +89,10 @@ export function createSdkMcpServer(server: {
   return { type: 'sdk', name, instance: new ProgramServer(tools), ...(timeout !== undefined && { timeout }) };
 }
 
-/** With servers of the program's own making connected, and their tools listed. Throws ClientProblem `refused`. */
+/**
+ * With servers of the program's own making connected, and their tools listed. Throws ClientProblem
+ * `refused`.
+ */
 export async function withInstances<Given extends Pick<Options, 'mcpServers'>>(
   options: Given,
   say: (line: string) => void,

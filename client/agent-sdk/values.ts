@@ -18,7 +18,9 @@ export const EXIT_REASONS = [
   'other',
 ] as const satisfies readonly ExitReason[];
 
-/** Names of events that hooks may be given for. Which are called is in docs/from-the-agent-sdk.md. */
+/**
+ * Names of events that hooks may be given for. Which are called is in docs/from-the-agent-sdk.md.
+ */
 export const HOOK_EVENTS = [
   'PreToolUse',
   'PostToolUse',

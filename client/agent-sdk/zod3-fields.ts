@@ -1,4 +1,5 @@
-// Fields of a tool as zod 3 has them: held to by zod 3 itself, and told to the model as JSON schema, which zod 3 cannot make.
+// Fields of a tool as zod 3 has them: held to by zod 3 itself, and told to the model as JSON
+// schema, which zod 3 cannot make.
 import { z as z3 } from 'zod/v3';
 import type { JsonSchema } from '../../system/schema/json-schema.ts';
 import type { StandardSchema } from '../../system/schema/input-schema.ts';

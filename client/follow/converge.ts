@@ -1,4 +1,5 @@
-// Keeps what a follower shows equal to the transcript: compared after each step that stored something, and whole at a run's end.
+// Keeps what a follower shows equal to the transcript: compared after each step that stored
+// something, and whole at a run's end.
 import type { Told, Watched } from '../../store/live/events.ts';
 import { StoreError } from '../../store/values/store.ts';
 import type { Hash, SessionId, MessageId } from '../../workflows/contract/ids.ts';
@@ -15,11 +16,17 @@ import type { SessionDescription } from '../sessions/info.ts';
 type Converging = {
   /** The events to show for it: itself, or the transcript's version where that differs. */
   pass(told: Told): Promise<readonly Watched[]>;
-  /** Run `run` has ended: what makes all that was shown of it, and of those before, the same as what is stored under `head`. */
+  /**
+   * Run `run` has ended: what makes all that was shown of it, and of those before, the same as what
+   * is stored under `head`.
+   */
   end(head: Hash, run: number): Promise<readonly Watched[]>;
 };
 
-/** `from`: the first run that is followed. `onHead`: told each head that a step has stored, once `reader` has looked at it. */
+/**
+ * `from`: the first run that is followed. `onHead`: told each head that a step has stored, once
+ * `reader` has looked at it.
+ */
 export function createConverging(
   reader: Pick<TranscriptReader, 'since'>,
   session: SessionId,
@@ -81,7 +88,8 @@ function upTo({ run: from, first, entries }: Since, run: number): Since {
   return { run: from, first, entries: end < 0 ? entries : entries.slice(0, end + 1) };
 }
 
-// How the awaited run ended, as far as the memo tells: read from the store, for the live channel may have lost it.
+// How the awaited run ended, as far as the memo tells: read from the store, for the live channel
+// may have lost it.
 
 type SeenEnd = {
   readonly outcome: RunOutcome;

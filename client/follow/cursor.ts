@@ -1,5 +1,6 @@
-// Where a follower begins that comes again: behind an iteration whose events it has seen whole. What it has seen of a later one, half
-// of a reply, is told again from that iteration's beginning, for the attempt that said it may have died meanwhile.
+// Where a follower begins that comes again: behind an iteration whose events it has seen whole.
+// What it has seen of a later one, half of a reply, is told again from that iteration's beginning,
+// for the attempt that said it may have died meanwhile.
 import type { Watched } from '../../store/live/events.ts';
 import { ClientProblem } from '../problem.ts';
 import { type ApprovalEvent, isApprovalEvent } from '../sessions/decide.ts';
@@ -29,7 +30,9 @@ function checked(value: number, least: number, what: string): number {
   throw new ClientProblem('refused', `${String(value)} is no ${what}: give a whole number from ${least}`);
 }
 
-/** One run is followed. Events without an iteration, a message say, are of the one that comes next. */
+/**
+ * One run is followed. Events without an iteration, a message say, are of the one that comes next.
+ */
 function behind(iteration: number): Cursor['pass'] {
   let held: Followed[] | null = [];
   return (event) => {

@@ -1,5 +1,6 @@
-// Follows a session to the end of a run. The live channel gives the events; the session's memo and the store say how it ended,
-// also when the channel is lost, and what is shown comes to the same as the transcript. A follower holds nothing on the server.
+// Follows a session to the end of a run. The live channel gives the events; the session's memo and
+// the store say how it ended, also when the channel is lost, and what is shown comes to the same as
+// the transcript. A follower holds nothing on the server.
 import type { Told, Watched } from '../../store/live/events.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { ApprovalEvent, WaitingApproval } from '../sessions/decide.ts';
@@ -18,7 +19,10 @@ import type { PendingApproval } from '../../workflows/contract/session.ts';
 
 type FollowPorts = TranscriptReader & {
   readonly live: LiveEvents;
-  /** The newest head, which is nowhere but with the server. Absent: steps are seen by the live channel alone. */
+  /**
+   * The newest head, which is nowhere but with the server. Absent: steps are seen by the live
+   * channel alone.
+   */
   readonly head?: (session: SessionId) => Promise<Hash | null>;
   /** Throws ClientProblem: `no_session`, or `unanswered` when the server does not answer now. */
   look(session: SessionId): Promise<SessionDescription>;
@@ -30,15 +34,21 @@ export type FollowOptions = {
   /** Follow to the end of the run that answers it; absent: of what runs now, or ran last. */
   readonly messageId?: string | undefined;
   /**
-   * Instead of a message: follow the first run after the run of this number, or run `run` from behind its iteration `iteration` on. What is
-   * followed ends without a result when there is no such run.
+   * Instead of a message: follow the first run after the run of this number, or run `run` from
+   * behind its iteration `iteration` on. What is followed ends without a result when there is no
+   * such run.
    */
   readonly after?: number | SeenIteration | undefined;
   /** Ends the iteration, without a result. */
   readonly signal?: AbortSignal | undefined;
-  /** The server does not answer: why, once; null when it does again. Following goes on meanwhile. */
+  /**
+   * The server does not answer: why, once; null when it does again. Following goes on meanwhile.
+   */
   readonly onTrouble?: ((why: string | null) => void) | undefined;
-  /** A sentence: the live channel is lost, or is back (meanwhile each step is shown when it is stored); its host is away, or is back. */
+  /**
+   * A sentence: the live channel is lost, or is back (meanwhile each step is shown when it is
+   * stored); its host is away, or is back.
+   */
   readonly onNotice?: ((line: string) => void) | undefined;
   /** Told the transcript's head when a step has stored something: what is before it can be read. */
   readonly onHead?: ((head: Hash) => void) | undefined;
@@ -50,7 +60,10 @@ const SETTLE_LOOK_MS = 15;
 /** What waits in memory for one who reads slowly: the rest they are shown when it is stored. */
 const MOST_WAITING = 5_000;
 
-/** Throws ClientProblem when there is no such session or the run will never come, StoreError when its end cannot be read. */
+/**
+ * Throws ClientProblem when there is no such session or the run will never come, StoreError when
+ * its end cannot be read.
+ */
 export async function* follow(
   ports: FollowPorts,
   session: SessionId,
@@ -120,12 +133,14 @@ async function* readRun(
       return;
     }
     looks += 1;
-    // A question comes below what was said before it: by the second look the channel has told what it had.
+    // A question comes below what was said before it: by the second look the channel has told what
+    // it had.
     if (looks > 1 && goal.underWay) yield* pass(gate.open());
     if (looks > 1) yield* approvals(item.seen);
     if (isNone(goal, item.seen)) return;
     const end = await outcomeSeen(ports, goal, item.seen);
-    // The live channel may be a moment behind: its end is better, for it tells what is not stored too.
+    // The live channel may be a moment behind: its end is better, for it tells what is not stored
+    // too.
     if (end && (ended || gate.after !== null)) {
       if (end.head !== null) yield* await told.end(end.head, end.run);
       return yield end.outcome;
@@ -137,7 +152,10 @@ async function* readRun(
   }
 }
 
-/** The run's end is stored a moment before the session says so: whoever looks, or leaves, after the result finds it at rest. */
+/**
+ * The run's end is stored a moment before the session says so: whoever looks, or leaves, after the
+ * result finds it at rest.
+ */
 async function settled(ports: FollowPorts, session: SessionId, run: number): Promise<void> {
   const enough = AbortSignal.timeout(SETTLE_MS);
   try {
@@ -219,7 +237,8 @@ function headReader(
   };
 }
 
-// Events about calls that wait for a decision: once that one waits, and once that it no longer does (L55).
+// Events about calls that wait for a decision: once that one waits, and once that it no longer does
+// (L55).
 
 type ApprovalNews = (seen: SessionDescription) => AsyncIterable<ApprovalEvent>;
 

@@ -5,7 +5,9 @@ import type { SessionDescription } from '../sessions/info.ts';
 import type { Told } from '../../store/live/events.ts';
 
 export type Goal = {
-  /** The run that answers this message; null: whatever runs now, or the last run when nothing does. */
+  /**
+   * The run that answers this message; null: whatever runs now, or the last run when nothing does.
+   */
   readonly message: MessageId | null;
   /** The first run of interest, from 1. */
   readonly from: number;
@@ -52,8 +54,8 @@ function answers(last: RunSummary | null, message: MessageId): boolean {
 }
 
 /**
- * The meaning of a look at the session: the run to report, that an earlier one may be it (`search`), that it will never come
- * (`never`), or nothing yet.
+ * The meaning of a look at the session: the run to report, that an earlier one may be it
+ * (`search`), that it will never come (`never`), or nothing yet.
  */
 type Sighting =
   | { readonly kind: 'ended'; readonly summary: RunSummary }
@@ -74,15 +76,19 @@ export function lookForGoal(goal: Goal, seen: SessionDescription): Sighting {
   return seen.phase === 'closed' ? { kind: 'never' } : { kind: 'not_yet' };
 }
 
-// Passes the events of a follower's run on. The live channel may still hold the run before it: that is dropped. It may already hold the
-// run after it, and have lost its end, for what an older run has said is forgotten when the next one opens: that is held back.
+// Passes the events of a follower's run on. The live channel may still hold the run before it: that
+// is dropped. It may already hold the run after it, and have lost its end, for what an older run
+// has said is forgotten when the next one opens: that is held back.
 
 type RunGate = {
   /** Returns the events that may be shown now that `event` has come. */
   pass(event: Told): readonly Told[];
   /** The run's start will not come any more: all that is not of an earlier run is of this one. */
   open(): readonly Told[];
-  /** The session says that run `last` has ended, and that following goes on: what comes after it may be shown. */
+  /**
+   * The session says that run `last` has ended, and that following goes on: what comes after it may
+   * be shown.
+   */
   goOn(last: number): readonly Told[];
   /** The events that are held come after the run of this number, whose end was lost. */
   readonly after: number | null;

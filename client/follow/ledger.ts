@@ -1,6 +1,7 @@
-// The ledger records what a follower has shown, less what was taken back, and compares it with the transcript. The live channel is best
-// effort; the store is the truth. Each comparison takes back what differs and tells what is missing, so that both are the same after it,
-// whatever the channel has lost, doubled, or kept of an attempt that did not count (L16).
+// The ledger records what a follower has shown, less what was taken back, and compares it with the
+// transcript. The live channel is best effort; the store is the truth. Each comparison takes back
+// what differs and tells what is missing, so that both are the same after it, whatever the channel
+// has lost, doubled, or kept of an attempt that did not count (L16).
 import type { LiveEvent, Watched } from '../../store/live/events.ts';
 import { contentEvents, outcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../../store/live/tell.ts';
 import { type Outcome, type ReplyEntry, isRepeated } from '../../store/log/entries.ts';
@@ -10,8 +11,9 @@ export type Ledger = {
   /** To be told of everything that is shown, in order. */
   hear(event: Watched): void;
   /**
-   * Returns the events to show so that both are the same; they count as heard. `over`: `since` is all there will be, and all is compared. Until
-   * then only what was heard since the last time is, and calls of the last reply may wait for the step that stores their outcomes.
+   * Returns the events to show so that both are the same; they count as heard. `over`: `since` is
+   * all there will be, and all is compared. Until then only what was heard since the last time is,
+   * and calls of the last reply may wait for the step that stores their outcomes.
    */
   settle(since: Since, over: boolean): readonly Watched[];
 };
@@ -135,7 +137,10 @@ type Compared = {
   readonly owners: Owners;
 };
 
-/** Attempts that have shown anything that the transcript has not. They are taken back whole; what is right of them is told again. */
+/**
+ * Attempts that have shown anything that the transcript has not. They are taken back whole; what is
+ * right of them is told again.
+ */
 function wrongPlaces({ shown, stored, owners }: Compared, names: Iterable<string>, over: boolean): readonly Place[] {
   const wrong = new Map<string, Place>();
   const free = new Set(stored);

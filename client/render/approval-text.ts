@@ -1,5 +1,5 @@
-// A call that waits for a decision, as a person needs to see it to decide: what, with which input, why, until when (L55). Questions of the
-// model, with the answers that are offered (L81).
+// A call that waits for a decision, as a person needs to see it to decide: what, with which input,
+// why, until when (L55). Questions of the model, with the answers that are offered (L81).
 import type { WaitingApproval } from '../sessions/decide.ts';
 import { COLUMNS, type Paint, cutMeasured, oneLine } from '../paint.ts';
 import { showUnseen } from '../../system/text.ts';
@@ -14,7 +14,10 @@ const LINE = 300;
 /** Of a row: its inset, its mark, and the column that stays free. */
 const BESIDE = 5;
 
-/** Several rows, none wider than the terminal, and each marked that goes on with another; without a line break at the end. */
+/**
+ * Several rows, none wider than the terminal, and each marked that goes on with another; without a
+ * line break at the end.
+ */
 export function approvalText(paint: Paint, approval: WaitingApproval): string {
   const columns = widthOf(paint);
   const lines = approval.question ? questionLines(paint, approval) : callLines(paint, approval);
@@ -25,7 +28,10 @@ export function approvalText(paint: Paint, approval: WaitingApproval): string {
 const widthOf = ({ columns }: Pick<Paint, 'columns'>): number => Math.max(NARROWEST, columns() ?? COLUMNS);
 const NARROWEST = 12;
 
-/** Characters, or the columns of wide ones, that a row has room for; and how many rows there are of them. */
+/**
+ * Characters, or the columns of wide ones, that a row has room for; and how many rows there are of
+ * them.
+ */
 function roomOf(paint: Pick<Paint, 'columns'>): { readonly room: number; readonly most: number } {
   const room = widthOf(paint) - BESIDE;
   return { room, most: Math.ceil((LINES * LINE) / room) };
@@ -58,7 +64,9 @@ export function ofAgent({ agent }: Pick<WaitingApproval, 'agent'>): string {
   return agent ? ` (agent ${agent.path.map((title) => oneLine(title, 60)).join(' › ')})` : '';
 }
 
-/** Nothing is cut within a line: it goes on in the next row. `left`: characters that are in no row. */
+/**
+ * Nothing is cut within a line: it goes on in the next row. `left`: characters that are in no row.
+ */
 function changeRows(paint: Paint, change: FileChange): { readonly rows: readonly string[]; readonly left: number } {
   const { lines, left: beyond } = diffRows(change.before, change.after);
   const colours = { '+': paint.green, '-': paint.red, ' ': paint.dim };
@@ -96,7 +104,10 @@ function questionLines(paint: Paint, approval: WaitingApproval): readonly string
 
 export type QuestionInput = { readonly question: string; readonly options: readonly string[] };
 
-/** A question as its call has it, its options as they are offered; of another tool than ours that asks, its whole input. */
+/**
+ * A question as its call has it, its options as they are offered; of another tool than ours that
+ * asks, its whole input.
+ */
 export function questionOf(input: unknown): QuestionInput {
   const { question, options } = (input ?? {}) as { readonly question?: unknown; readonly options?: unknown };
   const offered = Array.isArray(options)
@@ -119,8 +130,9 @@ export function approvalHint(
 }
 
 /**
- * Texts are shown as they are, the rest as JSON. `│` begins a field, `┊` a further line of it, `↪` goes on with a line that is wider than
- * the terminal; where it is cut, it is said how much is left.
+ * Texts are shown as they are, the rest as JSON. `│` begins a field, `┊` a further line of it, `↪`
+ * goes on with a line that is wider than the terminal; where it is cut, it is said how much is
+ * left.
  */
 function inputLines(paint: Pick<Paint, 'columns'>, input: unknown): readonly string[] {
   const { room, most } = roomOf(paint);

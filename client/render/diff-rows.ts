@@ -1,4 +1,5 @@
-// The change that a call of `edit` or `write` asks for, as lines taken out and put in: for the page and for terminals. Pure.
+// The change that a call of `edit` or `write` asks for, as lines taken out and put in: for the page
+// and for terminals. Pure.
 import { diffLines } from 'diff';
 
 /** Characters of one text that are shown at once. */
@@ -22,7 +23,10 @@ export function changeOf(tool: string, input: unknown): FileChange | null {
 
 export type DiffRow = { readonly mark: '+' | '-' | ' '; readonly text: string };
 
-/** Lines as a diff, as many as are shown; texts too large to compare are all taken out and all put in. */
+/**
+ * Lines as a diff, as many as are shown; texts too large to compare are all taken out and all put
+ * in.
+ */
 export function diffRows(before: string, after: string): { readonly lines: readonly DiffRow[]; readonly left: number } {
   const small = before.length + after.length <= DIFFED;
   const parts = (small ? diffLines(before, after, { timeout: DIFF_MS }) : undefined) ?? [

@@ -1,5 +1,6 @@
-// All of a transcript, across compactions: every text as it is stored, results whole where the model was sent a preview. What is
-// said around them is on lines of its own, each with its entry's position.
+// All of a transcript, across compactions: every text as it is stored, results whole where the
+// model was sent a preview. What is said around them is on lines of its own, each with its entry's
+// position.
 import { mediaNote } from '../../store/log/bodies.ts';
 import type { Entry, EpochEntry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
 import type { PreambleChanged } from '../../workflows/contract/activities.ts';

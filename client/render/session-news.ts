@@ -1,5 +1,6 @@
-// What happened to sessions between two looks at them, a line each: who begins, waits for a person, is parked, goes on, ends a run, is
-// closed. Of many at once some are named and the others counted. Pure.
+// What happened to sessions between two looks at them, a line each: who begins, waits for a person,
+// is parked, goes on, ends a run, is closed. Of many at once some are named and the others counted.
+// Pure.
 import { isBadEnd } from '../../workflows/contract/visibility.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import { type Paint, cutMeasured, oneLine } from '../paint.ts';
@@ -15,7 +16,10 @@ export type Looks = {
   /** Null: now is the first look. */
   readonly before: Look | null;
   readonly now: Look;
-  /** Milliseconds since the epoch: sessions that began earlier are told nothing of at the first look, but what waits for a person. */
+  /**
+   * Milliseconds since the epoch: sessions that began earlier are told nothing of at the first
+   * look, but what waits for a person.
+   */
   readonly since: number;
 };
 

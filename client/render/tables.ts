@@ -63,7 +63,8 @@ export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now
   return table(paint, SESSION_HEADINGS, rows);
 }
 
-// Schedules as a table: name, times, when the next firing is due, how late one is made up for, the newest session, how it stands, title.
+// Schedules as a table: name, times, when the next firing is due, how late one is made up for, the
+// newest session, how it stands, title.
 
 const SCHEDULE_HEADINGS = ['SCHEDULE', 'CRON', 'NEXT', 'CATCH UP', 'LAST SESSION', 'STANDING', 'TITLE'] as const;
 

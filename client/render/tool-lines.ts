@@ -1,4 +1,5 @@
-// Tool calls and their results, each on a line or three: enough to see what happens, never all of it.
+// Tool calls and their results, each on a line or three: enough to see what happens, never all of
+// it.
 import { cutMeasured, oneLine, type Paint } from '../paint.ts';
 import { showUnseen } from '../../system/text.ts';
 import { count, shortTime } from '../units.ts';
@@ -20,7 +21,10 @@ const RESULT = 20_000;
 /** The inputs that name what a tool acts on: shown first, wherever the model put them. */
 const MAIN: readonly string[] = ['command', 'path', 'file_path', 'url'];
 
-/** The fields of an input as texts, what it acts on first; a value that has no names is one without a name. */
+/**
+ * The fields of an input as texts, what it acts on first; a value that has no names is one without
+ * a name.
+ */
 export function inputFields(input: unknown): readonly { readonly name: string | null; readonly text: string }[] {
   if (typeof input !== 'object' || input === null || Array.isArray(input))
     return [{ name: null, text: valueText(input) }];
@@ -29,7 +33,10 @@ export function inputFields(input: unknown): readonly { readonly name: string | 
   return fields.toSorted((one, other) => rank(one.name) - rank(other.name));
 }
 
-/** Puts the input that matters first: a first text is shown without its name. The number of characters cut is said. */
+/**
+ * Puts the input that matters first: a first text is shown without its name. The number of
+ * characters cut is said.
+ */
 export function compactInput(input: unknown, most = INPUT): string {
   const [first, ...rest] = inputFields(input);
   if (!first) return '';
@@ -65,8 +72,9 @@ export function callAgain(paint: Paint, name: string, input: unknown): string {
 }
 
 /**
- * `durationMs` is null when it is not known, or nothing ran. `cut`: the content goes on before or after what is given, nobody here knows how
- * far. A failure tells its reason at its end: of one the last lines are shown, of anything else the first.
+ * `durationMs` is null when it is not known, or nothing ran. `cut`: the content goes on before or
+ * after what is given, nobody here knows how far. A failure tells its reason at its end: of one the
+ * last lines are shown, of anything else the first.
  */
 export function resultLines(
   paint: Paint,
@@ -124,9 +132,13 @@ function cutRow(text: string): string {
   return left === 0 ? shown : `${shown}… (+${left.toLocaleString('en')} characters)`;
 }
 
-// Which outcome belongs to which call of a transcript: they are stored after their reply, people read them at the call.
+// Which outcome belongs to which call of a transcript: they are stored after their reply, people
+// read them at the call.
 
-/** By the position of the call's block in its reply. A call whose outcome is not stored yet is not in it. */
+/**
+ * By the position of the call's block in its reply. A call whose outcome is not stored yet is not
+ * in it.
+ */
 export type PairedOutcomes = ReadonlyMap<ReplyEntry, ReadonlyMap<number, Outcome>>;
 
 export const REPEATED = 'not run: a call before it has the same id';
@@ -144,7 +156,10 @@ export function pairedOutcomes(entries: readonly Entry[]): PairedOutcomes {
 
 // How a call came out, for people: what its result does not say by itself, and who allowed it.
 
-/** Nothing of a call that ran as the model asked for it, whether it failed or not: its result says so. */
+/**
+ * Nothing of a call that ran as the model asked for it, whether it failed or not: its result says
+ * so.
+ */
 export function outcomeWords({ content, log }: Pick<Outcome, 'content' | 'log'>): readonly string[] {
   const how = log.deniedBy === undefined ? endWord(log) : `denied by ${oneLine(log.deniedBy, NAME)}`;
   // Most results begin with it.

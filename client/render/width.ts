@@ -1,5 +1,6 @@
-// How much room text takes on a terminal, and lines that fit: cut and wrapped by columns, between words where there are any. Colours of ours
-// (SGR sequences) take no room; whatever else would act on a terminal has been shown by its name before.
+// How much room text takes on a terminal, and lines that fit: cut and wrapped by columns, between
+// words where there are any. Colours of ours (SGR sequences) take no room; whatever else would act
+// on a terminal has been shown by its name before.
 import { eastAsianWidth } from 'get-east-asian-width';
 
 const PLAIN = /^[\x20-\x7e]*$/;
@@ -33,7 +34,10 @@ function widthOf(line: string, width: (grapheme: string) => number): number {
   return text.reduce((all, part) => all + (PLAIN.test(part) ? part.length : sum(part)), 0);
 }
 
-/** Columns that it takes on any terminal: many draw each part of a joined picture, and marks that take room, beside the others. */
+/**
+ * Columns that it takes on any terminal: many draw each part of a joined picture, and marks that
+ * take room, beside the others.
+ */
 function mostWidth(grapheme: string): number {
   if (PLAIN.test(grapheme)) return grapheme.length;
   const parts = Array.from(grapheme, (part): number => {
@@ -95,7 +99,10 @@ export function piecesOf(text: string, columns: number): readonly string[] {
 /** What a row begins with that goes on with the one above, whatever the text in it looks like. */
 export const CONTINUED = '↪ ';
 
-/** The rows of a line on a terminal: those after the first are marked. As it is where there is no terminal. */
+/**
+ * The rows of a line on a terminal: those after the first are marked. As it is where there is no
+ * terminal.
+ */
 export function markedRows(columns: number | null, line: string): readonly string[] {
   if (columns === null) return [line];
   const [inset = ''] = /^ {0,4}/.exec(line.replaceAll(STYLES, '')) ?? [];
@@ -112,7 +119,10 @@ export function rowsText(columns: number | null, lines: string): string {
     .join('');
 }
 
-/** Rows of at most `columns`, broken between words; a word that is wider than a row is broken where it has to be. Styles go on over rows. */
+/**
+ * Rows of at most `columns`, broken between words; a word that is wider than a row is broken where
+ * it has to be. Styles go on over rows.
+ */
 export function wrapLine(line: string, { columns, hang = '' }: Wrapping): readonly string[] {
   if (columns < 2 || (line.length <= columns && PLAIN.test(line)) || mostColumns(line) <= columns) return [line];
   const rows: string[] = [];

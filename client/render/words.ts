@@ -43,7 +43,9 @@ const endings: Readonly<Record<TerminalReason, string>> = {
   structured_output_failed: 'no answer that fits the schema',
 };
 
-/** A foreign workflow may say anything: a reason that is not ours is shown as it is, made harmless. */
+/**
+ * A foreign workflow may say anything: a reason that is not ours is shown as it is, made harmless.
+ */
 export function reasonText(reason: TerminalReason): string {
   return Object.hasOwn(endings, reason) ? endings[reason] : oneLine(reason, 60);
 }
@@ -141,7 +143,8 @@ export function outcomeText({ reason, detail, turns, costUsd, durationMs }: Endi
   return [why, count(turns, 'turn'), formatMoney(costUsd), shortTime(durationMs)].join(' · ');
 }
 
-// How a run ended, as the last line of it. The sentence that its reason carries is not said again right after the error that said it.
+// How a run ended, as the last line of it. The sentence that its reason carries is not said again
+// right after the error that said it.
 
 /** `position`: of the entry that `ended` is of. */
 export function endingText(entries: readonly Entry[], position: number, ended: RunEnded): string {
@@ -165,7 +168,8 @@ function errorBefore(entries: readonly Entry[], position: number): string | null
   return before?.kind === 'notice' ? errorOf(before.notice) : null;
 }
 
-// Tells people how a session was kept within the model's window: nothing is lost, the model only sees less.
+// Tells people how a session was kept within the model's window: nothing is lost, the model only
+// sees less.
 
 /** Entries that change what the model sees of others. */
 export type ContextEntry = Extract<
@@ -210,7 +214,10 @@ export function compactionText(
   return `${compactedBy(event)}, ${change(event)}: ${count(event.kept, 'entry', 'entries')} kept word for word, ${kept}; the full text: ${full}`;
 }
 
-/** Whose summary it is decides whether a model that checks what stood before its thinking is sent on what it has thought. */
+/**
+ * Whose summary it is decides whether a model that checks what stood before its thinking is sent on
+ * what it has thought.
+ */
 function compactedBy({
   signed,
   keepsThinking,

@@ -1,5 +1,6 @@
-// Puts calls that wait for a decision, and questions of the model, to functions of the program, for query() (L55, L81). Who decides or
-// answers elsewhere is heeded: what the function then says no longer counts.
+// Puts calls that wait for a decision, and questions of the model, to functions of the program, for
+// query() (L55, L81). Who decides or answers elsewhere is heeded: what the function then says no
+// longer counts.
 import { inspect } from 'node:util';
 import { didYouMean, nearName } from '../../workflows/contract/options-problem.ts';
 import { answerProblem, type ApprovalEvent, type WaitingApproval, reasonProblem } from '../sessions/decide.ts';
@@ -8,7 +9,10 @@ import { awaitArrival } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { oneLine } from '../paint.ts';
 
-/** `input`: runs with this instead of what the model wrote. `interrupt`: the run ends with the denial (L34). */
+/**
+ * `input`: runs with this instead of what the model wrote. `interrupt`: the run ends with the
+ * denial (L34).
+ */
 export type ApprovalAnswer =
   | { readonly kind: 'allow'; readonly input?: unknown }
   | { readonly kind: 'deny'; readonly reason: string; readonly interrupt?: boolean };
@@ -23,7 +27,10 @@ export type OnApproval = (
 export type QuestionAnswer =
   { readonly kind: 'answer'; readonly text: string } | { readonly kind: 'deny'; readonly reason: string };
 
-/** `question.input` has the question and its options. `signal`: aborted when nobody waits for the answer any more. */
+/**
+ * `question.input` has the question and its options. `signal`: aborted when nobody waits for the
+ * answer any more.
+ */
 export type OnQuestion = (
   question: WaitingApproval,
   asked: { readonly signal: AbortSignal },
@@ -36,7 +43,10 @@ export type AnswerApprovals = {
   hear(event: ApprovalEvent): void;
   /** Aborted with what the function threw, or why its answer will not do or could not be given. */
   readonly failed: AbortSignal;
-  /** Answers that are still to come are passed over. Those that came have a while to arrive; a sentence for each that may not have. */
+  /**
+   * Answers that are still to come are passed over. Those that came have a while to arrive; a
+   * sentence for each that may not have.
+   */
   stop(): Promise<readonly string[]>;
 };
 
@@ -107,7 +117,8 @@ async function decide(answering: Answering, approval: WaitingApproval, signal: A
   const { call, tool, reason } = approval;
   if (!onApproval) return;
   const [first = call] = call.split('+');
-  // 1.2.0+2 is asked when the input given to 1.2.0 would not do: the function would give it again, until the deadline.
+  // 1.2.0+2 is asked when the input given to 1.2.0 would not do: the function would give it again,
+  // until the deadline.
   const before = call === first ? undefined : edits.get(first);
   if (before && (await before.catch(() => false)))
     throw new ClientProblem(
@@ -125,7 +136,10 @@ async function decide(answering: Answering, approval: WaitingApproval, signal: A
   await untilGiven(giving, call, given);
 }
 
-/** A sentence that says what is wrong with it, or undefined: a program in JavaScript may say anything. */
+/**
+ * A sentence that says what is wrong with it, or undefined: a program in JavaScript may say
+ * anything.
+ */
 function decisionProblem(said: unknown): string | undefined {
   const { kind } = partsOf(said);
   // An input that was misspelled would let the model's own run.

@@ -1,5 +1,6 @@
-// What stays out of bundles: the worker, with its native code and compilers, and the programs that bring up a server. It is reached by
-// addresses that bundlers do not follow; where a bundler has taken this file along, they lead nowhere.
+// What stays out of bundles: the worker, with its native code and compilers, and the programs that
+// bring up a server. It is reached by addresses that bundlers do not follow; where a bundler has
+// taken this file along, they lead nowhere.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { importApart } from '../../system/process/import-apart.mjs';
@@ -22,7 +23,10 @@ const TURBOPACK = /expression is too dynamic/;
 const here = import.meta.url as string | undefined;
 const [place, ending = 'js'] = /\/client\/connect\/bundled\.([jt]s)$/.exec(here ?? '') ?? [];
 
-/** A module below worker/ that no bundle takes along. Throws SetupProblem where a program is bundled: `what` it cannot have. */
+/**
+ * A module below worker/ that no bundle takes along. Throws SetupProblem where a program is
+ * bundled: `what` it cannot have.
+ */
 export async function loadApart<Name extends keyof Apart>(name: Name, what: string): Promise<Apart[Name]> {
   const isWebpack = typeof __webpack_require__ !== 'undefined';
   const url = place === undefined || isWebpack ? null : new URL(`../../worker/${name}.${ending}`, here);

@@ -1,5 +1,6 @@
-// A worker that takes decisions and does no work: it runs workflows and no activity. A command that ends at once can have one,
-// for nothing it began would be cut off; what comes of a decision is done by a worker that stays.
+// A worker that takes decisions and does no work: it runs workflows and no activity. A command that
+// ends at once can have one, for nothing it began would be cut off; what comes of a decision is
+// done by a worker that stays.
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { Log } from '../../system/log.ts';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';

@@ -151,7 +151,8 @@ async function configChecks(env: Env, dataDir: string | undefined, file?: string
   }
 }
 
-// The embedded server of a data folder: whether it runs, from which binary it would, and who works there.
+// The embedded server of a data folder: whether it runs, from which binary it would, and who works
+// there.
 
 /** Throws SetupProblem for a data folder whose database cannot be used. */
 export async function embeddedChecks(env: Env, folder: DataFolder): Promise<readonly Check[]> {

@@ -1,4 +1,5 @@
-// --dump-requests of the commands that bring up a worker: where it writes the requests that it sends to the model.
+// --dump-requests of the commands that bring up a worker: where it writes the requests that it
+// sends to the model.
 import { resolve } from 'node:path';
 import { dataFolder, type Env } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';

@@ -1,10 +1,14 @@
-// The sessions of a server as gauges for Prometheus (O14): computed when they are asked for, from visibility, and the same whichever
-// process answers. Take the largest over all processes, not their sum.
+// The sessions of a server as gauges for Prometheus (O14): computed when they are asked for, from
+// visibility, and the same whichever process answers. Take the largest over all processes, not
+// their sum.
 import { awaitInTime } from '../../system/async.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { reasonOf } from '../../system/text.ts';
 
-/** A scrape is told what was found within these milliseconds; a server that answers later is waited for by the next. */
+/**
+ * A scrape is told what was found within these milliseconds; a server that answers later is waited
+ * for by the next.
+ */
 const HOLDS_MS = 10_000;
 const WAIT_MS = 4_000;
 

@@ -1,5 +1,5 @@
-// What `perdure doctor` finds of the model: how it is reached, and what is known of the models that runs ask, by its server and by the
-// catalogue (X1).
+// What `perdure doctor` finds of the model: how it is reached, and what is known of the models that
+// runs ask, by its server and by the catalogue (X1).
 import type Anthropic from '@anthropic-ai/sdk';
 import { reasonOf } from '../../system/text.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
@@ -16,7 +16,10 @@ import type { ModelFacts } from '../../store/configuration.ts';
 
 // One thing a machine needs, and how it is there.
 
-/** `note`: it works, and could be better. `missing`: something will not work; `found` says what to do. */
+/**
+ * `note`: it works, and could be better. `missing`: something will not work; `found` says what to
+ * do.
+ */
 export type Check = {
   readonly name: string;
   readonly state: 'ok' | 'note' | 'missing';

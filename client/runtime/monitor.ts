@@ -1,4 +1,5 @@
-// --metrics of the commands that stay: /metrics, /healthz and /readyz on an address, before anything else is started.
+// --metrics of the commands that stay: /metrics, /healthz and /readyz on an address, before
+// anything else is started.
 import type { Monitor } from '../../worker/monitor/serve-monitor.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import type { Env } from '../../connection/data-folder.ts';

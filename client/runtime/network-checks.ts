@@ -1,5 +1,5 @@
-// What `perdure doctor` finds of the network: which proxy each of what a worker reaches is asked through (X5),
-// and whether MCP servers can be used.
+// What `perdure doctor` finds of the network: which proxy each of what a worker reaches is asked
+// through (X5), and whether MCP servers can be used.
 import { isAbsolute } from 'node:path';
 import { tryServer } from '../../tools/mcp/open-servers.ts';
 import type { McpServer } from '../../tools/mcp/servers.ts';

@@ -1,4 +1,5 @@
-// Open sessions that a newer Perdure has worked on: at this one every task of theirs fails, until the newer is back.
+// Open sessions that a newer Perdure has worked on: at this one every task of theirs fails, until
+// the newer is back.
 import type { Client } from '@temporalio/client';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';

@@ -1,5 +1,5 @@
-// A server to talk to, as every command needs one: the one that the environment names, or the embedded one of the data folder,
-// joined when it runs and brought up when it does not.
+// A server to talk to, as every command needs one: the one that the environment names, or the
+// embedded one of the data folder, joined when it runs and brought up when it does not.
 import { type Connected, connectClient, type Target } from '../../connection/connect-client.ts';
 import { type DataFolder, dataFolder, type Env } from '../../connection/data-folder.ts';
 import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts';
@@ -24,9 +24,15 @@ export type OpenServer = {
   readonly worker?: boolean;
   /** The queues that it will poll; absent: the one that every worker that stays polls. */
   readonly queues?: readonly string[];
-  /** The queue that new sessions are sent to, for workers made with `createWorker({ taskQueue })`; absent: any worker that stays. */
+  /**
+   * The queue that new sessions are sent to, for workers made with `createWorker({ taskQueue })`;
+   * absent: any worker that stays.
+   */
   readonly taskQueue?: string;
-  /** The embedded server is to have Temporal's own UI, which asks nobody who they are. Absent: as it runs, or without. */
+  /**
+   * The embedded server is to have Temporal's own UI, which asks nobody who they are. Absent: as it
+   * runs, or without.
+   */
   readonly ui?: boolean;
   /** Whoever acts by its client, for transcripts (O12). */
   readonly by?: string;
@@ -71,7 +77,8 @@ export async function openServer(open: OpenServer = {}): Promise<Opened> {
   const target = resolved.kind === 'embedded' ? addressOf(embedded) : resolved;
   try {
     const temporal = await connectClient(target);
-    // The client's own: what it has read of a transcript is not read again by others of this process.
+    // The client's own: what it has read of a transcript is not read again by others of this
+    // process.
     const ports = folderPorts(temporal.client, env);
     const { taskQueue, by, querySource } = open;
     const sessions = createClient({

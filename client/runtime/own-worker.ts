@@ -1,4 +1,5 @@
-// A worker in this process. What it needs is loaded only now: a command that finds a worker running starts faster without.
+// A worker in this process. What it needs is loaded only now: a command that finds a worker running
+// starts faster without.
 import type { Log } from '../../system/log.ts';
 import type { Env } from '../../connection/data-folder.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
@@ -27,7 +28,9 @@ export type OwnWorker = {
 
 const A_WORKER = 'a worker of its own';
 
-/** Loads it while the server starts. A program that set up Temporal's runtime already keeps its own. */
+/**
+ * Loads it while the server starts. A program that set up Temporal's runtime already keeps its own.
+ */
 export async function prepareWorker({ log, exporter }: Pick<OwnWorker, 'log' | 'exporter'>): Promise<void> {
   const [{ installRuntime }, { IllegalStateError }] = await Promise.all([
     loadApart('install-runtime', A_WORKER),
@@ -75,7 +78,10 @@ export type Taking = {
   readonly say: (line: string) => void;
 };
 
-/** To be asked before our worker polls: until then those of its queues wait. What the server does not answer is not told. */
+/**
+ * To be asked before our worker polls: until then those of its queues wait. What the server does
+ * not answer is not told.
+ */
 export async function sayWhoseWork({ sessions, queues, session, say }: Taking): Promise<void> {
   const others: string[] = [];
   try {
@@ -91,8 +97,8 @@ export async function sayWhoseWork({ sessions, queues, session, say }: Taking): 
   say(`also working on ${others.slice(0, NAMED).join(', ')}${more}, which waited for a worker`);
 }
 
-// Sees to it that somebody works while a command waits for a run: a worker that stays when there is one, else one of our own.
-// When the one that stays dies meanwhile, ours takes over.
+// Sees to it that somebody works while a command waits for a run: a worker that stays when there is
+// one, else one of our own. When the one that stays dies meanwhile, ours takes over.
 
 type Running = Pick<RunningWorker, 'done' | 'stop'>;
 
@@ -136,7 +142,8 @@ export function keepWorker({ others, start, everyMs = LOOK_MS }: KeepWorker): Ke
     ended,
     stop: async () => {
       stopped.abort();
-      // One that is still starting is stopped when it has started: half of it cannot be. Why it failed is in `ended`.
+      // One that is still starting is stopped when it has started: half of it cannot be. Why it
+      // failed is in `ended`.
       const running = await own?.catch(() => null);
       await running?.stop();
     },

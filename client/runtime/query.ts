@@ -1,4 +1,5 @@
-// Runs a prompt for a program (L52), as a durable session: brings up what it needs and leaves the machine as it was.
+// Runs a prompt for a program (L52), as a durable session: brings up what it needs and leaves the
+// machine as it was.
 import { type Log, logText } from '../../system/log.ts';
 import type { Watched } from '../../store/live/events.ts';
 import { checkConfig, type PerdureConfig } from '../../worker/config/config.ts';
@@ -20,18 +21,23 @@ export type Query = {
   /** A text, or texts, images and PDF documents in the shape of the Messages API. */
   readonly prompt: Prompt;
   readonly options?: OptionChanges & {
-    /** An open session: the prompt is its next message, and the options given hold from then on. Absent: a new one. */
+    /**
+     * An open session: the prompt is its next message, and the options given hold from then on.
+     * Absent: a new one.
+     */
     readonly session?: string;
     /**
-     * Decides about calls that wait for it (L55). Absent: a session that is opened here asks nobody and denies what would ask
-     * (`dontAsk`), unless a `permissionMode` is given or configured: then someone has to decide elsewhere. The session keeps that mode:
-     * give `permissionMode: 'default'` with the first `onApproval` for it. An answer that will not do, and an input that the tool
-     * refuses, end the query with ClientProblem `refused`; the call still waits.
+     * Decides about calls that wait for it (L55). Absent: a session that is opened here asks nobody
+     * and denies what would ask (`dontAsk`), unless a `permissionMode` is given or configured: then
+     * someone has to decide elsewhere. The session keeps that mode: give `permissionMode:
+     * 'default'` with the first `onApproval` for it. An answer that will not do, and an input that
+     * the tool refuses, end the query with ClientProblem `refused`; the call still waits.
      */
     readonly onApproval?: OnApproval;
     /**
-     * Answers questions of the model (L81). Absent: where nobody is asked about calls, the model cannot ask either; else someone has to
-     * answer elsewhere. An answer that will not do ends the query with ClientProblem `refused`; the question still waits.
+     * Answers questions of the model (L81). Absent: where nobody is asked about calls, the model
+     * cannot ask either; else someone has to answer elsewhere. An answer that will not do ends the
+     * query with ClientProblem `refused`; the question still waits.
      */
     readonly onQuestion?: OnQuestion;
     /** Interrupts the run, which then ends with what it has. */
@@ -39,9 +45,10 @@ export type Query = {
     /** Where the server, the key and the data folder are; the process's own when absent. */
     readonly env?: Readonly<Record<string, string | undefined>>;
     /**
-     * The session is worked on with this configuration, and by no worker without it; absent: as PERDURE_CONFIG or the user's own file says.
-     * With a `name` in it, workers of that name (`perdure worker --config FILE`) may go on with the session; without, only a query() for
-     * this session. An open session keeps the one that it was begun with: another is refused.
+     * The session is worked on with this configuration, and by no worker without it; absent: as
+     * PERDURE_CONFIG or the user's own file says. With a `name` in it, workers of that name
+     * (`perdure worker --config FILE`) may go on with the session; without, only a query() for this
+     * session. An open session keeps the one that it was begun with: another is refused.
      */
     readonly config?: PerdureConfig;
     /** Progress and warnings for a person, one line each. */
@@ -68,13 +75,17 @@ export type QueryEvent = SessionEvent | Watched | ApprovalEvent | RunOutcome;
 
 export type RunningQuery = AsyncGenerator<QueryEvent, RunOutcome> & {
   /**
-   * Resolves with the result of a run that completed; runs it, when nothing listens to the events. Throws RunFailed for another end,
-   * ClientProblem `unanswered` when the events were left before it, and what the events throw.
+   * Resolves with the result of a run that completed; runs it, when nothing listens to the events.
+   * Throws RunFailed for another end, ClientProblem `unanswered` when the events were left before
+   * it, and what the events throw.
    */
   result(): Promise<RunOutcome>;
 };
 
-/** A run that ended without completing: the reason and its detail in one line, the whole in `outcome`. */
+/**
+ * A run that ended without completing: the reason and its detail in one line, the whole in
+ * `outcome`.
+ */
 export class RunFailed extends Error {
   override readonly name = 'RunFailed';
   readonly outcome: RunOutcome;
@@ -86,9 +97,10 @@ export class RunFailed extends Error {
 }
 
 /**
- * Yields the session's id, the run's events, and its result as the last of them, which is returned as well. A consumer that stops early
- * leaves the session as it is, durable, and is told how to follow it. Throws ConfigProblem, SetupProblem or ClientProblem with a
- * sentence for a person, and what `onApproval` throws.
+ * Yields the session's id, the run's events, and its result as the last of them, which is returned
+ * as well. A consumer that stops early leaves the session as it is, durable, and is told how to
+ * follow it. Throws ConfigProblem, SetupProblem or ClientProblem with a sentence for a person, and
+ * what `onApproval` throws.
  */
 export function query(asked: Query): RunningQuery {
   const end = newEnd();

@@ -1,5 +1,5 @@
-// Whose work a session is, and whether a worker of this process may do it: a worker works only for sessions of its own configuration,
-// for what it does not know it cannot guard.
+// Whose work a session is, and whether a worker of this process may do it: a worker works only for
+// sessions of its own configuration, for what it does not know it cannot guard.
 import { isAlive, parseIdentity } from '../../system/process/identity.ts';
 import { openStore } from '../../store/values/open-store.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
@@ -14,14 +14,19 @@ import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { workersOf } from '../../worker/embedded/members.ts';
 import { resolveConnection } from '../../connection/resolve-connection.ts';
 
-/** `explicit`: given for this very call, by `--config` or to query(): it must hold or be refused. */
+/**
+ * `explicit`: given for this very call, by `--config` or to query(): it must hold or be refused.
+ */
 export type ChosenConfig = {
   readonly config: PerdureConfig;
   readonly source: ConfigSource;
   readonly explicit: boolean;
 };
 
-/** Loads the configuration of `--config`, PERDURE_CONFIG or the user's own file. Throws ConfigProblem. */
+/**
+ * Loads the configuration of `--config`, PERDURE_CONFIG or the user's own file. Throws
+ * ConfigProblem.
+ */
 export async function chooseConfig(file: string | undefined, env: Env): Promise<ChosenConfig> {
   const { path, config } = await loadConfig(file, env);
   const named = file !== undefined || Boolean(env['PERDURE_CONFIG']);
@@ -42,7 +47,10 @@ export async function workersFor(
 /** `config`: of a worker of ours; null: we have none that may work for it. */
 export type Staffing = { readonly workers: ForWorkers; readonly config: PerdureConfig | null };
 
-/** `mine`: what a session would be for that is begun now. Throws ClientProblem where a configuration that was given could not hold. */
+/**
+ * `mine`: what a session would be for that is begun now. Throws ClientProblem where a configuration
+ * that was given could not hold.
+ */
 export async function staffFor(
   { sessions }: Pick<Opened, 'sessions'>,
   chosen: ChosenConfig,
@@ -77,12 +85,15 @@ function otherConfiguration(session: string, { configuration }: ForWorkers): str
 
 type Held = { readonly config: PerdureConfig; workers: number };
 
-/** By task queue: the configurations that programs gave without a name, of workers of this process. */
+/**
+ * By task queue: the configurations that programs gave without a name, of workers of this process.
+ */
 const held = new Map<string, Held>();
 
 /**
- * Takes a queue that is one session's own: nobody else may work on it meanwhile with a configuration not known to be the same. Call it
- * when this process counts as one that works. Throws ClientProblem; returns how to let go.
+ * Takes a queue that is one session's own: nobody else may work on it meanwhile with a
+ * configuration not known to be the same. Call it when this process counts as one that works.
+ * Throws ClientProblem; returns how to let go.
  */
 export async function workAlone(
   { embedded, temporal }: Pick<Opened, 'embedded' | 'temporal'>,
@@ -114,7 +125,10 @@ function isElsewhere({ identity }: { readonly identity: string }): boolean {
 
 // How many workers there are that stay, without joining or starting anything.
 
-/** Counts the queue's workers on the embedded server. Null when the server is not ours: its workers are not known yet. Throws SetupProblem. */
+/**
+ * Counts the queue's workers on the embedded server. Null when the server is not ours: its workers
+ * are not known yet. Throws SetupProblem.
+ */
 export function stayingWorkers(env: Env, taskQueue: string = TASK_QUEUE): number | null {
   if (resolveConnection(env).kind === 'external') return null;
   return workersOf(dataFolder(env), taskQueue).filter(({ role }) => role !== 'command').length;

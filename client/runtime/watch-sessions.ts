@@ -1,4 +1,5 @@
-// Looks at sessions again and again, for whoever tells what happened to them: those under way and the newest, as visibility has them.
+// Looks at sessions again and again, for whoever tells what happened to them: those under way and
+// the newest, as visibility has them.
 import { pause } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import { untilAborted } from '../async.ts';
@@ -26,7 +27,9 @@ const SOUGHT = 20;
 /** That are remembered. */
 const KNOWN = 2_000;
 
-/** One look at a time. The returned function ends it, and resolves when nothing of it runs any more. */
+/**
+ * One look at a time. The returned function ends it, and resolves when nothing of it runs any more.
+ */
 export function watchSessions(watch: WatchSessions): () => Promise<void> {
   const stop = new AbortController();
   const watching = lookOn(watch, stop.signal);
@@ -42,7 +45,8 @@ async function lookOn({ sessions, tell, say, everyMs = LOOK_MS }: WatchSessions,
   let away = false;
   do {
     try {
-      // Not given to the client: Temporal's would keep a listener at it for each of its calls, for as long as this goes on.
+      // Not given to the client: Temporal's would keep a listener at it for each of its calls, for
+      // as long as this goes on.
       const now = await untilAborted(signal, () => look(before));
       if (away) say('sessions are looked at again');
       away = false;

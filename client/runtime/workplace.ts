@@ -1,4 +1,5 @@
-// A server, and somebody who works there for as long as it is needed: what `run`, `watch` and query() wait in.
+// A server, and somebody who works there for as long as it is needed: what `run`, `watch` and
+// query() wait in.
 import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { Log } from '../../system/log.ts';
 import {
@@ -48,8 +49,9 @@ export type Workplace = Opened & {
   /** Our worker works here, and would go along. */
   readonly isOurs: () => boolean;
   /**
-   * Whether this process may end, as `isOver` finds it. Others are told first that our worker takes no more: what is sent before that is
-   * found by `isOver`, and whoever sends later hears that nobody works. When it is not over, our worker counts again.
+   * Whether this process may end, as `isOver` finds it. Others are told first that our worker takes
+   * no more: what is sent before that is found by `isOver`, and whoever sends later hears that
+   * nobody works. When it is not over, our worker counts again.
    */
   mayEnd(isOver: () => Promise<boolean>): Promise<boolean>;
   /** As `close`, without letting our worker finish what it does: another will do it again. */
@@ -61,14 +63,15 @@ const NOTICE_MS = 2_000;
 const FINISHING = 'this process ends when its worker has finished what it runs; that is cut off after `drainMs`';
 
 /**
- * Throws SetupProblem, and ClientProblem for a configuration that cannot hold for the session. A worker may still be starting when it
- * resolves: sessions can be sent to already.
+ * Throws SetupProblem, and ClientProblem for a configuration that cannot hold for the session. A
+ * worker may still be starting when it resolves: sessions can be sent to already.
  */
 export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
   const { env, chosen, say, log, by, querySource, session = newSessionId() } = open;
   const mine = await workersFor(chosen, dataFolder(env), session);
   const first = isOurs(open, session, mine);
-  // Before anything is started or sent: a session of a run that cannot begin would wait for the next worker.
+  // Before anything is started or sent: a session of a run that cannot begin would wait for the
+  // next worker.
   if (first) modelSettings(env);
   const loading = first ? prepareWorker({ log }) : undefined;
   loading?.catch(() => undefined);
@@ -107,7 +110,10 @@ export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
   }
 }
 
-/** Whether a worker of this process has to do it. One that a session has to itself never comes from elsewhere. */
+/**
+ * Whether a worker of this process has to do it. One that a session has to itself never comes from
+ * elsewhere.
+ */
 function isOurs({ env, anywhere }: OpenWorkplace, session: string, workers: ForWorkers): boolean {
   if (isForItsProgram(workers, session)) return true;
   const staying = stayingWorkers(env, workers.taskQueue);

@@ -1,5 +1,6 @@
-// Days on which a zone's clock is changed (L87): the times of a schedule that it leaves out or has twice, and what the server is told so that it
-// fires once for each. The server passes over times that are not there and, in some of its versions, fires twice for one that is there twice, or an
+// Days on which a zone's clock is changed (L87): the times of a schedule that it leaves out or has
+// twice, and what the server is told so that it fires once for each. The server passes over times
+// that are not there and, in some of its versions, fires twice for one that is there twice, or an
 // hour beside it.
 import { RecentMap } from '../../system/recent-map.ts';
 import { type CronTimes, readCron } from './cron.ts';
@@ -59,7 +60,9 @@ export function clockChanges(cron: string, timeZone: string, from: number, to: n
 /** Instead of local times: those of UTC clocks that show the same. */
 type Wall = number;
 
-/** `at`: milliseconds since the epoch. `before`, `after`: how far the zone's clock is ahead of UTC. */
+/**
+ * `at`: milliseconds since the epoch. `before`, `after`: how far the zone's clock is ahead of UTC.
+ */
 type Shift = { readonly at: number; readonly before: number; readonly after: number };
 
 type Planned = Omit<ClockPlan, 'until'> & { readonly change?: ClockChange };
@@ -90,7 +93,10 @@ function planShift(times: CronTimes, shift: Shift): Planned {
 
 type Range = readonly [from: Wall, to: Wall];
 
-/** A day that begins with a gap has the weekday of the day before, for the server: all of it is planned. */
+/**
+ * A day that begins with a gap has the weekday of the day before, for the server: all of it is
+ * planned.
+ */
 function skippedAtGap({ weekdays }: CronTimes, start: Wall, end: Wall): Range | null {
   const midnight = Math.ceil(start / DAY) * DAY;
   return midnight < end && weekdays.size < 7 ? [midnight, midnight + DAY] : null;
@@ -102,7 +108,10 @@ function skippedAtRepeat(times: CronTimes, start: Wall, end: Wall): Range | null
   return wallsOf(times, from, end).length > 0 ? [from, Math.ceil(end / HOUR) * HOUR + HOUR] : null;
 }
 
-/** A time that is left out is meant by the clock as it was before, and of one that comes twice the first (as RFC 5545 has it). */
+/**
+ * A time that is left out is meant by the clock as it was before, and of one that comes twice the
+ * first (as RFC 5545 has it).
+ */
 function momentOf(wall: Wall, { at, before, after }: Shift): number {
   const isLater = wall - before >= at && wall - after >= at;
   return wall - (isLater ? after : before);
@@ -135,7 +144,9 @@ const dateOf = (wall: Wall): string => new Date(wall).toISOString().slice(0, 10)
 /** No zone changes its clock twice within it. */
 const STEP = 14 * DAY;
 
-/** By zone and year: each takes some milliseconds to find, and lists ask for them again and again. */
+/**
+ * By zone and year: each takes some milliseconds to find, and lists ask for them again and again.
+ */
 const known = new RecentMap<string, readonly Shift[]>(1_000);
 
 function shiftsOf(timeZone: string, from: number, to: number): readonly Shift[] {

@@ -1,4 +1,5 @@
-// Cron expressions of five fields, checked before the server is asked: its own answers are not for people. Pure.
+// Cron expressions of five fields, checked before the server is asked: its own answers are not for
+// people. Pure.
 
 type FieldRules = {
   readonly name: string;

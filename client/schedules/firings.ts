@@ -1,4 +1,5 @@
-// Firings of a schedule: those there were, as the server tells them, and one that a person asks for.
+// Firings of a schedule: those there were, as the server tells them, and one that a person asks
+// for.
 import { randomUUID } from 'node:crypto';
 import type { ScheduleDescription } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
@@ -13,10 +14,15 @@ import type { ClientOptions } from '../sessions/start.ts';
 /** `at`: milliseconds since the epoch. */
 export type Firing = { readonly session: SessionId; readonly at: number };
 
-/** `started`: a session has it. `waiting`: it comes behind the firing that still runs. `skipped`: it is dropped for that one. */
+/**
+ * `started`: a session has it. `waiting`: it comes behind the firing that still runs. `skipped`: it
+ * is dropped for that one.
+ */
 export type Triggered = { readonly outcome: 'started' | 'waiting' | 'skipped'; readonly session: SessionId | null };
 
-/** Newest first. `to`: the session that its firings send prompts to; null where each opens its own. */
+/**
+ * Newest first. `to`: the session that its firings send prompts to; null where each opens its own.
+ */
 export function firingsOf({ info }: Pick<ScheduleDescription, 'info'>, to: string | null): readonly Firing[] {
   return info.recentActions.toReversed().flatMap(({ action, scheduledAt }) => {
     const session = to ?? firingOf(action.workflow.workflowId)?.session;
@@ -31,7 +37,10 @@ const KEPT = 256;
 
 export type Fire = (name: string, look: () => Promise<ScheduleDescription>, signal: AbortSignal) => Promise<Triggered>;
 
-/** One after the other of each schedule. `target`: of a schedule, the session that it sends prompts to. */
+/**
+ * One after the other of each schedule. `target`: of a schedule, the session that it sends prompts
+ * to.
+ */
 export function fireNow(
   { temporal }: Pick<ClientOptions, 'temporal'>,
   target: (seen: ScheduleDescription) => string | null,
@@ -44,7 +53,10 @@ export function fireNow(
   };
 }
 
-/** `newest`: the name of the newest firing asked for here. Of two that reach a schedule in one moment the server loses one. */
+/**
+ * `newest`: the name of the newest firing asked for here. Of two that reach a schedule in one
+ * moment the server loses one.
+ */
 type Turns = { newest: number; readonly one: ReturnType<typeof createLimit> };
 
 type Firer = Pick<ClientOptions, 'temporal'> & {
@@ -88,8 +100,9 @@ async function fire({ temporal, target, turns }: Firer, ...[name, look, signal]:
 const [SECOND, MINUTE] = [1_000, 60_000];
 
 /**
- * A firing is named after a second, and of two with one name the server starts the first. Whole minutes are for those that are due: one that took
- * the name of the next would take its place. Milliseconds since the epoch.
+ * A firing is named after a second, and of two with one name the server starts the first. Whole
+ * minutes are for those that are due: one that took the name of the next would take its place.
+ * Milliseconds since the epoch.
  */
 export function nextName({ info }: Pick<ScheduleDescription, 'info'>, newest: number, now = Date.now()): number {
   const named = info.recentActions.map(({ scheduledAt }) => scheduledAt.getTime());

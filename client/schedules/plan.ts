@@ -1,5 +1,5 @@
-// What a schedule is to be made of (L87): checked, and as its firings start with it. A schedule fires when nobody is there, so what no run could
-// open with is refused before it is made.
+// What a schedule is to be made of (L87): checked, and as its firings start with it. A schedule
+// fires when nobody is there, so what no run could open with is refused before it is made.
 import type { ScheduleSpec } from '@temporalio/client';
 import { schemaProblem } from '../../system/schema/json-schema.ts';
 import { isScheduleName, type ScheduledInput } from '../../workflows/contract/schedules/firing.ts';
@@ -29,7 +29,10 @@ export const overlapPolicies = ['skip', 'buffer-one', 'buffer-all', 'cancel-othe
 /** Where a firing is due while the one before still runs. */
 export type OverlapPolicy = (typeof overlapPolicies)[number];
 
-/** The options of its runs. Without `session` each firing opens a session of its own, in mode `dontAsk` unless another is given. */
+/**
+ * The options of its runs. Without `session` each firing opens a session of its own, in mode
+ * `dontAsk` unless another is given.
+ */
 export type ScheduleOptions = OptionChanges &
   Abortable & {
     /** Letters, digits, "-" and "_", at most 60. Absent: one is made. */
@@ -40,7 +43,10 @@ export type ScheduleOptions = OptionChanges &
     readonly timeZone?: string;
     /** Absent: `skip`. Not with `session`, whose prompts wait for each other. */
     readonly overlap?: OverlapPolicy;
-    /** Milliseconds: how long after its time a firing that was due while no server ran is made up for. Absent: a day. */
+    /**
+     * Milliseconds: how long after its time a firing that was due while no server ran is made up
+     * for. Absent: a day.
+     */
     readonly catchUpMs?: number;
     /** Which workers the sessions are for; absent: those of the client's task queue. */
     readonly workers?: ForWorkers;
@@ -71,7 +77,9 @@ export type Asked = { readonly cron: string; readonly task: string; readonly giv
 
 const [LEAST_CATCH_UP, CATCH_UP, MOST_CATCH_UP] = [10_000, 86_400_000, 365 * 86_400_000];
 
-/** Bytes of JSON. The task is kept at the server with the schedule: no gc of a store can take it. */
+/**
+ * Bytes of JSON. The task is kept at the server with the schedule: no gc of a store can take it.
+ */
 const LONGEST_TASK = 16 * 1024;
 
 /** The tag by which lists find its sessions. */
@@ -167,7 +175,8 @@ function taskProblem(task: string): string | undefined {
 const withSession = (what: string): string =>
   `${what} and a session are given: its prompts wait for each other, and its workers are its own; leave one out`;
 
-// When it fires, as Temporal is told: its cron expression, and what is planned for days on which its zone's clock is changed.
+// When it fires, as Temporal is told: its cron expression, and what is planned for days on which
+// its zone's clock is changed.
 
 const MONTHS = [
   ...(['JANUARY', 'FEBRUARY', 'MARCH', 'APRIL', 'MAY', 'JUNE', 'JULY', 'AUGUST', 'SEPTEMBER', 'OCTOBER'] as const),

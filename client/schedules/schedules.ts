@@ -1,5 +1,5 @@
-// Schedules (L87): prompts that Temporal sends at the times of a cron expression, with no process of ours, and what is known of each from the
-// server alone.
+// Schedules (L87): prompts that Temporal sends at the times of a cron expression, with no process
+// of ours, and what is known of each from the server alone.
 import { randomUUID } from 'node:crypto';
 import {
   ScheduleAlreadyRunning,
@@ -42,9 +42,14 @@ export type ScheduleInfo = ScheduleFacts & {
   readonly next: number | null;
   /** The newest ten, newest first. */
   readonly firings: readonly Firing[];
-  /** Milliseconds: how long after its time a firing that was due while no server ran is made up for. */
+  /**
+   * Milliseconds: how long after its time a firing that was due while no server ran is made up for.
+   */
   readonly catchUpMs: number;
-  /** In the year that comes: days on which its zone's clock leaves out or doubles times of it. It fires once for each. */
+  /**
+   * In the year that comes: days on which its zone's clock leaves out or doubles times of it. It
+   * fires once for each.
+   */
   readonly clockChanges: readonly ClockChange[];
   /** How many were dropped because the one before still ran. */
   readonly skipped: number;
@@ -53,7 +58,10 @@ export type ScheduleInfo = ScheduleFacts & {
   readonly taskQueue: string;
 };
 
-/** Throws ClientProblem as the client's other methods do. None of them needs a worker; what fires does. */
+/**
+ * Throws ClientProblem as the client's other methods do. None of them needs a worker; what fires
+ * does.
+ */
 export type Schedules = {
   /** `cron`: five fields, such as `0 6 * * 1`, or `@daily`. */
   create(cron: string, task: string, options?: ScheduleOptions): Promise<ScheduleInfo>;
@@ -84,7 +92,10 @@ const memoSchema = z.object({
   session: z.string().nullable(),
   overlap: z.enum(overlapPolicies).nullable(),
   configuration: z.object({ name: z.string().optional(), file: z.string().optional() }).nullable(),
-  /** Up to when changes of the clock are planned; absent: they are not. Milliseconds since the epoch. */
+  /**
+   * Up to when changes of the clock are planned; absent: they are not. Milliseconds since the
+   * epoch.
+   */
   clocksUntil: z.number().optional(),
 });
 type Memo = ScheduleFacts & { readonly clocksUntil?: number };
@@ -225,7 +236,10 @@ function changesToCome({ cron, timeZone }: ScheduleFacts, until = 0): readonly C
   return clockChanges(cron, timeZone, now, Math.min(now + YEAR, until));
 }
 
-/** The server cannot read why a firing failed that paused it: the firing's own end says so, for as long as it is kept. */
+/**
+ * The server cannot read why a firing failed that paused it: the firing's own end says so, for as
+ * long as it is kept.
+ */
 async function noteText(temporal: ClientOptions['temporal'], note: string): Promise<string> {
   const [, id = ''] = /^paused due to workflow failure: (\S+): /.exec(note) ?? [];
   if (firingOf(id) === null) return note;

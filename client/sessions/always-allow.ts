@@ -1,5 +1,6 @@
-// Calls that a person no longer wants to be asked about, while a terminal follows a session: rules as those of --allow, proposed from the call
-// in question. They are kept here and nowhere else: a run keeps the rules it was opened with (L57).
+// Calls that a person no longer wants to be asked about, while a terminal follows a session: rules
+// as those of --allow, proposed from the call in question. They are kept here and nowhere else: a
+// run keeps the rules it was opened with (L57).
 import { isAbsolute } from 'node:path';
 import { parseShell } from '../../tools/builtin/shell/parse-shell.ts';
 import { hostOf } from '../../tools/builtin/web/addresses.ts';
@@ -16,7 +17,10 @@ export type Always = {
   add(rule: string): void;
   /** Where paths are relative to: the workspace of the run. */
   in(cwd: string): void;
-  /** One of the rules that together cover the call; null when they do not. An input that is not certain is covered by none, nor is a question. */
+  /**
+   * One of the rules that together cover the call; null when they do not. An input that is not
+   * certain is covered by none, nor is a question.
+   */
   ruleThatCovers(call: Call): string | null;
   /** Whether a rule is known to leave the very call out about which the person gave it. */
   misses(rule: string, call: Call): boolean;
@@ -46,7 +50,10 @@ export function createAlways(): Always {
   };
 }
 
-/** As narrow as may be of use: a command word by word, a file by its path, a tool of someone else's by its name. Null: none can be proposed. */
+/**
+ * As narrow as may be of use: a command word by word, a file by its path, a tool of someone else's
+ * by its name. Null: none can be proposed.
+ */
 export function ruleFor({ tool, input }: Call): string | null {
   const { command, path, url } = fieldsOf(input);
   if (tool === 'web_fetch') return hostRule(url);
@@ -62,7 +69,10 @@ function hostRule(url: unknown): string | null {
   return permissionsProblem({ allow: [rule] }) === undefined ? rule : null;
 }
 
-/** Run what their arguments say, or what a file does that the agent may write: a rule with a pattern behind one would allow anything. */
+/**
+ * Run what their arguments say, or what a file does that the agent may write: a rule with a pattern
+ * behind one would allow anything.
+ */
 const RUN_ARGUMENTS = new Set(
   (
     'ansible awk bun bunx bpython cargo cmake crontab csh dc deno docker ed elixir emacs erl ex expect gawk gdb ghci git-annex go gradle groovy ipython ' +
@@ -86,8 +96,8 @@ function isPlain(words: readonly Word[]): boolean {
 }
 
 /**
- * What cannot be said word by word is said by its first two words, where these say what is done; several commands at once are
- * not said.
+ * What cannot be said word by word is said by its first two words, where these say what is done;
+ * several commands at once are not said.
  */
 function commandRule(command: string): string | null {
   const [only, ...others] = parseShell(command) ?? [];
@@ -99,7 +109,9 @@ function commandRule(command: string): string | null {
   return permissionsProblem({ allow: [rule] }) === undefined ? rule : null;
 }
 
-/** Undefined for a tool whose subject nobody here knows: only a rule with its bare name covers it. */
+/**
+ * Undefined for a tool whose subject nobody here knows: only a rule with its bare name covers it.
+ */
 function subjectOf({ tool, input }: Call, knowsPlace: boolean): RuleSubject | undefined {
   const { command, path, url } = fieldsOf(input);
   if (tool === 'web_fetch' && typeof url === 'string' && URL.canParse(url))

@@ -37,7 +37,10 @@ export type DecidePorts = {
   ) => Promise<void>;
 };
 
-/** `by`: who it is, for the transcript and for whoever is second; absent: as the client was told, or as it names itself. At most 200 characters. */
+/**
+ * `by`: who it is, for the transcript and for whoever is second; absent: as the client was told, or
+ * as it names itself. At most 200 characters.
+ */
 export type ActOptions = Abortable & { readonly by?: string };
 /** `input`: runs with this instead of what the model wrote; it is validated again. */
 export type ApproveOptions = ActOptions & { readonly input?: unknown };
@@ -82,7 +85,10 @@ export async function deny(
   return pending;
 }
 
-/** The question that was answered. Of two answers the first counts; who is second is told who was first. */
+/**
+ * The question that was answered. Of two answers the first counts; who is second is told who was
+ * first.
+ */
 export async function answer(
   { store, name, look, update }: DecidePorts,
   session: SessionId,
@@ -152,7 +158,8 @@ function inputBytes(input: unknown): Uint8Array {
   );
 }
 
-// A call that waits for a decision, with the input that is to be decided about (L55). Read from the memo and the store alone.
+// A call that waits for a decision, with the input that is to be decided about (L55). Read from the
+// memo and the store alone.
 
 export type WaitingApproval = PendingApproval & {
   readonly session: SessionId;
@@ -164,7 +171,10 @@ export type WaitingApproval = PendingApproval & {
   readonly problem?: string;
 };
 
-/** Events for a follower: a call waits for a decision, or a question for an answer, or no longer does. */
+/**
+ * Events for a follower: a call waits for a decision, or a question for an answer, or no longer
+ * does.
+ */
 export type ApprovalEvent =
   | ({ readonly type: 'approval' | 'question' } & WaitingApproval)
   | { readonly type: 'approval_settled'; readonly session: SessionId; readonly call: string };
@@ -173,7 +183,10 @@ export function isApprovalEvent<Event extends { readonly type: string }>(event: 
   return event.type === 'approval' || event.type === 'question' || event.type === 'approval_settled';
 }
 
-/** `view`: the session at the approval's head. What cannot be read is told in `problem`. Throws StoreError `unavailable`. */
+/**
+ * `view`: the session at the approval's head. What cannot be read is told in `problem`. Throws
+ * StoreError `unavailable`.
+ */
 export async function waitingApproval(
   store: Store,
   view: () => Promise<View>,

@@ -3,7 +3,9 @@ import type { Entry, Outcome } from '../../store/log/entries.ts';
 import type { SessionReading } from './read.ts';
 import { isDamage, type Store } from '../../store/values/store.ts';
 
-/** `whole`: fills in what is stored apart, prompts and whole results; null: leaves them as hashes. */
+/**
+ * `whole`: fills in what is stored apart, prompts and whole results; null: leaves them as hashes.
+ */
 export async function* sessionJson(
   { description, runs, entries, first, bodies, problems }: SessionReading,
   whole: ((outcome: Outcome) => Promise<string>) | null,

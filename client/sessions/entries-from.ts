@@ -7,7 +7,10 @@ import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 /** Positions that are read at once. */
 const PIECE = 500;
 
-/** The entries from position `from` on, oldest first; however long the transcript, a piece of it is in memory. Throws StoreError. */
+/**
+ * The entries from position `from` on, oldest first; however long the transcript, a piece of it is
+ * in memory. Throws StoreError.
+ */
 export async function* entriesFrom(
   store: Store,
   session: SessionId,

@@ -1,4 +1,5 @@
-// The ports of a client on the sessions of a data folder: the store and the live channel in it, and its server's search attributes.
+// The ports of a client on the sessions of a data folder: the store and the live channel in it, and
+// its server's search attributes.
 import { type Client, Connection, WorkflowClient } from '@temporalio/client';
 import type { Told } from '../../store/live/events.ts';
 import type { LiveItem } from '../../store/live/follow.ts';

@@ -32,7 +32,10 @@ export type SessionInfo = Omit<SessionMemo, 'phase'> & {
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly closedAt: number | null;
-  /** Set at the start: the store that holds what it says. Absent when another client than ours opened it. */
+  /**
+   * Set at the start: the store that holds what it says. Absent when another client than ours
+   * opened it.
+   */
   readonly store?: string;
   /** Why nothing can be known of it here: the end of a sentence. */
   readonly unreadable?: string;
@@ -46,7 +49,10 @@ export type SessionInfo = Omit<SessionMemo, 'phase'> & {
 };
 
 export type SessionDescription = SessionInfo & {
-  /** Something reached the session that no worker has looked at yet: what the memo says is about to change. */
+  /**
+   * Something reached the session that no worker has looked at yet: what the memo says is about to
+   * change.
+   */
   readonly unseen: boolean;
 };
 
@@ -62,7 +68,10 @@ const statuses: Readonly<Record<string, SessionStatus>> = {
 export const STARTED_KEY = 'perdureStarted';
 /** Memo key, set and inherited likewise: the id of the store. */
 export const STORE_KEY = 'perdureStore';
-/** Memo key, set and inherited likewise where a session was taken from a file: the head that the file has. */
+/**
+ * Memo key, set and inherited likewise where a session was taken from a file: the head that the
+ * file has.
+ */
 export const IMPORTED_KEY = 'perdureImported';
 
 const pending = z.object({
@@ -189,7 +198,8 @@ export function phaseText({
   return phase === 'parked' && parkedUntil !== undefined ? `parked until ${formatMoment(parkedUntil)}` : phase;
 }
 
-// Names of sessions: chosen by the caller, or made here. A session's id is its workflow's id and part of file names.
+// Names of sessions: chosen by the caller, or made here. A session's id is its workflow's id and
+// part of file names.
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 /** 36^10: two of a billion sessions share an id once in a few thousand machines. */

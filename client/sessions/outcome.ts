@@ -23,7 +23,10 @@ export type RunOutcome = {
   readonly usage: Usage;
   /** US dollars; null when a price is not known. */
   readonly costUsd: number | null;
-  /** Its agents that have ended, with what each took, which is in `usage` and `costUsd`; absent without any (L69). */
+  /**
+   * Its agents that have ended, with what each took, which is in `usage` and `costUsd`; absent
+   * without any (L69).
+   */
   readonly agents?: readonly AgentSpent[];
   readonly durationMs: number;
   /** The details of the terminal reason, for people. */

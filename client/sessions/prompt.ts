@@ -1,5 +1,6 @@
-// A user's prompt: a text, or texts, images and PDF documents in the shape of the Messages API, checked against the API's limits before
-// anything is sent. A request with one that the API refuses would end its run.
+// A user's prompt: a text, or texts, images and PDF documents in the shape of the Messages API,
+// checked against the API's limits before anything is sent. A request with one that the API refuses
+// would end its run.
 import { randomUUID } from 'node:crypto';
 import {
   examineMedia,
@@ -16,12 +17,15 @@ import { ClientProblem } from '../problem.ts';
 export type PromptBlock = { readonly type: 'text'; readonly text: string } | MediaBlock;
 
 /**
- * At most 64 MB of text, and 20 images and PDF documents with 20 MB of base64: an image of at most 5 MB of it and 8,000 pixels in width
- * and height, a document of at most 100 pages.
+ * At most 64 MB of text, and 20 images and PDF documents with 20 MB of base64: an image of at most
+ * 5 MB of it and 8,000 pixels in width and height, a document of at most 100 pages.
  */
 export type Prompt = string | readonly PromptBlock[];
 
-/** `at`: the characters of the text that come before it. `characters`: its share of a window, as characters of text. */
+/**
+ * `at`: the characters of the text that come before it. `characters`: its share of a window, as
+ * characters of text.
+ */
 type PromptMedium = {
   readonly bytes: Uint8Array;
   readonly mediaType: MediaType;
@@ -41,7 +45,10 @@ export function promptProblem(text: string): string | undefined {
     : undefined;
 }
 
-/** Images and documents alone get a line that names them, for lists, hooks and readers of texts. Throws ClientProblem `refused`. */
+/**
+ * Images and documents alone get a line that names them, for lists, hooks and readers of texts.
+ * Throws ClientProblem `refused`.
+ */
 export function readPrompt(prompt: Prompt): ReadPrompt {
   const { text, media } = typeof prompt === 'string' ? { text: prompt, media: [] } : joined(prompt);
   const shown = text.trim() === '' && media.length > 0 ? `(${named(media)})` : text;

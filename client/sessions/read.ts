@@ -1,4 +1,5 @@
-// Everything a person can be shown of a session: what the server knows, what the store has, and whether it is sound.
+// Everything a person can be shown of a session: what the server knows, what the store has, and
+// whether it is sound.
 import { askedIn } from '../../workflows/contract/steered.ts';
 import type { Client } from '@temporalio/client';
 import type { SerializationContext } from '@temporalio/common';
@@ -20,7 +21,10 @@ export type SessionReading = {
   readonly description: SessionDescription;
   /** The runs that ended, oldest first. */
   readonly runs: readonly RunOutcome[];
-  /** Oldest first; empty when they cannot be read. Where an old part is damaged, those that the session goes on with. */
+  /**
+   * Oldest first; empty when they cannot be read. Where an old part is damaged, those that the
+   * session goes on with.
+   */
   readonly entries: readonly Entry[];
   /** Position of the first of them in the transcript. */
   readonly first: number;
@@ -35,7 +39,10 @@ export type ReadingPorts = {
   readonly sessions: { describe(session: string): Promise<SessionDescription> };
 };
 
-/** Throws ClientProblem when there is no such session, StoreError for what is no damage; damage is told in `problems`. */
+/**
+ * Throws ClientProblem when there is no such session, StoreError for what is no damage; damage is
+ * told in `problems`.
+ */
 export async function readSession(
   { temporal, store, sessions }: ReadingPorts,
   session: SessionId,
@@ -72,7 +79,9 @@ async function readable<T>(reading: Promise<T>): Promise<T | null> {
 export type TranscriptReader = {
   /** Oldest first. Throws StoreError. */
   entries(session: SessionId, head: Hash | null): Promise<readonly Entry[]>;
-  /** From the start of run `run` on, or from `mark` on where that is still in it. Throws StoreError. */
+  /**
+   * From the start of run `run` on, or from `mark` on where that is still in it. Throws StoreError.
+   */
   since(session: SessionId, head: Hash, run: number, mark?: Mark): Promise<Since>;
   /** Throws StoreError, also when the run's end is not in the transcript. */
   outcome(session: SessionId, head: Hash | null, run: number): Promise<RunOutcome>;
@@ -82,7 +91,10 @@ export type TranscriptReader = {
 
 const readers = new WeakMap<Store, TranscriptReader>();
 
-/** One of each store, with a cache for all sessions and all who read them: what one of them saw is not read again. */
+/**
+ * One of each store, with a cache for all sessions and all who read them: what one of them saw is
+ * not read again.
+ */
 export function transcriptReader(store: Store): TranscriptReader {
   const reader = readers.get(store) ?? openReader(store);
   readers.set(store, reader);
@@ -125,7 +137,8 @@ function startOf(view: View, run: number): number {
   return 0;
 }
 
-// The newest head of a session, from the workflow's history: it is the only head there is, and reading it needs no worker.
+// The newest head of a session, from the workflow's history: it is the only head there is, and
+// reading it needs no worker.
 
 type Service = Client['workflowService'];
 type HistoryEvent = NonNullable<
@@ -165,7 +178,10 @@ export async function headOf(client: Client, session: SessionId): Promise<Hash |
 
 type Found = { readonly head: Hash | null };
 
-/** Takes out what it has looked at. A result waits for the event that names its activity, which may be on a page to come. */
+/**
+ * Takes out what it has looked at. A result waits for the event that names its activity, which may
+ * be on a page to come.
+ */
 async function newestHead(
   client: Client,
   session: SessionId,
@@ -219,7 +235,10 @@ async function headIn(client: Client, event: HistoryEvent, context: Serializatio
   return withHead.safeParse(value).data;
 }
 
-/** Entries of a transcript from position `first` on, oldest first; the first of them belongs to run `run`. */
+/**
+ * Entries of a transcript from position `first` on, oldest first; the first of them belongs to run
+ * `run`.
+ */
 export type Since = { readonly run: number; readonly first: number; readonly entries: readonly Entry[] };
 
 /** An entry that was found at a position, in a run. */

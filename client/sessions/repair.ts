@@ -1,5 +1,6 @@
-// A session whose newest stored steps are damaged goes on from the last whole one. Which heads it had before is known to its history at
-// the server alone: what activities were given to append to, and the segments these lead to.
+// A session whose newest stored steps are damaged goes on from the last whole one. Which heads it
+// had before is known to its history at the server alone: what activities were given to append to,
+// and the segments these lead to.
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
@@ -30,7 +31,10 @@ export type Damage =
       readonly lost: string;
     };
 
-/** How many runs of the workflow are looked through, newest first: a session is handed over from one to the next. */
+/**
+ * How many runs of the workflow are looked through, newest first: a session is handed over from one
+ * to the next.
+ */
 const MOST_RUNS = 8;
 const MOST_NAMED = 20;
 /** Characters of an id. Together they fit into what a session takes. */
@@ -60,7 +64,8 @@ export async function examineDamage(ports: RepairPorts, description: SessionDesc
 
 async function problemOf(store: Store, session: SessionId, head: Hash | null): Promise<string | null> {
   try {
-    // Reads as much as a worker needs to go on: a damaged old part is no reason to lose what came after it.
+    // Reads as much as a worker needs to go on: a damaged old part is no reason to lose what came
+    // after it.
     await loadWorkingView(store, session, head);
     return null;
   } catch (error) {
@@ -69,7 +74,10 @@ async function problemOf(store: Store, session: SessionId, head: Hash | null): P
   }
 }
 
-/** The input of one activity, or of a run of the workflow: heads that the session had, and messages to append to the first. */
+/**
+ * The input of one activity, or of a run of the workflow: heads that the session had, and messages
+ * to append to the first.
+ */
 type Given = { readonly heads: readonly Hash[]; readonly messages: readonly string[] };
 
 type History = { readonly given: readonly Given[]; readonly before: string | undefined };
@@ -102,7 +110,10 @@ function headsIn(value: unknown): Hash[] {
   return [...new Set([...found].map(([, head]) => head))].filter(isHash);
 }
 
-/** Finds the newest of all segments that `heads` lead to from which every one to the first can be read. */
+/**
+ * Finds the newest of all segments that `heads` lead to from which every one to the first can be
+ * read.
+ */
 async function lastWhole(store: Store, session: SessionId, heads: readonly Hash[]): Promise<View | null> {
   const found = new Map<Hash, StoredSegment>();
   const seen = new Set<Hash>();

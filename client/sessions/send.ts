@@ -1,4 +1,5 @@
-// How messages and stops reach a session: signals, durable when the server has acknowledged them, with no worker alive (L61).
+// How messages and stops reach a session: signals, durable when the server has acknowledged them,
+// with no worker alive (L61).
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
 import { type QuerySource, querySourceProblem } from '../../workflows/contract/facts.ts';
@@ -46,7 +47,10 @@ type Opening = {
   readonly now: number;
 };
 
-/** Opens the session with its first message; a session that is open already gets the message as its next. */
+/**
+ * Opens the session with its first message; a session that is open already gets the message as its
+ * next.
+ */
 export async function signalWithStart(client: Client, opening: Opening): Promise<void> {
   const { session, input, message } = opening;
   const start = () =>
@@ -64,8 +68,9 @@ export async function signalWithStart(client: Client, opening: Opening): Promise
 }
 
 /**
- * Opens a session that goes on from what its input carries, and waits. False when it was opened from the same head before, by a try whose
- * answer was lost, say: it is left as it is. Throws ClientProblem when there is another one of its id, open or closed.
+ * Opens a session that goes on from what its input carries, and waits. False when it was opened
+ * from the same head before, by a try whose answer was lost, say: it is left as it is. Throws
+ * ClientProblem when there is another one of its id, open or closed.
  */
 export async function startCarried(
   client: Client,
@@ -139,7 +144,10 @@ export async function describe(client: Client, session: SessionId): Promise<Sess
   }
 }
 
-/** A sentence when another store, or nothing that we can read, holds what the session says; what is sent there would be lost. `own`: absent where it is not checked. */
+/**
+ * A sentence when another store, or nothing that we can read, holds what the session says; what is
+ * sent there would be lost. `own`: absent where it is not checked.
+ */
 export function elsewhereProblem(
   { session, store, unreadable }: SessionInfo,
   own: string | undefined,
@@ -181,9 +189,13 @@ function noSession(session: SessionId): ClientProblem {
   return new ClientProblem('no_session', `no session ${session}: \`perdure list\` shows those there are`);
 }
 
-// A user's text on its way into a session: short ones travel with the signal, longer ones are stored first and travel by hash.
+// A user's text on its way into a session: short ones travel with the signal, longer ones are
+// stored first and travel by hash.
 
-/** Durable before it is sent, so that a message never refers to what is not there. Throws StoreError. */
+/**
+ * Durable before it is sent, so that a message never refers to what is not there. Throws
+ * StoreError.
+ */
 async function messageBody(store: Store, { text, media }: ReadPrompt): Promise<MessageBody> {
   const stored = await Promise.all(
     media.map(async ({ bytes, ...medium }) => ({ ...medium, bytes: bytes.length, hash: await store.put(bytes) })),

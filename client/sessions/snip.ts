@@ -1,5 +1,6 @@
-// Takes entries out of the model's sight, by position; they stay in the transcript (L7). The session passes over positions it does not
-// have and those that a snip cannot mean, so the caller is told here.
+// Takes entries out of the model's sight, by position; they stay in the transcript (L7). The
+// session passes over positions it does not have and those that a snip cannot mean, so the caller
+// is told here.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { MOST_SNIPS } from '../../workflows/contract/session.ts';
 import type { Entry } from '../../store/log/entries.ts';
@@ -19,7 +20,10 @@ type SnipPorts = {
 };
 
 export type Snipped = {
-  /** Positions that go only when the model has ended its turn: signed thinking has to go back to it until then (L59). */
+  /**
+   * Positions that go only when the model has ended its turn: signed thinking has to go back to it
+   * until then (L59).
+   */
   readonly later: readonly number[];
 };
 
@@ -44,7 +48,10 @@ function refuse(problem: string | undefined): void {
   if (problem !== undefined) throw new ClientProblem('refused', problem);
 }
 
-/** A sentence that says what is wrong with positions to be snipped, whatever the session, or undefined. */
+/**
+ * A sentence that says what is wrong with positions to be snipped, whatever the session, or
+ * undefined.
+ */
 export function snipProblem(given: readonly number[]): string | undefined {
   if (given.length === 0) return 'no entry is named: `perdure show ID --json` has their positions';
   if (given.length > MOST_SNIPS) return `${given.length} entries are named: give at most ${MOST_SNIPS} at once`;
@@ -97,7 +104,8 @@ function effectProblem(session: SessionId, position: number, { kind }: Entry, ef
   }
 }
 
-// The effect of snipping entries of a transcript, by the rules that make the model's view (L7, L59).
+// The effect of snipping entries of a transcript, by the rules that make the model's view (L7,
+// L59).
 
 type SnipEffect =
   /** Out of sight from the next request on, or already by a snip. */
@@ -111,7 +119,10 @@ type SnipEffect =
   /** No snip means it. */
   | { readonly kind: 'never' };
 
-/** The effect on the entry at each position of `named`, when they are snipped together. Positions beyond the entries are `never`. */
+/**
+ * The effect on the entry at each position of `named`, when they are snipped together. Positions
+ * beyond the entries are `never`.
+ */
 function snipEffects(entries: readonly Entry[], named: readonly number[]): readonly SnipEffect[] {
   const { shown, marks } = inView(entries);
   const before = new Set(shown.flatMap((each) => (each.kind === 'entry' ? [each.position] : [])));

@@ -1,4 +1,5 @@
-// Opens a session with its first message, or gives one that is open its next; and looks at one, which must be of this store.
+// Opens a session with its first message, or gives one that is open its next; and looks at one,
+// which must be of this store.
 import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
@@ -22,7 +23,10 @@ import type { Profile } from '../../workflows/contract/failures.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import type { Env } from '../../connection/data-folder.ts';
 
-/** A client of Temporal is enough: store, live channel and visibility are those of the data folder unless they are given. */
+/**
+ * A client of Temporal is enough: store, live channel and visibility are those of the data folder
+ * unless they are given.
+ */
 export type CreateClient = Pick<ClientOptions, 'temporal'> &
   Partial<ClientOptions> & {
     /** Where the data folder is. Absent: as this process's environment says. */
@@ -84,7 +88,10 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
   return { session, messageId: message.id };
 }
 
-/** Of a start that names a message and no session: sent again, from another process or for another try, it finds what the first began. */
+/**
+ * Of a start that names a message and no session: sent again, from another process or for another
+ * try, it finds what the first began.
+ */
 function sessionOfMessage(by: string | undefined, messageId: string): string {
   const digest = createHash('sha256').update(JSON.stringify([by, messageId]));
   return `s-${digest.digest('hex').slice(0, 20)}`;
@@ -103,7 +110,10 @@ export async function sessionInput(client: ClientOptions, options: RunOptions, t
 
 export type Sent = { readonly session: SessionId; readonly messageId: MessageId };
 
-/** What is said while it happens. `onTrouble`: told why nothing comes for now, and null when it does again. */
+/**
+ * What is said while it happens. `onTrouble`: told why nothing comes for now, and null when it does
+ * again.
+ */
 export type LiveEvents = (
   session: SessionId,
   signal: AbortSignal,
@@ -119,42 +129,66 @@ export type ClientOptions = {
   readonly visibility: () => Promise<boolean>;
   /** For sessions that it begins. */
   readonly taskQueue?: string;
-  /** The store's own id: a session of another one, or one that cannot be read, is refused. Absent: not checked. */
+  /**
+   * The store's own id: a session of another one, or one that cannot be read, is refused. Absent:
+   * not checked.
+   */
   readonly storeId?: () => Promise<string>;
   /** For sessions that are opened here; absent: `machine`. */
   readonly profile?: Profile;
   /** Whether the payloads of sessions that are opened here are sealed. */
   readonly sealed?: boolean;
-  /** Whoever acts by it, for transcripts, where a method names nobody (O12). Absent: as the client of Temporal names itself, and its messages say nothing. */
+  /**
+   * Whoever acts by it, for transcripts, where a method names nobody (O12). Absent: as the client
+   * of Temporal names itself, and its messages say nothing.
+   */
   readonly by?: string;
   /** How its prompts come, where a method does not say it. Absent: `sdk`. */
   readonly querySource?: QuerySource;
-  /** The span that what it sends is a part of, by its W3C trace context (O15), where a message names none. */
+  /**
+   * The span that what it sends is a part of, by its W3C trace context (O15), where a message names
+   * none.
+   */
   readonly traceparent?: string;
   /** Milliseconds between looks at a session that is followed. */
   readonly lookMs?: number;
 };
 
 /**
- * `messageId`: the same on a retry is the same message. Where no session is named, the session's id follows from it and from `by`: a start that
- * is sent again opens no second session, whatever its prompt and options say, and also when the first is closed by then.
+ * `messageId`: the same on a retry is the same message. Where no session is named, the session's id
+ * follows from it and from `by`: a start that is sent again opens no second session, whatever its
+ * prompt and options say, and also when the first is closed by then.
  */
 export type StartOptions = OptionChanges &
   Abortable & {
-    /** Chosen here when absent. One that is open takes the options given, and null takes one of its own back. */
+    /**
+     * Chosen here when absent. One that is open takes the options given, and null takes one of its
+     * own back.
+     */
     readonly session?: string;
     readonly messageId?: string;
-    /** Options for those not given, or null, when this opens the session: one that is open keeps its own. */
+    /**
+     * Options for those not given, or null, when this opens the session: one that is open keeps its
+     * own.
+     */
     readonly ifNew?: Partial<RunOptions>;
-    /** For a session that is opened by this, where `session` names none: made with newSessionId(). */
+    /**
+     * For a session that is opened by this, where `session` names none: made with newSessionId().
+     */
     readonly newId?: string;
-    /** Which workers a session that is opened by this is for; absent: those of the client's task queue. */
+    /**
+     * Which workers a session that is opened by this is for; absent: those of the client's task
+     * queue.
+     */
     readonly workers?: ForWorkers;
     /** Whoever sends it, by name, for the transcript; absent: the client's. */
     readonly by?: string;
     /** How it came; absent: as the client's do. */
     readonly querySource?: QuerySource;
-    /** The span that sends it, by its W3C trace context: the run it opens is a part of that trace (O15). Absent: the client's. */
+    /**
+     * The span that sends it, by its W3C trace context: the run it opens is a part of that trace
+     * (O15). Absent: the client's.
+     */
     readonly traceparent?: string;
   };
 

@@ -1,4 +1,5 @@
-// More for a run under way, and options for the next one (Q10): updates that a session takes or refuses with a sentence. And its end.
+// More for a run under way, and options for the next one (Q10): updates that a session takes or
+// refuses with a sentence. And its end.
 import { SIGNALS, UPDATES, type OptionChanges, type TopUp } from '../../workflows/contract/session.ts';
 import type { Client } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
@@ -42,8 +43,8 @@ export async function setOptions(
 const TOLD_WITHIN = 5_000;
 
 /**
- * Temporal's cancel says nothing to the session about who asks for it, so that is told before. A session that is flooded takes no more signals,
- * and is to end all the same: then nobody is named.
+ * Temporal's cancel says nothing to the session about who asks for it, so that is told before. A
+ * session that is flooded takes no more signals, and is to end all the same: then nobody is named.
  */
 export async function cancel(client: Client, session: SessionId, by: string): Promise<void> {
   const told: SignalOnce = { signal: 'cancel', id: randomUUID(), by };

@@ -1,4 +1,5 @@
-// Whether anyone polls for the work of a server that is not ours: without a worker a session waits, and a person has to know.
+// Whether anyone polls for the work of a server that is not ours: without a worker a session waits,
+// and a person has to know.
 import type { Client } from '@temporalio/client';
 import { isAlive, parseIdentity } from '../../system/process/identity.ts';
 import { hostQueue, TASK_QUEUE, type Configuration } from '../../workflows/contract/session.ts';
@@ -32,8 +33,9 @@ export async function workerPolls(polls: WorkerPolls): Promise<boolean> {
 }
 
 /**
- * When the last poll began, in milliseconds since the epoch by the server's clock; null when none counts. The server remembers pollers
- * that are gone: those provably dead on this host, and those silent for long, do not count.
+ * When the last poll began, in milliseconds since the epoch by the server's clock; null when none
+ * counts. The server remembers pollers that are gone: those provably dead on this host, and those
+ * silent for long, do not count.
  */
 export async function lastPoll(polls: WorkerPolls): Promise<number | null> {
   const begun = (await pollersOf(polls)).map(({ seen }) => seen);
@@ -75,8 +77,8 @@ export async function waitForWorker(
   }
 }
 
-// A session that has work, of a queue that nobody polls, waits for a worker: a phase of its own, which the session cannot say itself. Where
-// hosts share a store, so does one whose host has none.
+// A session that has work, of a queue that nobody polls, waits for a worker: a phase of its own,
+// which the session cannot say itself. Where hosts share a store, so does one whose host has none.
 
 /** Milliseconds that an answer about a queue counts: a list asks once for each. */
 const ANSWER_MS = 1_000;
@@ -107,7 +109,10 @@ export function seenPhases(temporal: Client): Waiting {
   };
 }
 
-/** The session, with the host that it waits for where no worker of it polls. One without a host costs nothing. */
+/**
+ * The session, with the host that it waits for where no worker of it polls. One without a host
+ * costs nothing.
+ */
 export function seenHosts(temporal: Client): Waiting {
   const isPolled = queueWatcher(temporal);
   return async (seen) => {
@@ -134,7 +139,8 @@ export function hostTeller(say: ((line: string) => void) | undefined): (seen: Se
   };
 }
 
-// On a server that is not ours: says when nobody polls, at first as a failure, later, when a worker went away, as a notice.
+// On a server that is not ours: says when nobody polls, at first as a failure, later, when a worker
+// went away, as a notice.
 
 export type WatchPollers = {
   readonly temporal: Client;

@@ -1,8 +1,12 @@
-// What a session's file brings beside its transcript: what the agent may do, and what it is told, from the next run on.
+// What a session's file brings beside its transcript: what the agent may do, and what it is told,
+// from the next run on.
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { oneLine } from '../paint.ts';
 
-/** `lines`: for a person who takes it up. `widens`: some of it lets the agent do, or tells it, more than a session of this folder that is begun anew. */
+/**
+ * `lines`: for a person who takes it up. `widens`: some of it lets the agent do, or tells it, more
+ * than a session of this folder that is begun anew.
+ */
 export type Brought = { readonly lines: readonly string[]; readonly widens: boolean };
 
 const LONGEST = 300;

@@ -1,5 +1,6 @@
-// Drops what no session that the server still knows can reach (W4): marks from the sessions, then sweeps what is older than a grace period.
-// What a session that runs beside it writes is younger; what it finds there and names again is renewed, or set aside and still found.
+// Drops what no session that the server still knows can reach (W4): marks from the sessions, then
+// sweeps what is older than a grace period. What a session that runs beside it writes is younger;
+// what it finds there and names again is renewed, or set aside and still found.
 import type { Client } from '@temporalio/client';
 import type { StoreCare, StoredObject } from '../../store/values/store-care.ts';
 import { keySegment } from '../../store/values/store.ts';
@@ -32,7 +33,10 @@ type Tally = { objects: number; bytes: number };
 
 export type Cleaned = {
   readonly sessions: number;
-  /** Values that nobody names. They are kept for another grace period, where readers still find them. */
+  /**
+   * Values that nobody names. They are kept for another grace period, where readers still find
+   * them.
+   */
   readonly aside: Tally;
   /** Values that were set aside before, and that nobody has named since. */
   readonly values: Tally;
@@ -49,7 +53,10 @@ export type Cleaned = {
 /** Kinds of records that belong to a session: `<kind>/<session>/…`. What else there is stays. */
 const OF_SESSIONS: ReadonlySet<string> = new Set(['steps', 'calls', 'waits', 'labels', WORKTREES]);
 
-/** Throws StoreError or ClientProblem when anything of a session cannot be read: then nothing was changed. */
+/**
+ * Throws StoreError or ClientProblem when anything of a session cannot be read: then nothing was
+ * changed.
+ */
 export async function cleanStore(cleaning: CleanStore): Promise<Cleaned> {
   const { temporal, care, store, graceMs, now = Date.now } = cleaning;
   const olderThan = now() - graceMs;
@@ -67,7 +74,10 @@ export async function cleanStore(cleaning: CleanStore): Promise<Cleaned> {
 
 type Marked = { readonly reached: ReadonlySet<Hash>; readonly isKept: (key: string) => boolean };
 
-/** Sessions of another namespace cannot be seen from this one. Those that are said to be gone are forgotten. */
+/**
+ * Sessions of another namespace cannot be seen from this one. Those that are said to be gone are
+ * forgotten.
+ */
 async function refuseOtherNamespaces({ temporal, care, dryRun, goneNamespaces = [] }: CleanStore): Promise<void> {
   const own = await namespaceOf(temporal);
   for await (const object of care.list('record')) {
@@ -110,7 +120,8 @@ async function sweep(
   }
   for await (const object of care.list('record')) {
     if (isKept(object.name)) continue;
-    // A session that began meanwhile is not known here: what is too young to be removed is not told to be of one that is gone.
+    // A session that began meanwhile is not known here: what is too young to be removed is not told
+    // to be of one that is gone.
     const worktree = object.at < olderThan ? await keptWorktree(care, object.name) : null;
     if (worktree) worktrees.set(worktree.tree, worktree);
     else if (await remove(object, records)) gone.add(object.name.split('/')[1] ?? '');

@@ -1,4 +1,5 @@
-// Writes a session into a file: its transcript with every value that it reaches, and its options. One that is at work is refused.
+// Writes a session into a file: its transcript with every value that it reaches, and its options.
+// One that is at work is refused.
 import { askedIn } from '../../workflows/contract/steered.ts';
 import { open, rm } from 'node:fs/promises';
 import type { Client } from '@temporalio/client';
@@ -27,7 +28,10 @@ export type ExportSession = {
 
 export type Exported = { readonly values: number; readonly bytes: number };
 
-/** Throws ClientProblem, and StoreError for a transcript that cannot be read. Leaves no file that is not whole. */
+/**
+ * Throws ClientProblem, and StoreError for a transcript that cannot be read. Leaves no file that is
+ * not whole.
+ */
 export async function exportSession({ temporal, sessions, care, session, path }: ExportSession): Promise<Exported> {
   const header = await headerOf(temporal, sessions, session);
   const roots = { sessions: new Set([session]), heads: new Map([[session, header.head]]), named: new Set<Hash>() };
@@ -70,7 +74,10 @@ async function headerOf(temporal: Client, sessions: Sessions, session: SessionId
   return { perdure: 'session', v: 1, session, title, head, runs, last, options };
 }
 
-/** Those that it began its newest workflow run with, and what messages and people have changed since. */
+/**
+ * Those that it began its newest workflow run with, and what messages and people have changed
+ * since.
+ */
 async function optionsOf(client: Client, session: SessionId): Promise<RunOptions> {
   const { events } = await client.workflow.getHandle(session).fetchHistory();
   const context = contextOf(client, session, null);

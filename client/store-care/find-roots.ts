@@ -1,5 +1,5 @@
-// What the sessions that the server still knows, open and closed, name of the store: in every run of their workflows, event by event, in
-// their memos and in what their activities sent last.
+// What the sessions that the server still knows, open and closed, name of the store: in every run
+// of their workflows, event by event, in their memos and in what their activities sent last.
 import { type Client, type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
 import type { SerializationContext } from '@temporalio/common';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';

@@ -1,5 +1,6 @@
-// Takes a session from a file: its values into this store, then a session under the same id that waits where that one was. It is begun as one
-// that was handed over, so that every version of the workflow knows how to go on with it.
+// Takes a session from a file: its values into this store, then a session under the same id that
+// waits where that one was. It is begun as one that was handed over, so that every version of the
+// workflow knows how to go on with it.
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { verifyTranscript } from '../../store/log/audit.ts';
@@ -24,14 +25,20 @@ export type ImportSession = {
   readonly sealed: boolean;
   readonly visibility: boolean;
   readonly taskQueue?: string;
-  /** Called once the file was found whole, before anything of it is taken: throws when it is not to be. */
+  /**
+   * Called once the file was found whole, before anything of it is taken: throws when it is not to
+   * be.
+   */
   readonly accept: (brought: Brought) => Promise<void>;
 };
 
 /** `again`: it was taken from this file before, and is left as it is now. */
 export type Imported = { readonly session: SessionId; readonly again: boolean };
 
-/** Throws ClientProblem for a file that is not whole, and for another session of its id: then nothing was begun. */
+/**
+ * Throws ClientProblem for a file that is not whole, and for another session of its id: then
+ * nothing was begun.
+ */
 export async function importSession(importing: ImportSession): Promise<Imported> {
   const { temporal, store, path } = importing;
   // All of it is checked before anything is written.
@@ -55,7 +62,10 @@ export async function importSession(importing: ImportSession): Promise<Imported>
   return { session, again: !begun };
 }
 
-/** What a handover between two runs carries. Keys of calls and steps begin anew: records do not come along. */
+/**
+ * What a handover between two runs carries. Keys of calls and steps begin anew: records do not come
+ * along.
+ */
 export function carryInput(
   { cwd, profile, sealed, visibility }: Pick<ImportSession, 'cwd' | 'profile' | 'sealed' | 'visibility'>,
   { title, head, runs, last, options }: Pick<SessionHeader, 'title' | 'head' | 'runs' | 'last' | 'options'>,

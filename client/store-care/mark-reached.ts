@@ -1,5 +1,6 @@
-// All values of a store that its sessions reach, from what they name on: through transcripts, and through whatever a value or a record
-// holds that looks like a hash. A session's own transcript must be whole, or what lies behind the gap would be taken for nobody's.
+// All values of a store that its sessions reach, from what they name on: through transcripts, and
+// through whatever a value or a record holds that looks like a hash. A session's own transcript
+// must be whole, or what lies behind the gap would be taken for nobody's.
 import { createLimit } from '../../system/async.ts';
 import { decodeSegment, placeOf } from '../../store/log/segments.ts';
 import type { StoreCare } from '../../store/values/store-care.ts';
@@ -13,7 +14,10 @@ const AT_ONCE = 16;
 /** Records read before what they name is followed. */
 const BATCH = 256;
 
-/** `isKept`: whether a record belongs to a session that is known. Throws StoreError for what cannot be read. */
+/**
+ * `isKept`: whether a record belongs to a session that is known. Throws StoreError for what cannot
+ * be read.
+ */
 export async function markReached(
   care: StoreCare,
   { heads, named }: Roots,
@@ -29,7 +33,8 @@ export async function markReached(
   let keys: string[] = [];
   const readRecord = async (key: string): Promise<void> => {
     const { bytes, values } = (await care.record(key)) ?? { bytes: '', values: [] };
-    // A value that its writer did not live to write is here alone: what it names is looked for here too.
+    // A value that its writer did not live to write is here alone: what it names is looked for here
+    // too.
     for (const hash of [...values.map(hashOf), ...[bytes, ...values].flatMap(hashesIn)]) open.add(hash);
   };
   const readRecords = async (): Promise<void> => {
@@ -44,7 +49,10 @@ export async function markReached(
   return reached;
 }
 
-/** From a head to the session's first segment: parents one by one to a page, then its segments at once. */
+/**
+ * From a head to the session's first segment: parents one by one to a page, then its segments at
+ * once.
+ */
 async function followTranscript(
   care: StoreCare,
   session: SessionId,

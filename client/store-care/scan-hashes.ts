@@ -1,5 +1,6 @@
-// Every hash that is named anywhere in a message of the Temporal server: in its fields, and in its payloads once they are decoded. Nothing
-// is asked about what a field means: a text that only looks like a hash keeps a value that nobody needs, which is the safe mistake.
+// Every hash that is named anywhere in a message of the Temporal server: in its fields, and in its
+// payloads once they are decoded. Nothing is asked about what a field means: a text that only looks
+// like a hash keeps a value that nobody needs, which is the safe mistake.
 import type { Client } from '@temporalio/client';
 import type { Payload, SerializationContext } from '@temporalio/common';
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';

@@ -1,5 +1,6 @@
-// A session as a file: lines of JSON, first what it is, then its values under their hashes, last how many there were and a checksum of all
-// before. Written and read a line at a time; nothing of it is used before all of it was checked.
+// A session as a file: lines of JSON, first what it is, then its values under their hashes, last
+// how many there were and a checksum of all before. Written and read a line at a time; nothing of
+// it is used before all of it was checked.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { z } from 'zod';
@@ -47,7 +48,10 @@ export async function* writeLines(header: SessionHeader, values: AsyncIterable<V
 
 /** Characters: those that are made here have 120. */
 const LONGEST_TITLE = 1_000;
-/** Bytes of a line: of the first, which has options and how the last run ended; of the others, which have a value each. */
+/**
+ * Bytes of a line: of the first, which has options and how the last run ended; of the others, which
+ * have a value each.
+ */
 const [LONGEST_FIRST, LONGEST_LINE] = [4 * 1024 * 1024, 256 * 1024 * 1024];
 
 const first = z.object({ perdure: z.literal('session'), v: z.number() });
@@ -72,7 +76,10 @@ const header = z.object({
 const value = z.object({ value: hash, base64: z.string() });
 const end = z.object({ end: z.number(), sha256: z.string() });
 
-/** Reads all of `path`, and gives each value to `take` once it was checked. Throws ClientProblem with one sentence for what is not whole. */
+/**
+ * Reads all of `path`, and gives each value to `take` once it was checked. Throws ClientProblem
+ * with one sentence for what is not whole.
+ */
 export async function readSessionFile(path: string, take: (value: Value) => Promise<void>): Promise<SessionHeader> {
   const sum = createHash('sha256');
   let found: SessionHeader | undefined;

@@ -1,4 +1,5 @@
-// A Temporal server, a worker and a scripted model, up in one line and gone in one: an agent tested for real.
+// A Temporal server, a worker and a scripted model, up in one line and gone in one: an agent tested
+// for real.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,7 +42,10 @@ const { History } = proto.temporal.api.history.v1;
 
 const QUEUE = 'testing';
 
-/** Takes a second or two; the first ever gets the server's binary. Throws ConfigProblem and SetupProblem. */
+/**
+ * Takes a second or two; the first ever gets the server's binary. Throws ConfigProblem and
+ * SetupProblem.
+ */
 export async function testEnvironment({ script, account, config }: TestEnvironmentOptions): Promise<TestEnvironment> {
   const root = mkdtempSync(join(tmpdir(), 'perdure-testing-'));
   const cwd = join(root, 'workspace');
@@ -80,20 +84,27 @@ export async function testEnvironment({ script, account, config }: TestEnvironme
 export type ReplayOptions = {
   /** The id of its session: needed where payloads are sealed. */
   readonly session?: string;
-  /** The key file (`keys.json` of the data folder, PERDURE_CODEC_KEYS) that its payloads are sealed with. Absent: they are plain. */
+  /**
+   * The key file (`keys.json` of the data folder, PERDURE_CODEC_KEYS) that its payloads are sealed
+   * with. Absent: they are plain.
+   */
   readonly keyFile?: string;
 };
 
 /**
- * Replays the history of a session with the workflow that is installed. Throws when that would not do the same, and SetupProblem for a
- * key file that cannot be used. `history`: what `handle.fetchHistory()` of a Temporal client gives, also as JSON.
+ * Replays the history of a session with the workflow that is installed. Throws when that would not
+ * do the same, and SetupProblem for a key file that cannot be used. `history`: what
+ * `handle.fetchHistory()` of a Temporal client gives, also as JSON.
  */
 export async function replay(history: unknown, { session, keyFile }: ReplayOptions = {}): Promise<void> {
   const keys = keyFile === undefined ? undefined : openKeyRing(keyFile, `there is no key file ${keyFile}`);
   await replayWith(keys, isJson(history) ? History.fromObject(history) : history, session);
 }
 
-/** As `JSON.stringify` writes what was fetched: numbers of 64 bits are texts. Temporal's own tools write times as texts too; the SDK reads those. */
+/**
+ * As `JSON.stringify` writes what was fetched: numbers of 64 bits are texts. Temporal's own tools
+ * write times as texts too; the SDK reads those.
+ */
 function isJson(history: unknown): history is object {
   const { events } = (history ?? {}) as { readonly events?: readonly Partial<Record<string, unknown>>[] };
   const [first] = events ?? [];

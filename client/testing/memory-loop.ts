@@ -1,6 +1,6 @@
-// The whole loop in one process and without a server (L54, Q6): the machine drives the bodies of the activities directly. What it comes
-// to is what a session on a server must come to, whatever happens to the workers of that one. The one file outside workflows/
-// that drives the machine.
+// The whole loop in one process and without a server (L54, Q6): the machine drives the bodies of
+// the activities directly. What it comes to is what a session on a server must come to, whatever
+// happens to the workers of that one. The one file outside workflows/ that drives the machine.
 import type { ApplicationFailure } from '@temporalio/common';
 import type { Attempt, Body } from '../../activities/attempt.ts';
 import { callModel } from '../../activities/call-model.ts';
@@ -37,8 +37,8 @@ export type MemoryRun = {
 };
 
 /**
- * Runs one message to its end, the first of its session or the next one `after` a run. Throws for options that are refused, and for a call
- * that asks: nobody is there to decide.
+ * Runs one message to its end, the first of its session or the next one `after` a run. Throws for
+ * options that are refused, and for a call that asks: nobody is there to decide.
  */
 export async function memoryLoop(
   deps: Deps,

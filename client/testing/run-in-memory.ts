@@ -1,4 +1,5 @@
-// One run of an agent without a server and without a worker: the product's own loop, tools, rules and requests, and a scripted model.
+// One run of an agent without a server and without a worker: the product's own loop, tools, rules
+// and requests, and a scripted model.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,8 +40,8 @@ export type RanInMemory = {
 };
 
 /**
- * Runs the prompt to its end. Throws ConfigProblem, an Error for options that no run can open with, and one for a call that asks for a
- * decision, since nobody is there.
+ * Runs the prompt to its end. Throws ConfigProblem, an Error for options that no run can open with,
+ * and one for a call that asks for a decision, since nobody is there.
  */
 export async function runInMemory({ prompt, script, account, config = {}, options }: InMemory): Promise<RanInMemory> {
   const checked = checkConfig(config, 'the configuration');

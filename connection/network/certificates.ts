@@ -1,4 +1,5 @@
-// Whom connections trust: what Node trusts (NODE_EXTRA_CA_CERTS among it, which Node itself reads), and on request what the system does.
+// Whom connections trust: what Node trusts (NODE_EXTRA_CA_CERTS among it, which Node itself reads),
+// and on request what the system does.
 import { existsSync, readFileSync } from 'node:fs';
 import * as tls from 'node:tls';
 import { SetupProblem } from '../../system/setup-problem.ts';
@@ -17,8 +18,9 @@ const BUNDLES = [
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g;
 
 /**
- * Undefined: Node's own. `NODE_USE_SYSTEM_CA=1` asks for the system's beside them, on a Node that does not know the variable, too, and
- * `SSL_CERT_FILE` then says where they are. Throws SetupProblem where none are found.
+ * Undefined: Node's own. `NODE_USE_SYSTEM_CA=1` asks for the system's beside them, on a Node that
+ * does not know the variable, too, and `SSL_CERT_FILE` then says where they are. Throws
+ * SetupProblem where none are found.
  */
 export function trustedCertificates(env: Env): readonly string[] | undefined {
   const extra = env['NODE_EXTRA_CA_CERTS']?.trim();

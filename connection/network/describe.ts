@@ -1,4 +1,5 @@
-// What people are told of the network: which proxy an address is asked through, and what is wrong with what is named.
+// What people are told of the network: which proxy an address is asked through, and what is wrong
+// with what is named.
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { extraProblem, trustedCertificates } from './certificates.ts';
 import { hostOf, isThisMachine, readProxyRules } from './proxy-rules.ts';
@@ -40,7 +41,10 @@ function describePages(env: Env): readonly string[] {
   return [`pages that web_fetch fetches: ${ways.join(', ')}`];
 }
 
-/** A line for people: what an address is asked through, or that it is reached directly though there are proxies. Undefined without any. */
+/**
+ * A line for people: what an address is asked through, or that it is reached directly though there
+ * are proxies. Undefined without any.
+ */
 export function describeRoute(env: Env, address: string): string | undefined {
   const { proxies, proxyFor } = readProxyRules(env);
   if (proxies.length === 0) return undefined;

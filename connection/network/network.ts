@@ -1,5 +1,6 @@
-// How this process reaches other machines over HTTP: one dispatcher, which knows the proxies and whom to trust. Made once, where a worker
-// opens; what reaches out by itself takes `fetch` from here.
+// How this process reaches other machines over HTTP: one dispatcher, which knows the proxies and
+// whom to trust. Made once, where a worker opens; what reaches out by itself takes `fetch` from
+// here.
 import type { Dispatcher as UndiciDispatcher } from 'undici';
 import { VIA_HEADER, type Network } from '../../system/network.ts';
 import { trustedCertificates } from './certificates.ts';
@@ -33,8 +34,8 @@ type Undici = typeof import('undici');
 type Opened = { readonly undici: Undici; readonly dispatcher: UndiciDispatcher };
 
 function routed(undici: Undici, rules: ProxyRules, ca: readonly string[] | undefined): UndiciDispatcher {
-  // Who asks says how long is waited: a model may be silent for longer than any default. Said with each request, for the agents in an
-  // agent do not hear of it.
+  // Who asks says how long is waited: a model may be silent for longer than any default. Said with
+  // each request, for the agents in an agent do not hear of it.
   const patient = { headersTimeout: 0, bodyTimeout: 0 };
   const trust = ca === undefined ? {} : { ca: [...ca] };
   const direct = new undici.Agent({ connect: trust });
@@ -87,7 +88,10 @@ function failedFetch(proxy: Proxy | null, error: unknown): TypeError {
   return new TypeError('fetch failed', { cause: new Error(whyFailed(proxy, error), { cause: error }) });
 }
 
-/** The answer to a plain request may be the proxy's own, so that its failure names it. Whatever a server says there is taken out. */
+/**
+ * The answer to a plain request may be the proxy's own, so that its failure names it. Whatever a
+ * server says there is taken out.
+ */
 function withVia(answer: Response, proxy: Proxy | null, { protocol }: URL): Response {
   if (proxy === null && !answer.headers.has(VIA_HEADER)) return answer;
   const headers = new Headers(answer.headers);
@@ -120,7 +124,10 @@ function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }
 
-/** Codes of a certificate that nobody here trusts: a proxy that reads along, or a server with one of its own. */
+/**
+ * Codes of a certificate that nobody here trusts: a proxy that reads along, or a server with one of
+ * its own.
+ */
 const UNTRUSTED =
   /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_GET_ISSUER_CERT(_LOCALLY)?|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
 

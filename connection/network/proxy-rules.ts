@@ -1,4 +1,5 @@
-// Which proxy an address is asked through, by the variables that curl and others read: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY.
+// Which proxy an address is asked through, by the variables that curl and others read: HTTPS_PROXY,
+// HTTP_PROXY, ALL_PROXY, NO_PROXY.
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { SetupProblem } from '../../system/setup-problem.ts';
 
@@ -96,7 +97,10 @@ export function isThisMachine(host: string): boolean {
 
 type Exception = (host: string, port: number) => boolean;
 
-/** Names with what is below them, addresses, ranges such as 10.0.0.0/8, each with a port or without; `*` for all. */
+/**
+ * Names with what is below them, addresses, ranges such as 10.0.0.0/8, each with a port or without;
+ * `*` for all.
+ */
 function exceptionsIn(list: string): (url: URL) => boolean {
   const exceptions = list.split(/[\s,]+/).flatMap((entry) => (entry === '' ? [] : [exceptionOf(entry.toLowerCase())]));
   return (url) => {

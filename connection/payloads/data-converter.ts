@@ -1,5 +1,5 @@
-// The one place that says how payloads are written and read: every client and every worker takes its converter from here, by the
-// keys of the server that it talks to.
+// The one place that says how payloads are written and read: every client and every worker takes
+// its converter from here, by the keys of the server that it talks to.
 import type { Log } from '../../system/log.ts';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import {
@@ -38,7 +38,10 @@ export function clientConverter(keys: KeyRing | undefined): LoadedDataConverter 
   };
 }
 
-/** Of a client of the user's own, which may throw over what it was not made for: what it cannot read becomes a value that says so. */
+/**
+ * Of a client of the user's own, which may throw over what it was not made for: what it cannot read
+ * becomes a value that says so.
+ */
 export function readableConverter(theirs: LoadedDataConverter): LoadedDataConverter {
   const { payloadConverter, payloadCodecs } = theirs;
   if (payloadCodecs.some((codec) => ours.has(codec))) return theirs;
@@ -66,14 +69,17 @@ export function readableConverter(theirs: LoadedDataConverter): LoadedDataConver
   return { ...theirs, payloadCodecs: [codec] };
 }
 
-// A codec that makes every payload one that the SDK can decode: whatever it would throw over becomes a value that says so. Its
-// decoding comes before any handler of ours, and what it throws over fails a workflow task on every try.
+// A codec that makes every payload one that the SDK can decode: whatever it would throw over
+// becomes a value that says so. Its decoding comes before any handler of ours, and what it throws
+// over fails a workflow task on every try.
 
 const JSON_PLAIN = 'json/plain';
 /** Encodings that the SDK's converter can always read. */
 const BINARY: readonly string[] = ['binary/null', 'binary/plain'];
 
-/** Levels of JSON. What is nested thousands deep cannot be written again: the stack does not reach. */
+/**
+ * Levels of JSON. What is nested thousands deep cannot be written again: the stack does not reach.
+ */
 const DEEPEST = 500;
 
 const bytes = new TextEncoder();
@@ -142,12 +148,16 @@ function isTooDeep(data: Uint8Array): boolean {
   return false;
 }
 
-// The codec that seals payloads: AES-256-GCM under a key of the data folder, bound to the session, and for an activity to its name. What
-// was not sealed by a holder of the key, or for another session or activity, becomes a value that says so.
+// The codec that seals payloads: AES-256-GCM under a key of the data folder, bound to the session,
+// and for an activity to its name. What was not sealed by a holder of the key, or for another
+// session or activity, becomes a value that says so.
 
 export const SEALED = 'binary/encrypted';
 
-/** Format, key id, nonce, tag; then the ciphertext. Random nonces are good for 2^32 payloads a key, a billion turns. */
+/**
+ * Format, key id, nonce, tag; then the ciphertext. Random nonces are good for 2^32 payloads a key,
+ * a billion turns.
+ */
 const FORMAT = 1;
 const [ID, NONCE, TAG, HEAD] = [4, 12, 16, 1 + 4 + 12 + 16];
 /** The encodings that are sealed, by index: the SDK's own converter writes no other. */
@@ -213,7 +223,10 @@ function open({ keys, missing }: Opening, payload: Payload, context: Serializati
   }
 }
 
-/** A payload that was captured opens nowhere else. Those of a schedule's firings are bound to the schedule: what they start with is sealed once. */
+/**
+ * A payload that was captured opens nowhere else. Those of a schedule's firings are bound to the
+ * schedule: what they start with is sealed once.
+ */
 function boundTo(context: SerializationContext | undefined): Buffer {
   if (!context) return Buffer.of();
   const { type, namespace, workflowId } = context;

@@ -1,5 +1,6 @@
-// The keys that payloads are sealed with: one file, of several keys, of which one seals and all open. To rotate, add a key, see that
-// every process has it, make it the active one; keep the old one for as long as sessions hold what it sealed.
+// The keys that payloads are sealed with: one file, of several keys, of which one seals and all
+// open. To rotate, add a key, see that every process has it, make it the active one; keep the old
+// one for as long as sessions hold what it sealed.
 import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { z } from 'zod';
@@ -26,11 +27,16 @@ export type Key = { readonly id: string; readonly key: Uint8Array };
 export type KeyRing = {
   readonly path: string;
   readonly active: () => Key;
-  /** Looks into the file again for one that it does not know, for it may have been added meanwhile. */
+  /**
+   * Looks into the file again for one that it does not know, for it may have been added meanwhile.
+   */
   readonly find: (id: string) => Key | undefined;
 };
 
-/** Milliseconds between two looks at the file: anyone can send what is sealed with a key that does not exist. */
+/**
+ * Milliseconds between two looks at the file: anyone can send what is sealed with a key that does
+ * not exist.
+ */
 const LOOK_MS = 1_000;
 
 /** Throws SetupProblem: one line that says what is wrong with the file. */

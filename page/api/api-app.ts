@@ -1,4 +1,5 @@
-// The HTTP API: what the client offers, as JSON and server-sent events, for programs that have a token. It is part of the page's app.
+// The HTTP API: what the client offers, as JSON and server-sent events, for programs that have a
+// token. It is part of the page's app.
 import { createHash } from 'node:crypto';
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -97,7 +98,10 @@ function streamCounts(): StreamCounts {
   };
 }
 
-/** What a browser keeps does not count here: a token in a header is sent by no site but on purpose. Throws HttpProblem. */
+/**
+ * What a browser keeps does not count here: a token in a header is sent by no site but on purpose.
+ * Throws HttpProblem.
+ */
 function admit(context: Context, access: Access): Person {
   for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
   const { method } = context.req;
@@ -159,7 +163,10 @@ function traceOf(context: Context): string | undefined {
   return isTraceparent(given) ? given : undefined;
 }
 
-/** The same key of another person is another one: the id of a message tells whose it is, but for the owner's. */
+/**
+ * The same key of another person is another one: the id of a message tells whose it is, but for the
+ * owner's.
+ */
 function ownKey(name: string, key: MessageId | undefined): MessageId | undefined {
   if (key === undefined || name === OWNER) return key;
   const digest = createHash('sha256')

@@ -1,6 +1,7 @@
-// Where a listener of an event stream is, as the id of the last event says it: behind an iteration that it has seen whole, and what it has
-// seen of the next. The next is told again from its beginning when it comes again, for an attempt may have died meanwhile; what it
-// has seen of it is taken back first, so that nothing is told twice that stands.
+// Where a listener of an event stream is, as the id of the last event says it: behind an iteration
+// that it has seen whole, and what it has seen of the next. The next is told again from its
+// beginning when it comes again, for an attempt may have died meanwhile; what it has seen of it is
+// taken back first, so that nothing is told twice that stands.
 import type { Followed } from '../../client/follow/cursor.ts';
 import { isApprovalEvent } from '../../client/sessions/decide.ts';
 import { ClientProblem } from '../../client/problem.ts';
@@ -83,10 +84,16 @@ export function trackPlace(start: EventPlace): Placing {
   let { run, iteration } = start;
   /** The iteration that is told now. */
   let current = iteration;
-  /** The first iteration of which each attempt told something: those behind `iteration`, and the rest. */
+  /**
+   * The first iteration of which each attempt told something: those behind `iteration`, and the
+   * rest.
+   */
   const heard = new Map(start.heard.map((attempt) => [attempt, iteration + 1]));
   const older = new Map<Attempt, number>(start.loose.map((attempt) => [attempt, iteration]));
-  /** Attempts that told something of no iteration since the last event of one; and when the iteration before was over. */
+  /**
+   * Attempts that told something of no iteration since the last event of one; and when the
+   * iteration before was over.
+   */
   const loose = new Set(start.loose);
   let kept: readonly Attempt[] = start.loose;
   const waiting = new Set(start.waiting);

@@ -1,4 +1,5 @@
-// Events as server-sent events, one JSON object each, with the place of who has seen it as their id.
+// Events as server-sent events, one JSON object each, with the place of who has seen it as their
+// id.
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { Followed, SeenIteration } from '../../client/follow/cursor.ts';
@@ -12,7 +13,9 @@ import { placedEvents, type Placed } from './resume-events.ts';
 
 /** Milliseconds: a proxy, or a listener, learns that the other side is there. */
 const BEAT_MS = 15_000;
-/** Milliseconds: a listener that reads nothing for so long is left; it comes again from its place. */
+/**
+ * Milliseconds: a listener that reads nothing for so long is left; it comes again from its place.
+ */
 const STALLED_MS = 60_000;
 
 export type StreamAsked = {
@@ -30,7 +33,10 @@ export type StreamAsked = {
 
 type Ports = Pick<PagePorts, 'describe' | 'follow' | 'recent' | 'transcript'>;
 
-/** Null: there is nothing to come. Throws ClientProblem, and HttpProblem for a message that was never sent. */
+/**
+ * Null: there is nothing to come. Throws ClientProblem, and HttpProblem for a message that was
+ * never sent.
+ */
 export async function openEventStream(ports: Ports, asked: StreamAsked): Promise<Response | null> {
   let stream: Response | null = null;
   try {

@@ -1,4 +1,5 @@
-// docs/openapi.v1.json, made from the table of operations and the schemas that requests are held to.
+// docs/openapi.v1.json, made from the table of operations and the schemas that requests are held
+// to.
 import { z } from 'zod';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
@@ -9,7 +10,9 @@ type Json = Readonly<Record<string, unknown>>;
 const registry = z.registry<{ readonly id: string }>();
 for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
 
-/** `input`: what a request may carry; else what an answer holds, to which a later version may add. */
+/**
+ * `input`: what a request may carry; else what an answer holds, to which a later version may add.
+ */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output', isNamed = true): Json {
   const {
     $schema: _,

@@ -74,7 +74,10 @@ export function readShape<T>(what: string, schema: z.ZodType<T>, given: unknown)
   throw new ClientProblem('refused', `${what} will not do${where}: ${issue?.message ?? 'it has another shape'}`);
 }
 
-/** With a key, what the same person has done already is answered as done: the answer to the first try may have been lost. */
+/**
+ * With a key, what the same person has done already is answered as done: the answer to the first
+ * try may have been lost.
+ */
 export async function unlessDone(
   { ports, key, by, session }: Pick<Asking, 'ports' | 'key' | 'by' | 'session'>,
   isIt: (one: Asked) => boolean,

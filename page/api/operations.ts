@@ -1,4 +1,5 @@
-// The operations of the HTTP API: one table, from which requests are answered and docs/openapi.v1.json is made.
+// The operations of the HTTP API: one table, from which requests are answered and
+// docs/openapi.v1.json is made.
 import { agentSession } from '../../workflows/contract/ids.ts';
 import type { Asked } from '../../client/sessions/history/recent.ts';
 import { dropAbsent } from '../../client/options.ts';

@@ -1,4 +1,5 @@
-// The events of a stream: those of a follower, each with the place of who has seen it; for a listener that comes again, from its place on.
+// The events of a stream: those of a follower, each with the place of who has seen it; for a
+// listener that comes again, from its place on.
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Watched } from '../../store/live/events.ts';
 import type { Followed } from '../../client/follow/cursor.ts';

@@ -83,7 +83,10 @@ async function listed({ ports, signal }: Asking): Promise<object> {
   return { schedules: found, more: false };
 }
 
-/** With a key and no name the schedule's name follows from the key, so that a retry finds what the first try made. */
+/**
+ * With a key and no name the schedule's name follows from the key, so that a retry finds what the
+ * first try made.
+ */
 async function createOnce(
   { acting, by, key, signal }: Asking,
   { cron, task, name, options = {}, ...given }: z.infer<typeof shapes.schedule>,

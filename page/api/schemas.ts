@@ -1,4 +1,5 @@
-// The shapes of the HTTP API: what requests carry, held to these schemas, and what answers hold, as docs/openapi.v1.json tells it.
+// The shapes of the HTTP API: what requests carry, held to these schemas, and what answers hold, as
+// docs/openapi.v1.json tells it.
 import { z } from 'zod';
 import { eventSchema, resultSchema } from '../../client/event-schema.ts';
 import { efforts, permissionModes } from '../../workflows/contract/options-problem.ts';
@@ -226,7 +227,9 @@ export const onSchedule = z.looseObject({ schedule: text });
 const pascal = (name: string): string =>
   name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** Each kind of event by its name in the document: `ToolUseEvent`. Two kinds of one shape have one. */
+/**
+ * Each kind of event by its name in the document: `ToolUseEvent`. Two kinds of one shape have one.
+ */
 export const eventKinds = eventSchema.options.map((schema) => {
   const { type } = schema.shape;
   const kinds: readonly string[] = 'options' in type ? type.options : [...type.values];

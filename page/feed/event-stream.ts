@@ -1,12 +1,16 @@
-// A feed as server-sent events. The browser says where it was, and is given what came since; where that is forgotten it is told so, once,
-// and loads what is there now. Nothing is queued for one viewer: what it has not read stays in the ring it shares with the others.
+// A feed as server-sent events. The browser says where it was, and is given what came since; where
+// that is forgotten it is told so, once, and loads what is there now. Nothing is queued for one
+// viewer: what it has not read stays in the ring it shares with the others.
 import { timed } from '../../system/async.ts';
 import type { Change, Ring } from './ring.ts';
 
 /** Milliseconds: a proxy, or a viewer, learns that the other side is there. */
 const BEAT_MS = 15_000;
 
-/** `from`: `epoch.place`, as given with the page or with the last event. `left` is called when the viewer goes. */
+/**
+ * `from`: `epoch.place`, as given with the page or with the last event. `left` is called when the
+ * viewer goes.
+ */
 export function eventStream(ring: Ring, from: string, left: () => void): Response {
   const gone = new AbortController();
   const end = (): void => {

@@ -1,5 +1,6 @@
-// What a session says at this moment and has not stored yet, as pieces on the screen. A piece belongs to an attempt: when that is
-// stored the transcript has it, and when it dies it is taken back (L16). Pure: events in, changes out.
+// What a session says at this moment and has not stored yet, as pieces on the screen. A piece
+// belongs to an attempt: when that is stored the transcript has it, and when it dies it is taken
+// back (L16). Pure: events in, changes out.
 import { showUnseen } from '../../system/text.ts';
 import { hashOf } from '../../store/values/store.ts';
 import type { Told, Watched } from '../../store/live/events.ts';
@@ -12,7 +13,10 @@ export const LIVE = 'live';
 export const ITEMS = 'items';
 
 export type LivePieces = {
-  /** `current`: the run that is going on. `again`: what it says is in the transcript, and is not shown beside it. */
+  /**
+   * `current`: the run that is going on. `again`: what it says is in the transcript, and is not
+   * shown beside it.
+   */
   tell(event: Told, current: number, again?: boolean): readonly Change[];
   /** How far a call is whose outcome is not stored. */
   progress(anchor: string): Progress | undefined;
@@ -72,7 +76,8 @@ export function livePieces(
     return redraw(anchor);
   };
   const takeBack = (event: Extract<Watched, { type: 'tombstone' }>): Change[] => {
-    // What a step appends was true all the time: the next attempt tells it again, in the same place.
+    // What a step appends was true all the time: the next attempt tells it again, in the same
+    // place.
     const gone = of(event).filter(({ id }) => !id.startsWith(FACT));
     const said = gone.filter(({ stream: words, call }) => words ?? call).map(draw);
     const dropped = gone.flatMap(({ id }) => drop(id));
@@ -148,7 +153,10 @@ export function livePieces(
 
 const FACT = 'fact-';
 
-/** Names what is told beside an attempt and outlives it: what its step appends, and why the next one waits. Null for what is its own. */
+/**
+ * Names what is told beside an attempt and outlives it: what its step appends, and why the next one
+ * waits. Null for what is its own.
+ */
 function factKey(event: Watched): string | null {
   if (event.type === 'user') return event.id.replace(/[^\w-]/g, '_');
   if (event.type === 'transition') return `${event.iteration}-${event.reason}`;

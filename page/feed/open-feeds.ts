@@ -1,5 +1,5 @@
-// The feeds that are open in this process: one for each thing that somebody watches, however many watch it. It stays a while after the
-// last one has gone, for a reload, and for whoever comes next.
+// The feeds that are open in this process: one for each thing that somebody watches, however many
+// watch it. It stays a while after the last one has gone, for a reload, and for whoever comes next.
 
 export type OpenFeeds<Key, Feed> = {
   /** `leave` must be called once. Throws as opening it does. */

@@ -1,8 +1,12 @@
-// The last changes of one feed, shared by all who watch it. A watcher is only a place in it: one that reads slowly, or not at all, costs
-// nothing, and is told to begin again when its place has been forgotten.
+// The last changes of one feed, shared by all who watch it. A watcher is only a place in it: one
+// that reads slowly, or not at all, costs nothing, and is told to begin again when its place has
+// been forgotten.
 import { randomBytes } from 'node:crypto';
 
-/** A change of what is on the screen. `text` goes on in an element as it is said; the others take rendered HTML, with ids of their own. */
+/**
+ * A change of what is on the screen. `text` goes on in an element as it is said; the others take
+ * rendered HTML, with ids of their own.
+ */
 export type Change =
   | { readonly do: 'text'; readonly id: string; readonly text: string }
   /** Put in the place of the element of this id, or at the end of `into` where there is none. */
@@ -26,7 +30,10 @@ export type Ring = {
   changed(signal: AbortSignal): Promise<void>;
 };
 
-/** Characters of changes that are kept: some seconds of the fastest model, and far more than a page takes to load. */
+/**
+ * Characters of changes that are kept: some seconds of the fastest model, and far more than a page
+ * takes to load.
+ */
 const MOST = 2_000_000;
 
 export function changeRing(most = MOST): Ring {
@@ -79,7 +86,10 @@ const sizeOf = (change: Change): number =>
 /** An element with an id of its own, put where it belongs when it has changed. */
 export type Part = { readonly id: string; readonly into: string; readonly html: string };
 
-/** Puts what has changed of the parts since they were drawn, and takes away what is no longer among them. */
+/**
+ * Puts what has changed of the parts since they were drawn, and takes away what is no longer among
+ * them.
+ */
 export function frameChanges(drawn: Map<string, string>, parts: readonly Part[]): readonly Change[] {
   const changes: Change[] = [];
   for (const { id, into, html } of parts) {

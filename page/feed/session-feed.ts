@@ -1,5 +1,6 @@
-// One session, followed once for all who watch it here. The live channel says what happens, a look each second how the session stands,
-// and the store has what counts: whatever the channel loses is read from there, so that a watcher has no gap.
+// One session, followed once for all who watch it here. The live channel says what happens, a look
+// each second how the session stands, and the store has what counts: whatever the channel loses is
+// read from there, so that a watcher has no gap.
 import type { Told } from '../../store/live/events.ts';
 import { configReader } from '../../store/configuration.ts';
 import { createLimit, pause } from '../../system/async.ts';
@@ -52,7 +53,10 @@ const LOOK_MS = 1_000;
 /** Milliseconds without a word of the live channel after which the store is read by itself. */
 const QUIET_MS = 2_000;
 
-/** Resolves when it can be drawn. Throws ClientProblem when there is no such session, or the server does not answer. */
+/**
+ * Resolves when it can be drawn. Throws ClientProblem when there is no such session, or the server
+ * does not answer.
+ */
 export async function openSessionFeed(ports: PagePorts, session: SessionId, frame: Frame): Promise<SessionFeed> {
   const seen = await ports.describe(session);
   const items = transcriptItems();

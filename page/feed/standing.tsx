@@ -1,5 +1,5 @@
-// How a session stands for all who watch it: its transcript as far as it was read, what waits for a person, what is wrong; and what
-// changes on the screen when more is known.
+// How a session stands for all who watch it: its transcript as far as it was read, what waits for a
+// person, what is wrong; and what changes on the screen when more is known.
 import { configReader, type RunConfig } from '../../store/configuration.ts';
 import { createLimit } from '../../system/async.ts';
 import { bodyReader } from '../../store/log/bodies.ts';
@@ -79,7 +79,10 @@ export type State = {
   heard: number;
   /** Somebody may watch it. */
   opened: boolean;
-  /** Replies, by `run.iteration`, that were stored when it was opened, and of which the channel may still tell. */
+  /**
+   * Replies, by `run.iteration`, that were stored when it was opened, and of which the channel may
+   * still tell.
+   */
   readonly toldAgain: Set<string>;
   /** The reply that the channel tells of, by the same name. */
   hearing: string;
@@ -113,7 +116,10 @@ export async function readBodies(
   }
 }
 
-/** Reads the transcript up to `head`, and shows what is new of it. Never throws for the store: it is told as a trouble. */
+/**
+ * Reads the transcript up to `head`, and shows what is new of it. Never throws for the store: it is
+ * told as a trouble.
+ */
 export function refresh(state: State, head: Hash | null): Promise<void> {
   return state.inTurn(() => readOn(state, head));
 }
@@ -191,7 +197,10 @@ export async function readApprovals(state: State): Promise<void> {
   state.ring.push(...pieces.waits(anchors));
 }
 
-/** Only where there is anything new: a transcript that has grown, the end of the session, a command that runs. */
+/**
+ * Only where there is anything new: a transcript that has grown, the end of the session, a command
+ * that runs.
+ */
 export async function lookAtBackground(state: State): Promise<void> {
   const { ports, session, items, started, background } = state;
   const { length } = items.all;
@@ -211,7 +220,10 @@ export function redrawFrame(state: State): void {
 /** What others asked is read so often, in milliseconds; what was asked from here at once. */
 const RECENT_MS = 15_000;
 
-/** What was asked of it, with the messages that the transcript does not have: a prompt whose first reply is to come, and those that wait. */
+/**
+ * What was asked of it, with the messages that the transcript does not have: a prompt whose first
+ * reply is to come, and those that wait.
+ */
 export async function readLately(state: State): Promise<void> {
   if (Date.now() - state.recentAt < RECENT_MS) return;
   state.recentAt = Date.now();

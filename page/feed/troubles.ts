@@ -1,4 +1,5 @@
-// What is wrong right now, in the words of a banner: what it is, and what to do. A trouble that is over goes by itself.
+// What is wrong right now, in the words of a banner: what it is, and what to do. A trouble that is
+// over goes by itself.
 
 export type TroubleKind = 'gone' | 'server' | 'worker' | 'store' | 'live' | 'damaged';
 

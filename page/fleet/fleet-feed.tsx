@@ -1,4 +1,5 @@
-// All sessions as one view of them shows, looked at again and again for as long as somebody watches: one look for all who watch the same.
+// All sessions as one view of them shows, looked at again and again for as long as somebody
+// watches: one look for all who watch the same.
 import { pause } from '../../system/async.ts';
 import { showUnseen, reasonOf } from '../../system/text.ts';
 import { StoreError } from '../../store/values/store.ts';
@@ -32,7 +33,10 @@ const MOST_APPROVALS = 30;
 
 export const FLEET = { banners: 'banners', inbox: 'inbox', counts: 'counts', rows: 'rows' } as const;
 
-/** `view`: the query, and where its page begins, as the address has them. Throws ClientProblem for a query that is none. */
+/**
+ * `view`: the query, and where its page begins, as the address has them. Throws ClientProblem for a
+ * query that is none.
+ */
 export async function openFleetFeed(ports: PagePorts, view: string): Promise<FleetFeed> {
   const asked = new URLSearchParams(view);
   const [filter, after] = [asked.get('q') ?? '', asked.get('after')];

@@ -1,5 +1,6 @@
-// Who may see the page, and act on it: a browser that was let in. Another site's script, a rebound name and a guess get nothing.
-// Cookies do not know ports, so each page of this machine has a host name of its own, and no cookie: browsers keep those in files.
+// Who may see the page, and act on it: a browser that was let in. Another site's script, a rebound
+// name and a guess get nothing. Cookies do not know ports, so each page of this machine has a host
+// name of its own, and no cookie: browsers keep those in files.
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import type { PageAddress } from '../page-address.ts';
@@ -18,7 +19,10 @@ export type Owner = {
 export type Access = {
   /** A name that no other page has, and the port. */
   readonly host: () => string;
-  /** Of a page of this machine: names besides that of loopback, under which a forwarder of ports shows it. */
+  /**
+   * Of a page of this machine: names besides that of loopback, under which a forwarder of ports
+   * shows it.
+   */
   readonly forwarders?: readonly Forwarder[];
   readonly people: readonly Person[];
   /** Of a page of this machine. */
@@ -29,7 +33,10 @@ export type Access = {
   readonly proxy?: string;
 };
 
-/** For whoever has an address that was printed, and for others of this machine with tokens of their own. */
+/**
+ * For whoever has an address that was printed, and for others of this machine with tokens of their
+ * own.
+ */
 export function ownAccess(
   { key, apiToken, run }: Pick<PageAddress, 'key' | 'apiToken' | 'run'>,
   host: () => string,
@@ -112,7 +119,10 @@ function isOpen(context: Context, access: Access): boolean {
   return path === SIGN_IN || path.startsWith('/static/') || codeIn(context, access) !== undefined;
 }
 
-/** A browser sends what it keeps of HTTP authentication whoever makes it ask; it says who did. A link from elsewhere leads here all the same. */
+/**
+ * A browser sends what it keeps of HTTP authentication whoever makes it ask; it says who did. A
+ * link from elsewhere leads here all the same.
+ */
 function isForeignFetch(context: Context, { hosted }: Access): boolean {
   const site = context.req.header('sec-fetch-site');
   const isLink = context.req.header('sec-fetch-dest') === 'document' && context.req.method === 'GET';
@@ -130,7 +140,10 @@ export function isFromProxy(context: Context, { proxy }: Access): boolean {
 
 const nameIn = (host: string): string => host.replace(/:\d{1,5}$/, '');
 
-/** Under its own name and those of loopback a forwarded port may be any: no site can make them lead here. */
+/**
+ * Under its own name and those of loopback a forwarded port may be any: no site can make them lead
+ * here.
+ */
 export function isOwnHost(context: Context, { host, hosted, forwarders = [] }: Access): boolean {
   const asked = context.req.header('host') ?? '';
   if (hosted) return asked === host();
@@ -142,8 +155,8 @@ const namesOf = (forwarders: readonly Forwarder[], host: string): readonly strin
   forwarders.map((forwarder) => nameAt(forwarder, portIn(host)));
 
 /**
- * Whether a browser shows a page from here that says so. A forwarder may end TLS, and may put its own end, `localhost` at our port, in place
- * of the name that the browser knows.
+ * Whether a browser shows a page from here that says so. A forwarder may end TLS, and may put its
+ * own end, `localhost` at our port, in place of the name that the browser knows.
  */
 export function isOwnOrigin(context: Context, access: Access, origin: string): boolean {
   if (access.hosted) return origin === ownOrigin(access);
@@ -157,7 +170,10 @@ export function isOwnOrigin(context: Context, access: Access, origin: string): b
 
 const portIn = (host: string): number => Number(host.split(':').at(-1));
 
-/** Only our own page posts here: another site's form cannot send JSON, and its script is known by its origin. */
+/**
+ * Only our own page posts here: another site's form cannot send JSON, and its script is known by
+ * its origin.
+ */
 function foreignProblem(context: Context, access: Access): Response | null {
   if (!isOwnOrigin(context, access, context.req.header('origin') ?? ''))
     return context.text('only this page itself may ask that', 403);

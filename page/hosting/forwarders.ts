@@ -1,5 +1,6 @@
-// Names under which a forwarder of ports shows a page of this machine: loopback ones, those that a cloud workspace says in its environment, and
-// those that the user names. A name is never taken from a request: any site can make a name of its own lead here.
+// Names under which a forwarder of ports shows a page of this machine: loopback ones, those that a
+// cloud workspace says in its environment, and those that the user names. A name is never taken
+// from a request: any site can make a name of its own lead here.
 import type { Env } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 

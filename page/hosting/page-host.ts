@@ -1,5 +1,6 @@
-// A page that people open from other machines: under one name, over TLS of its own or behind one proxy that is named, for people with tokens
-// of their own. Whatever is missing or wrong of it is refused before anything listens, with one sentence.
+// A page that people open from other machines: under one name, over TLS of its own or behind one
+// proxy that is named, for people with tokens of their own. Whatever is missing or wrong of it is
+// refused before anything listens, with one sentence.
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';

@@ -1,4 +1,5 @@
-// Options of the commands that serve the ops page, and the page as they say: on this machine, or under a name for others.
+// Options of the commands that serve the ops page, and the page as they say: on this machine, or
+// under a name for others.
 import type { Command } from 'commander';
 import { resolve } from 'node:path';
 import { checkedForwarder, type Forwarder, forwardersOf } from './forwarders.ts';
@@ -29,7 +30,10 @@ export function addPageOptions(command: Command): Command {
 
 export type PortFlags = HostFlags & { readonly port?: number };
 
-/** Where a page is served: under a name for other machines, or on this one, to whoever has its address and to `people`. */
+/**
+ * Where a page is served: under a name for other machines, or on this one, to whoever has its
+ * address and to `people`.
+ */
 export type PagePlace = {
   readonly host: PageHost | null;
   readonly people: readonly Person[];

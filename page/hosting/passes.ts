@@ -1,5 +1,6 @@
-// What lets a browser in. A code stands in a printed address: it works once, soon, and for the process that it was made for alone. It is
-// exchanged for a pass, which is in no address. Both are signed, with a key that leaves neither this process nor the data folder.
+// What lets a browser in. A code stands in a printed address: it works once, soon, and for the
+// process that it was made for alone. It is exchanged for a pass, which is in no address. Both are
+// signed, with a key that leaves neither this process nor the data folder.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 const MINUTE_MS = 60_000;

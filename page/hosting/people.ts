@@ -1,4 +1,5 @@
-// The people of a page and what each may do: look, decide about calls that wait, or steer sessions. Each has a token of their own.
+// The people of a page and what each may do: look, decide about calls that wait, or steer sessions.
+// Each has a token of their own.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { z } from 'zod';

@@ -1,5 +1,6 @@
-// Where a browser is let in: by the code of a printed address, or by the token that a person gives. What it gets for that is in no address
-// and, on this machine, in no file of the browser's, which commands of an agent may read: it is kept as HTTP authentication is, in memory.
+// Where a browser is let in: by the code of a printed address, or by the token that a person gives.
+// What it gets for that is in no address and, on this machine, in no file of the browser's, which
+// commands of an agent may read: it is kept as HTTP authentication is, in memory.
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { Layout, htmlOf } from '../layout.tsx';
@@ -35,7 +36,10 @@ export function addSignIn(app: Hono, access: Access): void {
   });
 }
 
-/** Only a path of ours: browsers read `//evil`, `/\\evil` and the like, with tabs between, as another site. */
+/**
+ * Only a path of ours: browsers read `//evil`, `/\\evil` and the like, with tabs between, as
+ * another site.
+ */
 function ownPath(path: string): string {
   const session = /^\/sessions\/([^/]+)$/.exec(path)?.[1];
   return session !== undefined && sessionIdProblem(session) === undefined ? `/sessions/${session}` : '/';

@@ -1,4 +1,5 @@
-// All schedules, looked at again and again for as long as somebody watches (L87): one look for all who do.
+// All schedules, looked at again and again for as long as somebody watches (L87): one look for all
+// who do.
 import { pause } from '../../system/async.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import type { ScheduleInfo } from '../../client/schedules/schedules.ts';

@@ -1,4 +1,5 @@
-// Schedules on the page (L87): when each fires and what its firings opened, and what a person does to one.
+// Schedules on the page (L87): when each fires and what its firings opened, and what a person does
+// to one.
 import { raw } from 'hono/html';
 import { ClientProblem } from '../../client/problem.ts';
 import type { Schedules } from '../../client/schedules/schedules.ts';

@@ -1,4 +1,5 @@
-// A person's words to a session: checked, sent, and answered in a sentence. Another may have been faster, and then it is said so.
+// A person's words to a session: checked, sent, and answered in a sentence. Another may have been
+// faster, and then it is said so.
 import { z } from 'zod';
 import { createLimit } from '../../system/async.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';

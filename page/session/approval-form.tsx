@@ -1,5 +1,5 @@
-// A call that waits for a person: why, until when, its input as JSON to look at and to change, and the two answers. A question of the
-// model: what it asks, and what may be answered.
+// A call that waits for a person: why, until when, its input as JSON to look at and to change, and
+// the two answers. A question of the model: what it asks, and what may be answered.
 import { escapeUnseen, showUnseen } from '../../system/text.ts';
 import { isElicited } from '../../workflows/contract/people.ts';
 import type { WaitingApproval } from '../../client/sessions/decide.ts';
@@ -66,7 +66,10 @@ export function ApprovalForm({ approval, linked = false }: Waiting) {
   );
 }
 
-/** Lines that a text field would break where it ends: here what goes on with one stands further in, below no line of its own. */
+/**
+ * Lines that a text field would break where it ends: here what goes on with one stands further in,
+ * below no line of its own.
+ */
 function InputRows({ json }: { readonly json: string }) {
   const lines = json.split('\n');
   if (lines.every((line) => line.length <= UNBROKEN)) return null;
@@ -133,7 +136,10 @@ function QuestionForm({ approval, linked = false }: Waiting) {
 
 const LONGEST = 20_000;
 
-/** Nothing in it that is not seen: a person decides by it. JSON reads the escapes back as what they were. */
+/**
+ * Nothing in it that is not seen: a person decides by it. JSON reads the escapes back as what they
+ * were.
+ */
 function jsonOf(input: unknown): string {
   const json = JSON.stringify(input, null, 2) ?? 'null';
   return json.split('\n').map(escapeUnseen).join('\n');

@@ -1,4 +1,5 @@
-// A transcript to take away, and the texts that are too long for the page, as plain text that no browser runs.
+// A transcript to take away, and the texts that are too long for the page, as plain text that no
+// browser runs.
 import type { Context } from 'hono';
 import { stream } from 'hono/streaming';
 import { jsonLine, showUnseen } from '../../system/text.ts';
@@ -47,7 +48,10 @@ function fenced(text: string): string {
   return `${fence}\n${text}${text.endsWith('\n') ? '' : '\n'}${fence}`;
 }
 
-/** The text of an entry: a message's, or that of a block of a reply, a call's being its output. Null where there is none. */
+/**
+ * The text of an entry: a message's, or that of a block of a reply, a call's being its output. Null
+ * where there is none.
+ */
 export async function readWholeText(
   feed: SessionFeed,
   { store }: PagePorts,
@@ -71,7 +75,10 @@ export async function readWholeText(
 const itemAt = ({ standing: { items } }: SessionFeed, position: number): Item | undefined =>
   items.all[position - (items.all[0]?.position ?? 0)];
 
-/** An image or PDF of a message, as it was sent: its type is one of those that the API takes. Null: there is none. */
+/**
+ * An image or PDF of a message, as it was sent: its type is one of those that the API takes. Null:
+ * there is none.
+ */
 export async function readMedium(
   feed: SessionFeed,
   { store }: Pick<PagePorts, 'store'>,

@@ -1,5 +1,6 @@
-// What stands around a transcript and changes with the session: its phase, figures and tasks, what waits for a decision, what may be done now,
-// what is on its way, and what is wrong. Each part has an id and is drawn again when it has changed.
+// What stands around a transcript and changes with the session: its phase, figures and tasks, what
+// waits for a decision, what may be done now, what is on its way, and what is wrong. Each part has
+// an id and is drawn again when it has changed.
 import { showUnseen } from '../../system/text.ts';
 import { addSpend, noSpend, totalTokens, type Spend } from '../../workflows/contract/loop.ts';
 import { isUnderWay } from '../../client/sessions/info.ts';

@@ -1,5 +1,6 @@
-// One session: what it is doing, what waits for a person, the transcript as it grows, and a place to write to it. A window of a long
-// transcript is drawn; the rest comes when it is scrolled to, or asked for by a link.
+// One session: what it is doing, what waits for a person, the transcript as it grows, and a place
+// to write to it. A window of a long transcript is drawn; the rest comes when it is scrolled to, or
+// asked for by a link.
 import { raw } from 'hono/html';
 import { LONGEST_ASIDE } from '../../workflows/contract/people.ts';
 import type { PagePorts } from '../ports.ts';

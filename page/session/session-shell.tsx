@@ -1,4 +1,5 @@
-// What the pages of one session have around them: its name, what is wrong, how it stands, what may be done, and its other pages.
+// What the pages of one session have around them: its name, what is wrong, how it stands, what may
+// be done, and its other pages.
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import { showUnseen } from '../../system/text.ts';

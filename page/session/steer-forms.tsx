@@ -1,4 +1,5 @@
-// More for the run under way, and options for the next one. Drawn once with the page, so that what is typed stays while all else changes.
+// More for the run under way, and options for the next one. Drawn once with the page, so that what
+// is typed stays while all else changes.
 import { showUnseen } from '../../system/text.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { permissionModes } from '../../workflows/contract/options-problem.ts';

@@ -1,4 +1,5 @@
-// What iterations came to in numbers, as columns of a plot: few enough to draw, each for as many iterations as it takes. Pure.
+// What iterations came to in numbers, as columns of a plot: few enough to draw, each for as many
+// iterations as it takes. Pure.
 import { addSpend, noSpend, totalTokens, type Spend } from '../../workflows/contract/loop.ts';
 import type { Iteration } from '../../client/sessions/history/iterations.ts';
 

@@ -1,5 +1,6 @@
-// The plots above a timeline, drawn here: how full the context was, tokens, cost, and what came from the cache, over all iterations of a
-// session. A column tells its numbers on hover and leads to its bar.
+// The plots above a timeline, drawn here: how full the context was, tokens, cost, and what came
+// from the cache, over all iterations of a session. A column tells its numbers on hover and leads
+// to its bar.
 import type { Child } from 'hono/jsx';
 import type { RunConfig } from '../../store/configuration.ts';
 import { count, formatMoney, formatTokens } from '../../client/units.ts';

@@ -1,5 +1,6 @@
-// The timeline of a session: a bar for each iteration of a window, what it spent its time with, why it went round, and who worked on it;
-// plots of all iterations above. Drawn here, from the transcript and the history that Temporal keeps anyway.
+// The timeline of a session: a bar for each iteration of a window, what it spent its time with, why
+// it went round, and who worked on it; plots of all iterations above. Drawn here, from the
+// transcript and the history that Temporal keeps anyway.
 import { raw } from 'hono/html';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import { reasonText, transitionText } from '../../client/render/words.ts';

@@ -1,4 +1,5 @@
-// One tool call: folded to a line with how it came out; open, its input, its output and how long it took.
+// One tool call: folded to a line with how it came out; open, its input, its output and how long it
+// took.
 import { showUnseen } from '../../system/text.ts';
 import type { Outcome } from '../../store/log/entries.ts';
 import { isUntimed } from '../../store/live/tell.ts';

@@ -1,4 +1,5 @@
-// One entry of a transcript on the page. All of a model's, a tool's or a person's words are text, with whatever is unseen in them named.
+// One entry of a transcript on the page. All of a model's, a tool's or a person's words are text,
+// with whatever is unseen in them named.
 import { showUnseen } from '../../system/text.ts';
 import type { BoundaryEntry, Entry, EpochEntry, ReplyEntry } from '../../store/log/entries.ts';
 import { isRepeated } from '../../store/log/entries.ts';

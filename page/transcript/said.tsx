@@ -1,4 +1,5 @@
-// What somebody said, as text with whatever is unseen in it named; what opens to a text; the images and documents of a prompt.
+// What somebody said, as text with whatever is unseen in it named; what opens to a text; the images
+// and documents of a prompt.
 import { showUnseen } from '../../system/text.ts';
 import type { MessageMedium } from '../../workflows/contract/people.ts';
 import { count } from '../../client/units.ts';
@@ -47,7 +48,10 @@ export function Folded({
   );
 }
 
-/** Images as they were sent, in a bounded place, whose bytes come when they are scrolled to; documents by their size, to be taken away. */
+/**
+ * Images as they were sent, in a bounded place, whose bytes come when they are scrolled to;
+ * documents by their size, to be taken away.
+ */
 export function Media({ media, path }: { readonly media: readonly MessageMedium[]; readonly path: string }) {
   if (media.length === 0) return null;
   return (

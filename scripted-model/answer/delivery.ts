@@ -34,7 +34,10 @@ function deliverEvents(reply: Reply, events: readonly Piece[]): Delivery {
   return inBytes(reply, [...held(reply, events.slice(0, sent), holdAt), ...ending]);
 }
 
-/** The pieces with their pauses, and the hold after the first `holdAt` of them. Without either they are one write. */
+/**
+ * The pieces with their pauses, and the hold after the first `holdAt` of them. Without either they
+ * are one write.
+ */
 function held(reply: Reply, pieces: readonly Piece[], holdAt: number): readonly Action[] {
   if (reply.hold === undefined) return paced(reply, pieces);
   const hold: Action = { do: 'hold', until: reply.hold };
@@ -103,7 +106,10 @@ type FaultAnswer =
 const BROKEN_JSON =
   'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_del\n\n';
 
-/** Returns the answer of a fault instead of a message, whatever the reply's content; undefined for a fault that needs the message. */
+/**
+ * Returns the answer of a fault instead of a message, whatever the reply's content; undefined for a
+ * fault that needs the message.
+ */
 export function faultAnswer(fault: Fault | undefined): FaultAnswer | undefined {
   if (fault === undefined) return undefined;
   if ('status' in fault) return { kind: 'error', error: statusError(fault) };

@@ -1,4 +1,5 @@
-// Which message answers a request: a summary, the reply of the model that was asked, or of another that it was handed over to.
+// Which message answers a request: a summary, the reply of the model that was asked, or of another
+// that it was handed over to.
 import type { Admitted } from '../admit.ts';
 import { summaryMessage } from '../compaction/summary.ts';
 import { profileOf } from '../models/profiles.ts';
@@ -61,7 +62,10 @@ function refused(reply: Reply, { category, explanation }: Declined): Reply {
   };
 }
 
-/** The first model that the request names; for `default`, the one the documents name for its model. None: it stays declined. */
+/**
+ * The first model that the request names; for `default`, the one the documents name for its model.
+ * None: it stays declined.
+ */
 function servingModel(request: ParsedRequest): string | undefined {
   const { fallbacks } = request;
   if (typeof fallbacks === 'string') return profileOf(request.model)?.fallbacks?.[0];

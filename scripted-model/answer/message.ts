@@ -1,4 +1,5 @@
-// A reply as the Messages API says it: ids, signatures, stop reason and usage filled in, cut where a fault cuts it.
+// A reply as the Messages API says it: ids, signatures, stop reason and usage filled in, cut where
+// a fault cuts it.
 import { randomUUID } from 'node:crypto';
 import { bytesToTokens, type CacheUse } from '../prompt-cache.ts';
 import type { Reply, ReplyBlock } from '../script.ts';
@@ -14,7 +15,10 @@ export type MessageBlock = {
   readonly whole: Readonly<Record<string, unknown>>;
   /** Bytes that it costs, where these are not those that are streamed. */
   readonly size?: number;
-  /** Tokens that its deltas say it has so far; null: they say that they do not know; absent: nothing. */
+  /**
+   * Tokens that its deltas say it has so far; null: they say that they do not know; absent:
+   * nothing.
+   */
   readonly estimate?: number | null;
   /** Nothing but pings before its first delta, for so long. */
   readonly silent?: { readonly ms: number; readonly pingMs: number };
@@ -110,7 +114,10 @@ export function wholeBlock(block: Readonly<Record<string, unknown>>): MessageBlo
   return { start: block, delta: null, streamed: '', whole: block };
 }
 
-/** Thinking that is not shown is an empty text with a signature, and costs what it is long all the same. */
+/**
+ * Thinking that is not shown is an empty text with a signature, and costs what it is long all the
+ * same.
+ */
 function thinkingBlock(block: Extract<ReplyBlock, { type: 'thinking' }>, sign: Signer, showing: Showing): MessageBlock {
   const { display, counted } = showing;
   const isShown = display === 'summarized' || (display === 'updates' && block.note === true);

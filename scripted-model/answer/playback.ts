@@ -16,7 +16,10 @@ export type Action =
 /** How a response ended. `left`: the client closed first, or the server was closed. */
 export type Ended = 'finished' | 'cut' | 'left';
 
-/** `gone` aborts when the connection closes. Resolves with how it ended; never rejects for what a client does. */
+/**
+ * `gone` aborts when the connection closes. Resolves with how it ended; never rejects for what a
+ * client does.
+ */
 export async function play(response: ServerResponse, actions: readonly Action[], gone: AbortSignal): Promise<Ended> {
   for (const [index, action] of actions.entries()) {
     if (gone.aborted) return 'left';
@@ -55,7 +58,10 @@ async function perform(response: ServerResponse, action: Action, gone: AbortSign
   }
 }
 
-/** Resolves when the bytes are with the operating system, so that a cut that follows does not take them along. */
+/**
+ * Resolves when the bytes are with the operating system, so that a cut that follows does not take
+ * them along.
+ */
 function write(response: ServerResponse, bytes: Buffer): Promise<void> {
   return new Promise((resolve) => {
     response.write(bytes, () => resolve());

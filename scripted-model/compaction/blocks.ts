@@ -1,8 +1,12 @@
-// Signed blocks of compaction: made of a scripted summary, known again when they come back, and what they stand for in a prefix.
+// Signed blocks of compaction: made of a scripted summary, known again when they come back, and
+// what they stand for in a prefix.
 import { digestOf, encodeSigned, readSigned } from '../signed.ts';
 import { isObject, type Json } from '../validate/shape.ts';
 
-/** What matters of a compaction to thinking that was made before it: who made it, and with which system prompt and tools. */
+/**
+ * What matters of a compaction to thinking that was made before it: who made it, and with which
+ * system prompt and tools.
+ */
 export type CompactionFacts = {
   readonly id: string;
   /** Made by a model with the prefix check. */
@@ -13,7 +17,10 @@ export type CompactionFacts = {
 };
 
 export type CompactionRecord = CompactionFacts & {
-  /** Of the summarised messages: what they come to, who spoke last, and the deferred tools they referred to. */
+  /**
+   * Of the summarised messages: what they come to, who spoke last, and the deferred tools they
+   * referred to.
+   */
   readonly messages: string;
   readonly lastRole: string;
   readonly referred: readonly string[];

@@ -1,4 +1,5 @@
-// The answer to a request for a summary: the script's text as a signed block, alone, or nothing when the script says how it failed.
+// The answer to a request for a summary: the script's text as a signed block, alone, or nothing
+// when the script says how it failed.
 import type { Admitted } from '../admit.ts';
 import { computedUsage, newId, wholeBlock, type MessageBlock, type ScriptedMessage } from '../answer/message.ts';
 import type { CacheUse } from '../prompt-cache.ts';

@@ -1,5 +1,6 @@
-// The script of the keyless demo: looks for source files, counts their lines, writes the table, reads it back, and says what it
-// did. Each step is computed from the results in the request, so that it works on any folder and what it says is true.
+// The script of the keyless demo: looks for source files, counts their lines, writes the table,
+// reads it back, and says what it did. Each step is computed from the results in the request, so
+// that it works on any folder and what it says is true.
 import { fault, reply, text, toolUse, type ParsedRequest, type Reply, type ReplyBlock } from '../script.ts';
 import { DEMO_TASK, chooseFolders, furtherGlobs, LANGUAGES, sourceGlob, roundsOf, type DoneCall } from './rounds.ts';
 import { firstLine, makeTable, surveyCalls, type Table, tableSummary, tableText } from './table.ts';

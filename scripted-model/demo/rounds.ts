@@ -10,7 +10,10 @@ export type DoneCall = {
   readonly isError: boolean;
 };
 
-/** The calls of each reply since the task, with their results; null when the last thing a user said is not the task. */
+/**
+ * The calls of each reply since the task, with their results; null when the last thing a user said
+ * is not the task.
+ */
 export function roundsOf(request: ParsedRequest): readonly (readonly DoneCall[])[] | null {
   const start = request.messages.findLastIndex((message) => prompts(message).length > 0);
   const task = request.messages[start];
@@ -38,7 +41,10 @@ function callsOf(reply: MessageParam, next: MessageParam | undefined): readonly 
 
 // Which folders of a project get a row of their own, chosen from the source files that were found.
 
-/** File name endings of source code, one glob call each, so that a large project shows more of itself. */
+/**
+ * File name endings of source code, one glob call each, so that a large project shows more of
+ * itself.
+ */
 export const LANGUAGES: readonly (readonly string[])[] = [
   'ts tsx mts cts js jsx mjs cjs vue svelte',
   'py rb php pl lua r jl ex exs erl hs ml clj sh bash sql',
@@ -84,8 +90,8 @@ export function chooseFolders(found: readonly string[]): Folders {
 }
 
 /**
- * Globs for what a cut listing did not reach: one folder has taken most of it, so these leave out what begins as that one does.
- * Empty when no folder stands out or its name cannot stand in a glob.
+ * Globs for what a cut listing did not reach: one folder has taken most of it, so these leave out
+ * what begins as that one does. Empty when no folder stands out or its name cannot stand in a glob.
  */
 export function furtherGlobs(found: readonly string[]): readonly string[] {
   const [first] = [...sizes(found, 1)].sort(([, a], [, b]) => b - a);

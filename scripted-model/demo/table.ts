@@ -1,4 +1,5 @@
-// The table of lines per folder, from what the tools really answered. What could not be counted is said, not guessed.
+// The table of lines per folder, from what the tools really answered. What could not be counted is
+// said, not guessed.
 import { chooseFolders, isNotOurs, type DoneCall } from './rounds.ts';
 
 const EVERYTHING_ELSE = 'everything else';
@@ -68,7 +69,10 @@ function rowOf(call: DoneCall): Row {
   return count === undefined ? { folder, failure: 'the count could not be read' } : { folder, count };
 }
 
-/** The files outside the parts. Unknown when one of them is, or when files changed between the counts. */
+/**
+ * The files outside the parts. Unknown when one of them is, or when files changed between the
+ * counts.
+ */
 function remainder(whole: Count, parts: readonly Row[]): Count | undefined {
   if (parts.some((row) => 'failure' in row)) return undefined;
   const inside = sum(parts);
@@ -127,8 +131,9 @@ function cell(folder: string): string {
   return `${fence}${inner.startsWith('`') ? ` ${inner} ` : inner}${fence}`;
 }
 
-// Reads the text results of the glob and grep tools: lines, a summary in brackets, then what could not be searched. A result that
-// was too large arrives as its head and tail, with notes between and after them.
+// Reads the text results of the glob and grep tools: lines, a summary in brackets, then what could
+// not be searched. A result that was too large arrives as its head and tail, with notes between and
+// after them.
 
 /** `complete`: every path is there. */
 type Listing = { readonly paths: readonly string[]; readonly complete: boolean };

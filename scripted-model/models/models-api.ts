@@ -1,5 +1,5 @@
-// The answers of the Models API: what the documents say of a model, or the limits the server was started with. Every id exists here; what
-// is not documented is null.
+// The answers of the Models API: what the documents say of a model, or the limits the server was
+// started with. Every id exists here; what is not documented is null.
 import { BETAS } from '../validate/betas.ts';
 import type { Effort, ModelProfile, ThinkingType } from './model-profile.ts';
 import { allProfiles, profileOf } from './profiles.ts';

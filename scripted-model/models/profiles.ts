@@ -1,11 +1,16 @@
-// What each model of the API takes, refuses and reads, as the documents say it (docs/scripted-model.md lists the pages and when they were
-// read). Nothing here comes from the product's own table of models: a double that shares our facts cannot find out that they are wrong.
+// What each model of the API takes, refuses and reads, as the documents say it
+// (docs/scripted-model.md lists the pages and when they were read). Nothing here comes from the
+// product's own table of models: a double that shares our facts cannot find out that they are
+// wrong.
 import type { ModelProfile } from './model-profile.ts';
 import { MODELS } from './table.ts';
 
 const byName = new Map(MODELS.flatMap((model) => [model.id, ...model.aliases].map((name) => [name, model] as const)));
 
-/** Undefined for a model the documents do not name: it has no check and refuses what every model refuses. */
+/**
+ * Undefined for a model the documents do not name: it has no check and refuses what every model
+ * refuses.
+ */
 export function profileOf(model: string): ModelProfile | undefined {
   return byName.get(model);
 }

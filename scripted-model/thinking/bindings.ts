@@ -1,4 +1,5 @@
-// Thinking as one server signs and checks it: the account it plays, what it has signed, and which conversations it has seen.
+// Thinking as one server signs and checks it: the account it plays, what it has signed, and which
+// conversations it has seen.
 import { RecentMap } from '../../system/recent-map.ts';
 import type { CompactionFacts, CompactionRecord } from '../compaction/blocks.ts';
 import { profileOf } from '../models/profiles.ts';
@@ -7,11 +8,17 @@ import { checkThinking, type Account, type CheckedThinking } from './check-think
 import { prefixOf, type Prefix } from './prefix.ts';
 import { createSignatures, type Binding } from './signatures.ts';
 
-/** Signs one block of a reply; `chosen` is the script's own signature, `size` what it costs in bytes. To be called in the order of the blocks. */
+/**
+ * Signs one block of a reply; `chosen` is the script's own signature, `size` what it costs in
+ * bytes. To be called in the order of the blocks.
+ */
 export type Signer = (thinking: string, chosen?: string, size?: number) => string;
 
 export type Bindings = {
-  /** Whether the API made this signature for this text, and a model of which nothing is known may read it. */
+  /**
+   * Whether the API made this signature for this text, and a model of which nothing is known may
+   * read it.
+   */
   verify(model: string, thinking: string, signature: string): boolean;
   check(request: ParsedRequest, betas: readonly string[]): CheckedThinking;
   /** `last`: the id of the block that the model saw last. */

@@ -1,5 +1,6 @@
-// Thinking that comes back: who may read it, and whether what stands before it is what stood before it when it was made. What the model
-// may not read is dropped without a word; a changed prefix is refused, dropped or only noted, by model, account and request.
+// Thinking that comes back: who may read it, and whether what stands before it is what stood before
+// it when it was made. What the model may not read is dropped without a word; a changed prefix is
+// refused, dropped or only noted, by model, account and request.
 import type { ModelProfile } from '../models/model-profile.ts';
 import { profileOf, readsThinkingOf } from '../models/profiles.ts';
 import { blocksOf } from '../read-request.ts';
@@ -38,13 +39,19 @@ type Check = {
   readonly account: Account;
   readonly signatures: Signatures;
   readonly prefix: () => Prefix;
-  /** The digest before this one, in the conversation that it was made in; undefined when that is forgotten. */
+  /**
+   * The digest before this one, in the conversation that it was made in; undefined when that is
+   * forgotten.
+   */
   readonly before: (digest: string) => string | undefined;
 };
 
 type Outcome = 'error' | 'drop' | 'allow' | 'not_run';
 
-/** What a block may be: one thing, or several where a script chose the same text for several; nothing is known of it when empty. */
+/**
+ * What a block may be: one thing, or several where a script chose the same text for several;
+ * nothing is known of it when empty.
+ */
 type Known = readonly ReadBlock[];
 
 type Found = { readonly path: string; readonly message: number; readonly type: string; readonly read: Known };
@@ -78,7 +85,10 @@ function passed(transformations: readonly Transformation[], last: Known | undefi
   return { problem: undefined, transformations, last: last?.at(-1)?.id ?? null };
 }
 
-/** The request as the model sees it and as it is counted: without what was dropped, and without system messages whose turn is over. */
+/**
+ * The request as the model sees it and as it is counted: without what was dropped, and without
+ * system messages whose turn is over.
+ */
 export function shownRequest(request: ParsedRequest, transformations: readonly Transformation[]): ParsedRequest {
   const dropped = new Set(transformations.flatMap(({ type, path }) => (type === 'thinking_dropped' ? [path] : [])));
   const lastUser = request.messages.findLastIndex(({ role }) => role === 'user');
@@ -126,7 +136,10 @@ function whyUnread(read: Known, profile: ModelProfile, account: Account): Reason
   return own.some((block) => readsThinkingOf(profile.id, block.model)) ? undefined : 'model_binding_mismatch';
 }
 
-/** Says what differs from when the block was made, '' when there is no word for it; undefined: nothing. `last`: the block kept before it. */
+/**
+ * Says what differs from when the block was made, '' when there is no word for it; undefined:
+ * nothing. `last`: the block kept before it.
+ */
 function mismatch(
   check: Check,
   outcome: Outcome,
@@ -143,7 +156,10 @@ function mismatch(
   return differences.includes(undefined) ? undefined : differences[0];
 }
 
-/** What is dropped takes along what was made after it, and the rest of its turn's thinking that directly follows. */
+/**
+ * What is dropped takes along what was made after it, and the rest of its turn's thinking that
+ * directly follows.
+ */
 function follows({ read, path }: Found, before: Found | undefined, failed: ReadonlySet<string>): boolean {
   if (read.every(({ binding }) => binding?.previous !== undefined && failed.has(binding.previous ?? ''))) return true;
   const [, message, at] = /^(.*)\.(\d+)$/.exec(before?.path ?? '') ?? [];
@@ -161,7 +177,10 @@ function difference(check: Check, block: Found, binding: Binding, last: Known | 
   return ` Content before this block differs from when it was created${firstChange(check, block, messages)}.`;
 }
 
-/** Every compaction since the block was made must have been one of a model with the check, with the same system prompt and tools. */
+/**
+ * Every compaction since the block was made must have been one of a model with the check, with the
+ * same system prompt and tools.
+ */
 function survives(binding: Binding, { compaction }: Prefix): boolean {
   const since = compaction === undefined ? [] : [compaction, ...compaction.earlier];
   const at = since.findIndex(({ id }) => id === binding.compaction);
@@ -174,7 +193,10 @@ function survives(binding: Binding, { compaction }: Prefix): boolean {
     );
 }
 
-/** Replies that follow one another are one turn: what was made in it may stand anywhere after the turn's beginning. */
+/**
+ * Replies that follow one another are one turn: what was made in it may stand anywhere after the
+ * turn's beginning.
+ */
 function standsAfter(request: ParsedRequest, prefix: Prefix, { message }: Found, digest: string): boolean {
   let first = message;
   while (request.messages[first - 1]?.role === 'assistant') first -= 1;

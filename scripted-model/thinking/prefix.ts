@@ -1,5 +1,6 @@
-// What stands before a block of thinking, as the prefix check compares it: `system`, the tools that are not deferred, and every earlier
-// message, by value. How the JSON is written, cache_control and earlier thinking do not count.
+// What stands before a block of thinking, as the prefix check compares it: `system`, the tools that
+// are not deferred, and every earlier message, by value. How the JSON is written, cache_control and
+// earlier thinking do not count.
 import { leadingBlock, readCompaction, type CompactionRecord } from '../compaction/blocks.ts';
 import type { ParsedRequest } from '../script.ts';
 import { blocksOf } from '../read-request.ts';
@@ -29,7 +30,10 @@ export type Prefix = {
 
 export const EMPTY_PREFIX = digestOf('');
 
-/** `after` is told of each digest and the one before it, so that a place that differs can be named later. */
+/**
+ * `after` is told of each digest and the one before it, so that a place that differs can be named
+ * later.
+ */
 export function prefixOf(request: ParsedRequest, after: (digest: string, before: string) => void): Prefix {
   const items: PrefixItem[] = [];
   const starts: number[] = [];
@@ -58,7 +62,10 @@ export function prefixOf(request: ParsedRequest, after: (digest: string, before:
   };
 }
 
-/** A compaction's block stands for what it summarises, unless the API would merge the first message after it into the last one of that. */
+/**
+ * A compaction's block stands for what it summarises, unless the API would merge the first message
+ * after it into the last one of that.
+ */
 function standsFor({ messages, lastRole }: CompactionRecord, { messages: sent }: ParsedRequest): string {
   const alone = (sent[0]?.content.length ?? 0) === 1;
   const role = sent[alone ? 1 : 0]?.role;
@@ -78,7 +85,10 @@ function partsOf(message: ParsedRequest['messages'][number], path: string): read
   return Object.keys(own).length === 0 ? blocks : [...blocks, { path, parts: [canonical(own)] }];
 }
 
-/** Long texts are hashed as they are: to write them as JSON again would cost more than everything else. */
+/**
+ * Long texts are hashed as they are: to write them as JSON again would cost more than everything
+ * else.
+ */
 function blockParts(block: Json): readonly string[] {
   const { type, text, citations } = block;
   if (type === 'text' && (citations === undefined || citations === null)) return ['text', String(text)];
@@ -87,7 +97,10 @@ function blockParts(block: Json): readonly string[] {
   return [canonical(bare(block))];
 }
 
-/** What the API adds as null and a client may leave out is the same; so are a URL's parameters, which stand for the same bytes. */
+/**
+ * What the API adds as null and a client may leave out is the same; so are a URL's parameters,
+ * which stand for the same bytes.
+ */
 function bare(block: Json): Json {
   const kept = Object.entries(block).filter(([, value]) => value !== null);
   const source = block['source'];
@@ -124,7 +137,9 @@ function toolDigests(
   return { fixedTools, referred: before.at(-1) ?? [], toolsBefore: (index) => digest(before[index] ?? []) };
 }
 
-/** The tools that a block refers to: of a result or a search `tool_name`, of a change `tool.name`. */
+/**
+ * The tools that a block refers to: of a result or a search `tool_name`, of a change `tool.name`.
+ */
 function namesIn(block: unknown): readonly string[] {
   if (Array.isArray(block)) return block.flatMap(namesIn);
   if (!isObject(block)) return [];

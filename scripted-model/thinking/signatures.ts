@@ -1,5 +1,6 @@
-// What the signature of a block of thinking records, and how it is read again. It holds all of that itself, so that a conversation goes on
-// after a restart of this server; signatures that a script chose, and redacted thinking, are known as long as the server lives.
+// What the signature of a block of thinking records, and how it is read again. It holds all of that
+// itself, so that a conversation goes on after a restart of this server; signatures that a script
+// chose, and redacted thinking, are known as long as the server lives.
 import { RecentMap } from '../../system/recent-map.ts';
 import { digestOf, encodeSigned, readSigned } from '../signed.ts';
 
@@ -25,17 +26,25 @@ export type Signed = {
   readonly binding: Binding | null;
 };
 
-/** A block of thinking that is sent back: what it records, under the name by which later blocks refer to it. */
+/**
+ * A block of thinking that is sent back: what it records, under the name by which later blocks
+ * refer to it.
+ */
 export type ReadBlock = Signed & { readonly id: string };
 
 export type Signatures = {
   /** `chosen`: the script's own text for it. */
   sign(signed: Signed, thinking: string, chosen?: string): { readonly signature: string; readonly id: string };
-  /** Nothing when it was not signed here, or was changed; several when a script chose one text for several blocks. */
+  /**
+   * Nothing when it was not signed here, or was changed; several when a script chose one text for
+   * several blocks.
+   */
   read(thinking: string, signature: string): readonly ReadBlock[];
 };
 
-/** Bytes that a block of thinking costs when it is sent back; undefined: its signature does not say. */
+/**
+ * Bytes that a block of thinking costs when it is sent back; undefined: its signature does not say.
+ */
 export function thinkingSize(signature: string): number | undefined {
   return (readSigned(signature)?.value as Partial<Signed> | undefined)?.size;
 }

@@ -36,7 +36,8 @@ export function betaFields(betas: readonly string[]): readonly string[] {
   );
 }
 
-// Context editing and compaction at a threshold: which edits, in which order, with which header. They are taken, and do nothing here.
+// Context editing and compaction at a threshold: which edits, in which order, with which header.
+// They are taken, and do nothing here.
 
 const EDITS: Readonly<Record<string, string>> = {
   clear_thinking_20251015: BETAS.contextManagement,

@@ -1,4 +1,5 @@
-// Checks one content block of a message as the API does: its kind, its fields, the role it stands under.
+// Checks one content block of a message as the API does: its kind, its fields, the role it stands
+// under.
 import { extraKey, firstProblem, isObject, stringProblem, type Json, textProblem, userTextProblem } from './shape.ts';
 
 type Verify = (thinking: string, signature: string) => boolean;

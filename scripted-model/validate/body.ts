@@ -1,4 +1,5 @@
-// Checks the bytes of a body before they are parsed as JSON, and the JSON before it counts as a request.
+// Checks the bytes of a body before they are parsed as JSON, and the JSON before it counts as a
+// request.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import { apiError, invalidRequest, type ApiError } from '../read-request.ts';
@@ -22,7 +23,10 @@ function invalid(detail: string): ParsedBody {
   return { kind: 'invalid', problem: `The request body is not valid JSON: ${detail}` };
 }
 
-/** Half a surrogate pair in an escape, which JSON.parse accepts and the API does not. In UTF-8 it cannot stand unescaped. */
+/**
+ * Half a surrogate pair in an escape, which JSON.parse accepts and the API does not. In UTF-8 it
+ * cannot stand unescaped.
+ */
 function loneSurrogate(text: string): string | undefined {
   if (!/\\u[dD][89a-fA-F]/.test(text)) return undefined;
   const escapes = /\\(?:u([0-9a-fA-F]{4})|[^])/g;

@@ -1,4 +1,5 @@
-// Checks cache_control as the API does: at most four, and of a known kind. The check of its block says where it may stand.
+// Checks cache_control as the API does: at most four, and of a known kind. The check of its block
+// says where it may stand.
 import { isObject, type Json } from './shape.ts';
 
 const MOST = 4;

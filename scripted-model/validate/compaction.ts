@@ -1,4 +1,5 @@
-// Checks compaction on demand: the request for a summary, and the signed block that later requests begin with.
+// Checks compaction on demand: the request for a summary, and the signed block that later requests
+// begin with.
 import { changedPart, readCompaction } from '../compaction/blocks.ts';
 import { profileOf } from '../models/profiles.ts';
 import { BETAS } from './betas.ts';

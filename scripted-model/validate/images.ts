@@ -1,4 +1,5 @@
-// Limits on the images of a whole request, those of old turns and of results included: how many, how many bytes, how many pixels a side.
+// Limits on the images of a whole request, those of old turns and of results included: how many,
+// how many bytes, how many pixels a side.
 import type { ModelProfile } from '../models/model-profile.ts';
 import { coded, firstProblem, isObject, type Json, type Problem } from './shape.ts';
 

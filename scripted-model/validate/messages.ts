@@ -1,4 +1,5 @@
-// Checks the messages as a conversation, as the API does: roles, empty contents, the first and the last one.
+// Checks the messages as a conversation, as the API does: roles, empty contents, the first and the
+// last one.
 import { blockProblem } from './blocks.ts';
 import { leadingBlock } from '../compaction/blocks.ts';
 import { profileOf } from '../models/profiles.ts';
@@ -94,7 +95,8 @@ function endProblem(messages: readonly ShapedMessage[], prefill: boolean): strin
   return 'messages: final assistant content cannot end with trailing whitespace';
 }
 
-// Every tool_use is answered by exactly one tool_result, in the very next message and before anything else in it (L39).
+// Every tool_use is answered by exactly one tool_result, in the very next message and before
+// anything else in it (L39).
 
 function pairingProblem(messages: readonly ShapedMessage[]): string | undefined {
   const seen = new Set<string>();

@@ -1,5 +1,5 @@
-// What one model refuses and another takes: kinds of thinking, effort, forced tools, sampling, fallbacks. Of a model that the documents do not name
-// nothing is refused here.
+// What one model refuses and another takes: kinds of thinking, effort, forced tools, sampling,
+// fallbacks. Of a model that the documents do not name nothing is refused here.
 import type { Effort, ModelProfile, ThinkingType } from '../models/model-profile.ts';
 import { EFFORTS } from '../models/table.ts';
 import { BETAS } from './betas.ts';
@@ -77,7 +77,8 @@ function messageEffortProblem(
   });
 }
 
-// The models that a decline may be handed over to, and what is left of such a reply when it is sent back.
+// The models that a decline may be handed over to, and what is left of such a reply when it is sent
+// back.
 
 const MOST_FALLBACKS = 3;
 const fallbackKeys = new Set(['model', 'max_tokens', 'thinking', 'output_config', 'speed']);
@@ -106,7 +107,10 @@ export function fallbacksProblem(
 
 const NOT_BEFORE_IT: readonly unknown[] = ['thinking', 'redacted_thinking', 'connector_text', 'tool_use'];
 
-/** What the model that declined thought and called does not go back; its text does, and all that the other said. */
+/**
+ * What the model that declined thought and called does not go back; its text does, and all that the
+ * other said.
+ */
 function fallbackBlocksProblem({ messages }: Json, betas: readonly string[]): string | undefined {
   return firstProblem(messages as readonly Json[], ({ content }, index) => {
     const blocks = Array.isArray(content) ? (content as readonly Json[]) : [];

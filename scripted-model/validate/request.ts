@@ -1,4 +1,5 @@
-// Checks a request's top level as the API does. The messages, tools and breakpoints have checks of their own.
+// Checks a request's top level as the API does. The messages, tools and breakpoints have checks of
+// their own.
 import { betaFields, contextManagementProblem } from './betas.ts';
 import { breakpointsProblem } from './breakpoints.ts';
 import { compactionBlockProblem, compactionRequestProblem } from './compaction.ts';

@@ -1,4 +1,5 @@
-// The few questions all checks of a request ask of untrusted JSON. A check returns the API's sentence, or undefined.
+// The few questions all checks of a request ask of untrusted JSON. A check returns the API's
+// sentence, or undefined.
 export type Json = Readonly<Record<string, unknown>>;
 
 export function isObject(value: unknown): value is Json {

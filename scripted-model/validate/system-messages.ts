@@ -1,4 +1,5 @@
-// Checks messages of the role `system`: which models take them, where they may stand, what they may hold.
+// Checks messages of the role `system`: which models take them, where they may stand, what they may
+// hold.
 import type { ModelProfile } from '../models/model-profile.ts';
 import { EFFORT_PROBLEM, isEffort } from './output-config.ts';
 import { BETAS } from './betas.ts';
@@ -87,7 +88,10 @@ export function isTurnScoped(message: object): boolean {
   return (message as Json)['clear_at'] === 'next_user_message';
 }
 
-/** A message that sets the effort and says nothing: it may stand anywhere, and the rest is judged as if it were not there. */
+/**
+ * A message that sets the effort and says nothing: it may stand anywhere, and the rest is judged as
+ * if it were not there.
+ */
 export function saysNothing({ role, content }: Message): boolean {
   return role === 'system' && (content === undefined || content.length === 0);
 }
@@ -96,7 +100,8 @@ function blocksIn({ content }: { readonly content?: unknown }): readonly Json[] 
   return Array.isArray(content) ? (content as unknown[]).filter(isObject) : [];
 }
 
-// Where they may stand. Those that follow one another are judged as one, by what stands before the first and after the last.
+// Where they may stand. Those that follow one another are judged as one, by what stands before the
+// first and after the last.
 
 const ANYWHERE = '; the directive-only form (content: [] with output_config) is accepted at any position';
 

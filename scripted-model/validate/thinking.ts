@@ -1,5 +1,5 @@
-// The API's refusals of thinking: a kind the model does not have, a field that the kind does not have or that needs its beta, a budget that is
-// too small or leaves no room for an answer.
+// The API's refusals of thinking: a kind the model does not have, a field that the kind does not
+// have or that needs its beta, a budget that is too small or leaves no room for an answer.
 import { BETAS } from './betas.ts';
 import { extraKey, isObject, type Json } from './shape.ts';
 

@@ -1,5 +1,6 @@
-// Checks changes of the tools in the middle of a conversation: blocks of system messages that add or remove a tool by its name, or bring
-// its definition. Each is judged by what is declared or defined where it stands.
+// Checks changes of the tools in the middle of a conversation: blocks of system messages that add
+// or remove a tool by its name, or bring its definition. Each is judged by what is declared or
+// defined where it stands.
 import { leadingBlock } from '../compaction/blocks.ts';
 import { BETAS } from './betas.ts';
 import { coded, firstProblem, isObject, type Json, type Problem } from './shape.ts';
@@ -108,7 +109,10 @@ function limitProblem({ defined, deferred }: Known, path: string): Problem | und
   return coded(`${path}: the tools available after this message exceed a limit`, 'available_tools_limit_exceeded');
 }
 
-/** The changes that lead from the request's `tools` to those in effect at its end, as a compaction's block records them. */
+/**
+ * The changes that lead from the request's `tools` to those in effect at its end, as a compaction's
+ * block records them.
+ */
 export function netToolChanges(request: Json): readonly object[] {
   const last = new Map<string, Json>();
   const messages = request['messages'] as readonly Json[];

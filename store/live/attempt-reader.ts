@@ -1,12 +1,15 @@
-// Reads the files of a session's attempts. A file that was read stays open until it is let go: what its writer says last can be
-// read even if the file is forgotten meanwhile.
+// Reads the files of a session's attempts. A file that was read stays open until it is let go: what
+// its writer says last can be read even if the file is forgotten meanwhile.
 import type { Log } from '../../system/log.ts';
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import type { LiveHeader } from './events.ts';
 import { type AttemptName, attemptFile, isMissing, listAttempts, type FoundLines, isHeader, linesIn } from './files.ts';
 
 export type AttemptReader = {
-  /** Every attempt there is. Of two steps, one after the other, the second is never listed without the first. */
+  /**
+   * Every attempt there is. Of two steps, one after the other, the second is never listed without
+   * the first.
+   */
   list(): readonly AttemptName[];
   /** No file has come or gone since the last listing: the next one is the same. */
   keepList(): void;
@@ -90,8 +93,8 @@ function openFiles() {
 }
 
 /**
- * A listing may miss what is created while it is made. When it shows a step for the first time, what was there before that
- * step is in a second one.
+ * A listing may miss what is created while it is made. When it shows a step for the first time,
+ * what was there before that step is in a second one.
  */
 function listAgain(folder: string, newest: number): readonly AttemptName[] {
   const first = listAttempts(folder);

@@ -1,6 +1,7 @@
-// The live channel's events: best-effort, beside the history. One file per (step, attempt) of a session's activities; the first
-// line is the header, the last a fate. A higher attempt of the same step voids a lower one, unless that one ended `stored` or
-// `done`; `supersedes` voids an earlier step; a step without such a fate is void when one begins that waits for it (all but runTool).
+// The live channel's events: best-effort, beside the history. One file per (step, attempt) of a
+// session's activities; the first line is the header, the last a fate. A higher attempt of the same
+// step voids a lower one, unless that one ended `stored` or `done`; `supersedes` voids an earlier
+// step; a step without such a fate is void when one begins that waits for it (all but runTool).
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Notice, RunEnded } from '../../workflows/contract/activities.ts';
 import type { Spend, TransitionReason } from '../../workflows/contract/loop.ts';
@@ -40,7 +41,9 @@ export type LiveEvent =
   | { readonly type: 'request_start'; readonly iteration: number; readonly attempt: number; readonly model: string }
   | { readonly type: 'text_delta'; readonly iteration: number; readonly index: number; readonly text: string }
   | { readonly type: 'thinking_delta'; readonly iteration: number; readonly index: number; readonly text: string }
-  /** A complete tool_use block. `input` is what observers see; the stored one is untouched (L18). */
+  /**
+   * A complete tool_use block. `input` is what observers see; the stored one is untouched (L18).
+   */
   | {
       readonly type: 'tool_use';
       readonly iteration: number;
@@ -68,7 +71,10 @@ export type LiveEvent =
       /** `durationMs` is not a tool's: it did not run, or not here. */
       readonly untimed?: true;
     }
-  /** Announced before the wait (L14). `delayMs` is how long; `failures`: attempts of this call, those that said nothing too (L15). */
+  /**
+   * Announced before the wait (L14). `delayMs` is how long; `failures`: attempts of this call,
+   * those that said nothing too (L15).
+   */
   | {
       readonly type: 'retry';
       readonly iteration: number;
@@ -81,7 +87,10 @@ export type LiveEvent =
       readonly iteration: number;
       readonly stopReason: string | null;
       readonly fate: 'whole' | 'cut' | 'interrupted';
-      /** It is stored under it, and what it calls may still run. Absent where it is not known yet whether it stays, and where an older worker told it. */
+      /**
+       * It is stored under it, and what it calls may still run. Absent where it is not known yet
+       * whether it stays, and where an older worker told it.
+       */
       readonly head?: Hash;
       /** Of all attempts of its call. Absent where an older worker told it. */
       readonly spend?: Spend;
@@ -105,7 +114,10 @@ export type LiveEvent =
   | { readonly type: 'hook_end'; readonly iteration: number; readonly hook: string; readonly result: string }
   | { readonly type: 'run_end'; readonly ended: RunEnded; readonly head: Hash };
 
-/** How an attempt ended. `stored`, `done`: what it showed is durable and stays. `died`: all its deltas are void (L16). */
+/**
+ * How an attempt ended. `stored`, `done`: what it showed is durable and stays. `died`: all its
+ * deltas are void (L16).
+ */
 export type LiveFate =
   | { readonly type: 'fate'; readonly fate: 'stored'; readonly head: Hash }
   | { readonly type: 'fate'; readonly fate: 'done' }
@@ -114,8 +126,9 @@ export type LiveFate =
 export type LiveLine = LiveHeader | LiveEvent | LiveFate;
 
 /**
- * The items that a watcher is given: events with their place, and tombstones for what became void (L16). Step 0 is no step of the session: its
- * events are told from the transcript, and `attempt` is the position of the reply they belong to.
+ * The items that a watcher is given: events with their place, and tombstones for what became void
+ * (L16). Step 0 is no step of the session: its events are told from the transcript, and `attempt`
+ * is the position of the reply they belong to.
  */
 export type Watched =
   | (LiveEvent & { readonly step: number; readonly attempt: number })
@@ -129,7 +142,10 @@ export type Watched =
       readonly retold?: true;
     };
 
-/** The items that a follower of the channel is given: also that an attempt's events have become part of the transcript. */
+/**
+ * The items that a follower of the channel is given: also that an attempt's events have become part
+ * of the transcript.
+ */
 export type Told = Watched | Stored;
 
 export type Stored = { readonly type: 'stored'; readonly step: number; readonly attempt: number; readonly head: Hash };
@@ -147,5 +163,8 @@ export type LiveChannel = {
   forgetBefore(session: SessionId, step: number): Promise<void>;
 };
 
-/** A line waits for others only while one was written in the last `ms` milliseconds, or until `size` characters wait. */
+/**
+ * A line waits for others only while one was written in the last `ms` milliseconds, or until `size`
+ * characters wait.
+ */
 export const BATCH = { ms: 15, size: 16 * 1024 };

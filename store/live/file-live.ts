@@ -1,5 +1,6 @@
-// The live channel on files, for one machine. Losing it loses nothing that is stored, so it never throws and never waits for the
-// disk: lines go to the page cache, a few at a time, with calls that take microseconds.
+// The live channel on files, for one machine. Losing it loses nothing that is stored, so it never
+// throws and never waits for the disk: lines go to the page cache, a few at a time, with calls that
+// take microseconds.
 import { closeSync, mkdirSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { TextBatch } from '../../system/async.ts';
@@ -51,7 +52,9 @@ export function fileLive({ dir, log = () => undefined }: FileLiveOptions): Live 
 /** Null: all is well. */
 type Report = (error: unknown) => void;
 
-/** After an error nothing more is written: a follower must not see a line without those before it. */
+/**
+ * After an error nothing more is written: a follower must not see a line without those before it.
+ */
 function openWriter(path: string, report: Report): { line(line: LiveLine): void; end: LiveWriter['end'] } {
   let state: 'open' | 'quiet' | 'ended' = 'open';
   let descriptor: number | null = null;
@@ -91,8 +94,8 @@ function closeQuietly(descriptor: number | null, report: Report): void {
 }
 
 /**
- * An attempt number comes again after a reset of its workflow, and where the end of a call is left to another step (L62): then what the first one
- * said is void.
+ * An attempt number comes again after a reset of its workflow, and where the end of a call is left
+ * to another step (L62): then what the first one said is void.
  */
 function openFile(path: string): number {
   try {

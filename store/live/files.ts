@@ -34,7 +34,8 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
-// Lines of the live channel as a reader finds them: the last may not be whole yet, and any may be garbage.
+// Lines of the live channel as a reader finds them: the last may not be whole yet, and any may be
+// garbage.
 
 /** `end`: the byte after the line. */
 export type FoundLine = { readonly line: LiveLine; readonly end: number };
@@ -47,7 +48,10 @@ export type FoundLines = {
   readonly garbage: number;
 };
 
-/** A record, so that a type that is written but not listed here is a compile error: its lines would be lost to every watcher. */
+/**
+ * A record, so that a type that is written but not listed here is a compile error: its lines would
+ * be lost to every watcher.
+ */
 const types: Readonly<Record<LiveLine['type'], true>> = {
   header: true,
   fate: true,

@@ -1,9 +1,13 @@
-// Waits until something may have changed in a folder: watched where the system can, and looked at now and then in any case.
+// Waits until something may have changed in a folder: watched where the system can, and looked at
+// now and then in any case.
 import { type FSWatcher, watch } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Changes } from './follow.ts';
 
-/** How late a watcher is, in milliseconds, where nothing can be watched: no folder yet, a network file system, no watches left. */
+/**
+ * How late a watcher is, in milliseconds, where nothing can be watched: no folder yet, a network
+ * file system, no watches left.
+ */
 const POLL_MS = 250;
 
 /** Looked at after `POLL_MS` in any case. Files have come or gone: true; false: some have grown. */
@@ -35,7 +39,10 @@ export function folderChanges(folder: string, signal: AbortSignal): Changes {
   };
 }
 
-/** Until the folder is there, the one above shows when it comes. `ensure` tells whether a new watch has begun. */
+/**
+ * Until the folder is there, the one above shows when it comes. `ensure` tells whether a new watch
+ * has begun.
+ */
 function watchFolder(folder: string, changed: (event: unknown) => void): { ensure(): boolean; drop(): void } {
   let watching: { readonly path: string; readonly watcher: FSWatcher } | null = null;
   const drop = (): void => {

@@ -1,5 +1,6 @@
-// Reads the live channel for watchers of a session, whatever it lies in. Watchers never see an attempt that became void before any of it was
-// given out. If some of it was given out, a tombstone takes it back (L16).
+// Reads the live channel for watchers of a session, whatever it lies in. Watchers never see an
+// attempt that became void before any of it was given out. If some of it was given out, a tombstone
+// takes it back (L16).
 import type { Log } from '../../system/log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { AttemptReader } from './attempt-reader.ts';
@@ -22,7 +23,10 @@ export type { Cursor, LiveItem } from './files.ts';
 
 /** The live channel of a place: both sides. Neither fails for a channel that is not there. */
 export type Live = LiveChannel & {
-  /** Waits for a session that is not there yet. Best effort: what was forgotten before it was read is a gap. */
+  /**
+   * Waits for a session that is not there yet. Best effort: what was forgotten before it was read
+   * is a gap.
+   */
   follow(session: SessionId, watching: Watching): AsyncGenerator<LiveItem, void>;
   /** Null when it can be used, else a sentence: why not, and what to do. */
   check(): Promise<string | null>;
@@ -43,7 +47,10 @@ export type Watching = {
 
 /** When to look again. */
 export type Changes = {
-  /** Resolves after a change since the last time or on abort: to whether attempts may have come or gone. Never rejects. */
+  /**
+   * Resolves after a change since the last time or on abort: to whether attempts may have come or
+   * gone. Never rejects.
+   */
   next(): Promise<boolean>;
   close(): void;
 };
@@ -74,11 +81,14 @@ export async function* followAttempts(following: Following): AsyncGenerator<Live
   }
 }
 
-// Follows all steps of a session. Order: a step's events come in the order of its file; those of a later step come before its
-// last ones only while both are open. A step that waits for another is listed only when the other's file is whole, and sizes are
-// taken after the listing: so it is enough to read the steps in their order.
+// Follows all steps of a session. Order: a step's events come in the order of its file; those of a
+// later step come before its last ones only while both are open. A step that waits for another is
+// listed only when the other's file is whole, and sizes are taken after the listing: so it is
+// enough to read the steps in their order.
 
-/** Adds what is new to `out`; what is in it counts as given out, also when a look fails half-way. */
+/**
+ * Adds what is new to `out`; what is in it counts as given out, also when a look fails half-way.
+ */
 type Look = (out: LiveItem[]) => void;
 
 export function sessionFollower(reader: AttemptReader, from: Cursor = noCursor): Look {
@@ -131,7 +141,8 @@ function sizedStep(reader: AttemptReader, step: number, found: readonly number[]
   return { step, attempts, headers };
 }
 
-// Follows one step of a session through its attempts: what each said goes out once, what became void is taken back (L16).
+// Follows one step of a session through its attempts: what each said goes out once, what became
+// void is taken back (L16).
 
 /** Returns the files of a step, in the order of attempts. */
 type FoundStep = {
@@ -139,7 +150,10 @@ type FoundStep = {
   readonly attempts: readonly { readonly attempt: number; readonly size: number }[];
   /** A later step has begun that waits for this one: nothing more comes. */
   readonly closed: boolean;
-  /** That of a later step which takes its place: the reply is asked for again (L26), or was found in the store (L47). */
+  /**
+   * That of a later step which takes its place: the reply is asked for again (L26), or was found in
+   * the store (L47).
+   */
   readonly superseded: LiveHeader | undefined;
 };
 
@@ -197,7 +211,10 @@ function takeBack(step: number, at: StepCursor, taken: Taken, move: Emit): void 
 
 type Standing = { readonly last: boolean; readonly closed: boolean };
 
-/** An attempt that is void already is passed over; one that has died says why, and that there will be another. */
+/**
+ * An attempt that is void already is passed over; one that has died says why, and that there will
+ * be another.
+ */
 function readAttempt(step: number, from: StepCursor, found: FoundLines, { last, closed }: Standing, move: Emit): void {
   const fate = fateIn(found);
   const stored = fate !== null && fate.fate !== 'died';

@@ -1,5 +1,5 @@
-// The port of those who watch a worker: metrics, traces, the log. Told after the fact, of a request before, synchronously; what they do with it never holds up
-// or changes a step (L21).
+// The port of those who watch a worker: metrics, traces, the log. Told after the fact, of a request
+// before, synchronously; what they do with it never holds up or changes a step (L21).
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import type { Seen } from '../../workflows/contract/told.ts';
@@ -10,7 +10,10 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages';
 import type { BetaTokenTaskBudget } from '@anthropic-ai/sdk/resources/beta/messages';
 
-/** The run of an event, and the place in it: its session, its run, and as far as they are known its iteration, step and attempt. */
+/**
+ * The run of an event, and the place in it: its session, its run, and as far as they are known its
+ * iteration, step and attempt.
+ */
 type ObservedRun = {
   readonly session: SessionId;
   readonly chain: string;

@@ -1,5 +1,6 @@
-// Where the live channel lies in a Redis: a stream for each attempt, and one for each session that lists its attempts in the order in which
-// they began. All keys of a session are in one slot of a cluster, and all expire.
+// Where the live channel lies in a Redis: a stream for each attempt, and one for each session that
+// lists its attempts in the order in which they began. All keys of a session are in one slot of a
+// cluster, and all expire.
 import { createHash } from 'node:crypto';
 import type { LiveHeader } from './events.ts';
 
@@ -8,10 +9,16 @@ export const KEPT_S = 24 * 3_600;
 /** Attempts of a session that are listed. */
 export const MOST_LISTED = 5_000;
 
-/** `nonce`: an attempt's number comes again after a reset of its workflow, and what the first one said is void. */
+/**
+ * `nonce`: an attempt's number comes again after a reset of its workflow, and what the first one
+ * said is void.
+ */
 export type StreamName = { readonly step: number; readonly attempt: number; readonly nonce: string };
 
-/** A header takes the place of the first line of a file: it is there also when the beginning of its stream is not any more. */
+/**
+ * A header takes the place of the first line of a file: it is there also when the beginning of its
+ * stream is not any more.
+ */
 export type Listed = StreamName & { readonly header: LiveHeader };
 
 export type SessionKeys = {

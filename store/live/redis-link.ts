@@ -1,5 +1,6 @@
-// One connection to a Redis that may not be there: it never throws at whoever uses it, comes back by itself, and says in one sentence what is
-// wrong. The client is loaded with the first use: who keeps the live channel in a folder neither needs nor loads it.
+// One connection to a Redis that may not be there: it never throws at whoever uses it, comes back
+// by itself, and says in one sentence what is wrong. The client is loaded with the first use: who
+// keeps the live channel in a folder neither needs nor loads it.
 import type { ChainableCommander, Redis } from 'ioredis';
 import { codeOf, reasonOf } from '../../system/text.ts';
 
@@ -133,7 +134,8 @@ function isUnanswered(error: Error): boolean {
   return error.message === 'Command timed out';
 }
 
-// Its address, and sentences about what is wrong there. The name and password in an address never leave this file.
+// Its address, and sentences about what is wrong there. The name and password in an address never
+// leave this file.
 
 const ADDRESS = /^rediss?:\/\/[^/?#\s]+(?:\/\d{0,4})?$/;
 

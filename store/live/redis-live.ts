@@ -1,5 +1,6 @@
-// The live channel on a Redis, for workers and watchers of many machines (W5). Losing it loses nothing that is stored, so nobody waits for it:
-// a run goes on without, and watchers are told that they see what is stored, until it is back.
+// The live channel on a Redis, for workers and watchers of many machines (W5). Losing it loses
+// nothing that is stored, so nobody waits for it: a run goes on without, and watchers are told that
+// they see what is stored, until it is back.
 import { awaitInTime } from '../../system/async.ts';
 import type { Log } from '../../system/log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -77,8 +78,8 @@ async function checkLink(url: string): Promise<string | null> {
   }
 }
 
-// The reading side: one connection that reads and one that listens, as long as anyone follows; one subscription for all followers of a
-// session.
+// The reading side: one connection that reads and one that listens, as long as anyone follows; one
+// subscription for all followers of a session.
 
 type Links = { readonly read: RedisLink; readonly hear: RedisLink; readonly timer: NodeJS.Timeout };
 

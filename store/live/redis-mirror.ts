@@ -1,5 +1,6 @@
-// The attempts of one session as this process has read them from a Redis, for all of its followers. Its parts are read side by side, and shown
-// together: a step that waits for another is never seen before the last words of the other (events.ts).
+// The attempts of one session as this process has read them from a Redis, for all of its followers.
+// Its parts are read side by side, and shown together: a step that waits for another is never seen
+// before the last words of the other (events.ts).
 import type { Log } from '../../system/log.ts';
 import type { AttemptReader } from './attempt-reader.ts';
 import type { LiveHeader } from './events.ts';
@@ -18,7 +19,10 @@ import { type Changes, isWaiting } from './follow.ts';
 
 /** Pieces and attempts that are asked for at once. */
 const PAGE = 500;
-/** Bytes. Beyond them the lines of the oldest attempts that are over are dropped: their steps are stored. */
+/**
+ * Bytes. Beyond them the lines of the oldest attempts that are over are dropped: their steps are
+ * stored.
+ */
 const MOST_KEPT = 32 * 1024 * 1024;
 const FIRST = '-';
 
@@ -68,7 +72,10 @@ export class Mirror {
     this.reading ??= this.readOn().finally(() => (this.reading = null));
   }
 
-  /** The Redis is there again, and may have lost everything: what is known already is passed over by its place. */
+  /**
+   * The Redis is there again, and may have lost everything: what is known already is passed over by
+   * its place.
+   */
   readAnew(): void {
     this.lastListed = FIRST;
     for (const attempt of this.attempts.values()) attempt.last = FIRST;

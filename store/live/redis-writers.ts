@@ -1,5 +1,6 @@
-// The writing side of the live channel on Redis. Nothing here waits: lines are held until the Redis has acknowledged them, and no more than a
-// bound of them. What is not acknowledged when the connection is lost is sent again, each piece with its place, so that nobody reads it twice.
+// The writing side of the live channel on Redis. Nothing here waits: lines are held until the Redis
+// has acknowledged them, and no more than a bound of them. What is not acknowledged when the
+// connection is lost is sent again, each piece with its place, so that nobody reads it twice.
 import { randomUUID } from 'node:crypto';
 import type { ChainableCommander } from 'ioredis';
 import { awaitInTime, TextBatch } from '../../system/async.ts';
@@ -75,7 +76,10 @@ class AttemptWriter {
   private readonly header: LiveHeader;
   private readonly keys: SessionKeys;
   private readonly nonce = randomUUID().slice(0, 8);
-  /** `quiet`: lines were lost, and watchers must not see those after them; how it ended is told all the same. */
+  /**
+   * `quiet`: lines were lost, and watchers must not see those after them; how it ended is told all
+   * the same.
+   */
   private state: 'open' | 'quiet' | 'ended' = 'open';
   private isListed = false;
   /** Bytes of all lines so far, lost ones as well, without those of the batch. */

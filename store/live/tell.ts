@@ -34,14 +34,18 @@ export function tellBoundary(live: LiveWriter, iteration: number, entries: reado
   live.write({ type: 'compaction_end', iteration, before, after, kept, summary, ...by });
 }
 
-// How an attempt that stores or does not store ends for watchers: without a head, what it showed is void.
+// How an attempt that stores or does not store ends for watchers: without a head, what it showed is
+// void.
 
 type Ended = { readonly kind: string; readonly head?: Hash; readonly detail?: string };
 
 /** An error that the loop may recover from is not told before recovery has failed (L17). */
 const WITHHELD: readonly string[] = ['too_long', 'media_too_large'];
 
-/** Returns `result`. Without a detail its kind says why; `nothing` is what a stop leaves of a compaction (L47). */
+/**
+ * Returns `result`. Without a detail its kind says why; `nothing` is what a stop leaves of a
+ * compaction (L47).
+ */
 export async function finish<Result extends Ended>(live: LiveWriter, result: Result): Promise<Result> {
   const { head } = result;
   if (head !== undefined) await live.end({ type: 'fate', fate: 'stored', head });
@@ -66,8 +70,8 @@ export async function tellIfDies<Result>(live: LiveWriter, body: () => Promise<R
   }
 }
 
-// Tells watchers a stored reply again: the attempt that streamed it died before it could say that it was stored, so what it had
-// shown was taken back.
+// Tells watchers a stored reply again: the attempt that streamed it died before it could say that
+// it was stored, so what it had shown was taken back.
 
 export function retell(live: LiveWriter, reply: ReplyEntry, outcomes: readonly Outcome[]): void {
   for (const event of contentEvents(reply)) live.write(event);

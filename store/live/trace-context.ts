@@ -1,6 +1,7 @@
-// The trace of a run, in the words of W3C's trace context (O15): its caller's, where the message that opened it came with one, else its own.
-// The ids of a run and of its iterations are made from the run's own, so that spans of any worker on any host belong together without
-// anything travelling between them: over crashes, handovers and replays.
+// The trace of a run, in the words of W3C's trace context (O15): its caller's, where the message
+// that opened it came with one, else its own. The ids of a run and of its iterations are made from
+// the run's own, so that spans of any worker on any host belong together without anything
+// travelling between them: over crashes, handovers and replays.
 import { createHash } from 'node:crypto';
 import { callingSpan } from '../../workflows/contract/ids.ts';
 

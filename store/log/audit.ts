@@ -1,4 +1,5 @@
-// Checks a whole transcript: every link, everything it refers to, and that each call has exactly one outcome. For `show` and `doctor`.
+// Checks a whole transcript: every link, everything it refers to, and that each call has exactly
+// one outcome. For `show` and `doctor`.
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { bodyHashes } from './bodies.ts';
 import type { Entry, Outcome, ReplyEntry } from './entries.ts';
@@ -14,7 +15,10 @@ type Audit = {
   readonly problems: readonly Problem[];
 };
 
-/** Throws StoreError only for what is no damage: the store cannot be used, or a newer Perdure wrote in it. */
+/**
+ * Throws StoreError only for what is no damage: the store cannot be used, or a newer Perdure wrote
+ * in it.
+ */
 export async function verifyTranscript(store: Store, session: SessionId, head: Hash | null): Promise<Audit> {
   if (head === null) return { segments: 0, entries: 0, values: 0, problems: [] };
   const chain = await walk(store, session, head);
@@ -37,7 +41,9 @@ export async function verifyTranscript(store: Store, session: SessionId, head: H
 
 type Walked = { readonly segments: readonly StoredSegment[]; readonly problems: Problem[] };
 
-/** Back from the head, past damage where a page says what comes before it. Segments oldest first. */
+/**
+ * Back from the head, past damage where a page says what comes before it. Segments oldest first.
+ */
 async function walk(store: Store, session: SessionId, head: Hash): Promise<Walked> {
   const newestFirst: StoredSegment[] = [];
   const problems: Problem[] = [];
@@ -99,7 +105,8 @@ async function unreadable(
   return problems;
 }
 
-// The invariants among the entries of a transcript: one outcome for each call, in order (L39), and runs that begin and end.
+// The invariants among the entries of a transcript: one outcome for each call, in order (L39), and
+// runs that begin and end.
 
 /** `entry` is a position in the session, or null when the head itself cannot be read. */
 export type Problem = { readonly entry: number | null; readonly problem: string };
@@ -179,8 +186,9 @@ function runProblems(placed: readonly Placed[]): Problem[] {
   return problems;
 }
 
-// The invariants of the entries that say how others are shown: each speaks of what was before it (L5, L8, L9). A snip comes from
-// outside and may name anything: what it cannot mean is passed over when it is read.
+// The invariants of the entries that say how others are shown: each speaks of what was before it
+// (L5, L8, L9). A snip comes from outside and may name anything: what it cannot mean is passed over
+// when it is read.
 
 function markProblems(placed: readonly Placed[]): Problem[] {
   const problems: Problem[] = [];

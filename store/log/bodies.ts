@@ -1,5 +1,5 @@
-// The parts of messages and results that do not travel through the workflow, long texts, images and documents: read from the store
-// once, kept while there is room.
+// The parts of messages and results that do not travel through the workflow, long texts, images and
+// documents: read from the store once, kept while there is room.
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { Entry } from './entries.ts';
 import type { Store } from '../values/store.ts';
@@ -15,7 +15,10 @@ export function mediaKey(hash: Hash): Hash {
   return `media ${hash}` as Hash;
 }
 
-/** `maxCharacters` kept from call to call; what one call needs is read whatever its size. Throws StoreError. */
+/**
+ * `maxCharacters` kept from call to call; what one call needs is read whatever its size. Throws
+ * StoreError.
+ */
 export function bodyReader(store: Store, { maxCharacters = 16 * 1024 * 1024 } = {}): BodyReader {
   const kept = new Map<Hash, string>();
   let size = 0;
@@ -64,9 +67,9 @@ export function mediaOf(entry: Entry): readonly { readonly hash: Hash }[] {
 }
 
 /**
- * Bytes of JSON, in which one character may take six. A session takes up to 10,000 signals before it continues as new, and a message
- * lies in its history twice: as it came and as it was taken. A session full of them stays well below the 50 MB at which the server
- * ends it.
+ * Bytes of JSON, in which one character may take six. A session takes up to 10,000 signals before
+ * it continues as new, and a message lies in its history twice: as it came and as it was taken. A
+ * session full of them stays well below the 50 MB at which the server ends it.
  */
 export const LARGEST_INLINE = 1024;
 
@@ -83,7 +86,10 @@ export function bodyHashes(body: MessageBody): readonly Hash[] {
   return [...(body.kind === 'stored' ? [body.hash] : []), ...(body.media ?? []).map(({ hash }) => hash)];
 }
 
-/** Says in words what a reader of texts does not see; empty for a message without images and documents. */
+/**
+ * Says in words what a reader of texts does not see; empty for a message without images and
+ * documents.
+ */
 export function mediaNote({ media = [] }: MessageBody): string {
   const each = media.map(({ mediaType, bytes }) => `[${mediaType}, ${bytes.toLocaleString('en')} bytes]`);
   return each.length === 0 ? '' : `\n${each.join(' ')}`;

@@ -1,5 +1,6 @@
-// A transcript is a chain of segments. A segment holds the entries that one step wrote and the hash of the segment before it.
-// The hash of the last segment is the session's head. Entries are never changed; the model's view is computed from them.
+// A transcript is a chain of segments. A segment holds the entries that one step wrote and the hash
+// of the segment before it. The hash of the last segment is the session's head. Entries are never
+// changed; the model's view is computed from them.
 import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { CallKey, Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Append, Notice, RunEnded, SeenFile, SystemPart } from '../../workflows/contract/activities.ts';
@@ -15,9 +16,15 @@ export type Segment = {
   readonly n: number;
   /** Position of the first entry in the session, from 0. */
   readonly first: number;
-  /** On every 64th segment, the hashes of the 64 before it, oldest first: a cold read is a handful of parallel reads. */
+  /**
+   * On every 64th segment, the hashes of the 64 before it, oldest first: a cold read is a handful
+   * of parallel reads.
+   */
   readonly page?: readonly Hash[];
-  /** On every 8th of the others, the hashes of those since the last with a page, it included: they are read at once too. */
+  /**
+   * On every 8th of the others, the hashes of those since the last with a page, it included: they
+   * are read at once too.
+   */
   readonly near?: readonly Hash[];
   /** Beside a boundary: what a worker needs of what comes before it. */
   readonly behind?: Behind;
@@ -37,9 +44,14 @@ export type Entry =
   | ReplyEntry
   | { readonly kind: 'outcomes'; readonly outcomes: readonly Outcome[] }
   | BoundaryEntry
-  /** Tool results of replies before position `before` are shown as a short marker from here on (L8). */
+  /**
+   * Tool results of replies before position `before` are shown as a short marker from here on (L8).
+   */
   | { readonly kind: 'microcompact'; readonly before: number; readonly freed: number }
-  /** A short form of the entries from `from` up to but not including `to`, not shown until it is committed (L9). */
+  /**
+   * A short form of the entries from `from` up to but not including `to`, not shown until it is
+   * committed (L9).
+   */
   | { readonly kind: 'collapse_staged'; readonly from: number; readonly to: number; readonly short: string }
   | { readonly kind: 'collapse_committed'; readonly count: number }
   | { readonly kind: 'snip'; readonly entries: readonly number[] }
@@ -52,8 +64,9 @@ export type Entry =
   | { readonly kind: 'session_closed'; readonly notTaken: readonly MessageId[] };
 
 /**
- * From here on `system` and `tools` are sent as they stand here, and messages are only added to, until the next entry of this kind. Models
- * bind their thinking to all of it, and the prompt cache holds as long as it stays.
+ * From here on `system` and `tools` are sent as they stand here, and messages are only added to,
+ * until the next entry of this kind. Models bind their thinking to all of it, and the prompt cache
+ * holds as long as it stays.
  */
 export type EpochEntry = {
   readonly kind: 'epoch';
@@ -67,14 +80,18 @@ export type EpochEntry = {
 };
 
 /**
- * `compacted`: a boundary came before it. `tools`: one came, or takes other inputs than before, or cannot stay as it was. `server`: it no longer
- * takes how changes have been told. `older`: what was sent before it was not recorded, by a version that had no epochs. `refused`: the API has
- * found earlier thinking bound to something else. `summary_refused`: it does not take the summary that it has signed. After either, nothing is
- * sent of what was thought before.
+ * `compacted`: a boundary came before it. `tools`: one came, or takes other inputs than before, or
+ * cannot stay as it was. `server`: it no longer takes how changes have been told. `older`: what was
+ * sent before it was not recorded, by a version that had no epochs. `refused`: the API has found
+ * earlier thinking bound to something else. `summary_refused`: it does not take the summary that it
+ * has signed. After either, nothing is sent of what was thought before.
  */
 export type EpochReason = 'first' | 'compacted' | 'tools' | 'server' | 'older' | 'refused' | 'summary_refused';
 
-/** The model's view begins here: a summary of everything before, the prompts of the run, and the entries from `from` on (L5, L10). */
+/**
+ * The model's view begins here: a summary of everything before, the prompts of the run, and the
+ * entries from `from` on (L5, L10).
+ */
 export type BoundaryEntry = {
   readonly kind: 'boundary';
   readonly trigger: 'auto' | 'reactive';
@@ -84,32 +101,49 @@ export type BoundaryEntry = {
   readonly from: number;
   /** The task list as it stood then, word by word (L83); absent without one. */
   readonly tasks?: string;
-  /** Images and documents before this position are named and no longer shown: a request with them was refused (L24). */
+  /**
+   * Images and documents before this position are named and no longer shown: a request with them
+   * was refused (L24).
+   */
   readonly bareBefore?: number;
   /** The API made the summary itself. */
   readonly signed?: SignedSummary;
-  /** By a model that binds its thinking to what stood before it: what comes after `from` counts as unchanged then (L59). */
+  /**
+   * By a model that binds its thinking to what stood before it: what comes after `from` counts as
+   * unchanged then (L59).
+   */
   readonly keepsThinking?: true;
   /** Estimated tokens in context before and after. */
   readonly before: number;
   readonly after: number;
 };
 
-/** A block of compaction: its `content` is the summary in words, the rest is sent back as it came. */
+/**
+ * A block of compaction: its `content` is the summary in words, the rest is sent back as it came.
+ */
 export type SignedSummary = {
   readonly type: 'compaction';
   readonly content: string;
   readonly [more: string]: unknown;
 };
 
-/** One assistant message, equal as JSON to what the API sent but for what its fate says was dropped (L16). */
+/**
+ * One assistant message, equal as JSON to what the API sent but for what its fate says was dropped
+ * (L16).
+ */
 export type ReplyEntry = {
   readonly kind: 'reply';
   readonly fate: 'whole' | 'cut' | 'interrupted';
   readonly message: Message;
-  /** The model that was asked, when the message names another: an alias answers under its dated name. */
+  /**
+   * The model that was asked, when the message names another: an alias answers under its dated
+   * name.
+   */
   readonly asked?: string;
-  /** Ids under which its calls are sent, by their positions in the reply, where not under their own: one that was there before, or is not allowed. */
+  /**
+   * Ids under which its calls are sent, by their positions in the reply, where not under their own:
+   * one that was there before, or is not allowed.
+   */
   readonly ids?: Readonly<Record<number, string>>;
   readonly iteration: number;
   readonly attempt: number;
@@ -118,7 +152,10 @@ export type ReplyEntry = {
   readonly at: number;
 };
 
-/** The outcome of one call: what the model gets as its tool_result, and where the whole is when that is only a part (L6, L39). */
+/**
+ * The outcome of one call: what the model gets as its tool_result, and where the whole is when that
+ * is only a part (L6, L39).
+ */
 export type Outcome = {
   readonly index: number;
   readonly toolUseId: string;
@@ -126,7 +163,10 @@ export type Outcome = {
   readonly content: string;
   /** The whole result, when `content` is a preview of it. */
   readonly whole?: { readonly hash: Hash; readonly bytes: number };
-  /** Images and documents that the model is shown after `content`, which says in words what they are (L85). */
+  /**
+   * Images and documents that the model is shown after `content`, which says in words what they are
+   * (L85).
+   */
   readonly media?: readonly StoredMedium[];
   /** Files that the call read or wrote, as they were then (L43). */
   readonly seen?: readonly SeenFile[];
@@ -138,9 +178,15 @@ export type CallLog = {
   readonly key: CallKey | null;
   readonly name: string;
   readonly decision: 'allowed' | 'denied' | 'not_run';
-  /** A person allowed it: the hash they were asked about, and of the input they put in its place (L55). `by`: their name (O12). */
+  /**
+   * A person allowed it: the hash they were asked about, and of the input they put in its place
+   * (L55). `by`: their name (O12).
+   */
   readonly approved?: { readonly inputHash: string; readonly editedHash?: Hash; readonly by?: string };
-  /** The input that ran, where a hook, the tool's own check or a person put it in the place of the call's own. */
+  /**
+   * The input that ran, where a hook, the tool's own check or a person put it in the place of the
+   * call's own.
+   */
   readonly ran?: Hash;
   /** The name of the person who denied it (O12). */
   readonly deniedBy?: string;
@@ -149,13 +195,17 @@ export type CallLog = {
   readonly outcome: 'ok' | 'error' | 'cancelled' | 'unknown' | 'not_run';
 };
 
-// Names of transcript entries that the read tool opens: what is shown short or not at all can be read in full (L8–L10).
+// Names of transcript entries that the read tool opens: what is shown short or not at all can be
+// read in full (L8–L10).
 
 export type EntryRange = { readonly from: number; readonly to: number };
 
 const NAME = /^perdure:entry\/(\d{1,9})(?:-(\d{1,9}))?$/;
 
-/** The entries from `from` up to but not including `to`, by their positions in the session; a name has both ends in it. */
+/**
+ * The entries from `from` up to but not including `to`, by their positions in the session; a name
+ * has both ends in it.
+ */
 export function entryName({ from, to }: EntryRange): string {
   return to - from <= 1 ? `perdure:entry/${from}` : `perdure:entry/${from}-${to - 1}`;
 }
@@ -169,8 +219,9 @@ export function entryRange(name: string): EntryRange | undefined {
   return from < to ? { from, to } : undefined;
 }
 
-// The kinds of entries and of notices that this version knows. The hash vouches for what is stored: one that is not among them comes
-// from a newer version, and what is left out of a request because nobody knew it would change what the model is told.
+// The kinds of entries and of notices that this version knows. The hash vouches for what is stored:
+// one that is not among them comes from a newer version, and what is left out of a request because
+// nobody knew it would change what the model is told.
 
 const entryKinds: Readonly<Record<Entry['kind'], true>> = {
   run_started: true,
@@ -234,10 +285,16 @@ export function kindOf(value: unknown): string | undefined {
 
 /** Every how many segments one lists the hashes of those before it. */
 export const PAGE = 64;
-/** Every how many of the others one lists those since the last of these: on average 235 bytes a segment, for 50 reads one after the other less. */
+/**
+ * Every how many of the others one lists those since the last of these: on average 235 bytes a
+ * segment, for 50 reads one after the other less.
+ */
 export const NEAR = 8;
 
-/** Only the first of several calls with the same id in one reply counts (L39): the others never have an outcome. */
+/**
+ * Only the first of several calls with the same id in one reply counts (L39): the others never have
+ * an outcome.
+ */
 export function isRepeated({ message: { content } }: ReplyEntry, index: number): boolean {
   const block = content[index];
   if (block?.type !== 'tool_use') return false;

@@ -1,5 +1,5 @@
-// The segments up to a head, read from the store: parents one by one to the nearest that lists those before it, then as many at once as it
-// lists, up to 64. Every link is checked.
+// The segments up to a head, read from the store: parents one by one to the nearest that lists
+// those before it, then as many at once as it lists, up to 64. Every link is checked.
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { Segment } from './entries.ts';
 import { decodeSegment, placeOf, type Where } from './segments.ts';
@@ -8,12 +8,16 @@ import { type Store, StoreError } from '../values/store.ts';
 export type StoredSegment = { readonly hash: Hash; readonly bytes: number; readonly segment: Segment };
 
 type Known = (hash: Hash) => boolean;
-/** Told the segments as they are read: the newest chunk first, each chunk oldest first. True: none before them is needed. */
+/**
+ * Told the segments as they are read: the newest chunk first, each chunk oldest first. True: none
+ * before them is needed.
+ */
 type Enough = (chunk: readonly StoredSegment[]) => boolean;
 
 /**
- * Oldest first, back to the session's first segment, to the one whose parent is `known` already, or to where it is `enough`. Throws StoreError naming
- * the session and the last entry of the segment that cannot be read.
+ * Oldest first, back to the session's first segment, to the one whose parent is `known` already, or
+ * to where it is `enough`. Throws StoreError naming the session and the last entry of the segment
+ * that cannot be read.
  */
 export async function readChain(
   store: Store,
@@ -35,8 +39,8 @@ export async function readChain(
 type Positions = { readonly from: number; readonly to: number };
 
 /**
- * The segments up to `head` that have entries at these positions, oldest first, and few others: what is newer is passed over a page at a
- * time. Throws as `readChain` does.
+ * The segments up to `head` that have entries at these positions, oldest first, and few others:
+ * what is newer is passed over a page at a time. Throws as `readChain` does.
  */
 export async function readRange(
   store: Store,
@@ -63,7 +67,10 @@ async function parentOf(store: Store, after: StoredSegment, parent: Hash): Promi
   return before;
 }
 
-/** The oldest segment of a page when all of it is at `to` or after it; else the newest in it that begins before `to`. */
+/**
+ * The oldest segment of a page when all of it is at `to` or after it; else the newest in it that
+ * begins before `to`.
+ */
 async function passOver(store: Store, after: StoredSegment, page: readonly Hash[], to: number): Promise<StoredSegment> {
   const read = async (index: number): Promise<StoredSegment> => {
     const found = await readSegment(store, page[index] as Hash, { session: after.segment.session, entry: null });
@@ -85,7 +92,10 @@ async function passOver(store: Store, after: StoredSegment, page: readonly Hash[
 
 const placeBefore = ({ segment: { session, first } }: StoredSegment): Where => ({ session, entry: first - 1 });
 
-/** From `head` back to the nearest segment with a page: one by one to the nearest that lists those between, and they at once. */
+/**
+ * From `head` back to the nearest segment with a page: one by one to the nearest that lists those
+ * between, and they at once.
+ */
 async function readToPage(store: Store, session: SessionId, head: Hash, known: Known): Promise<StoredSegment[]> {
   let last = await readSegment(store, head, { session, entry: null });
   if (last.segment.session !== session) throw wrongLink(last, { session, entry: null });

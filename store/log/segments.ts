@@ -1,10 +1,14 @@
-// Segments as bytes, and the next one of a view. The order of fields is the order they were given in, never sorted: a tool
-// input goes back to the model as it came, or the prompt cache is lost. Equal inputs in equal order give equal hashes.
+// Segments as bytes, and the next one of a view. The order of fields is the order they were given
+// in, never sorted: a tool input goes back to the model as it came, or the prompt cache is lost.
+// Equal inputs in equal order give equal hashes.
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
 import { type Behind, type Segment, kindOf, unknownKind, NEAR, PAGE } from './entries.ts';
 import { StoreError, newerValue, newerVersion, parseStored } from '../values/store.ts';
 
-/** Where a segment was looked for: `entry` is its last entry's position, null for the head, which nothing points to yet. */
+/**
+ * Where a segment was looked for: `entry` is its last entry's position, null for the head, which
+ * nothing points to yet.
+ */
 export type Where = { readonly session: SessionId; readonly entry: number | null };
 
 export function placeOf({ session, entry }: Where): string {
@@ -18,8 +22,8 @@ export function encodeSegment(segment: Segment): Uint8Array {
 }
 
 /**
- * Throws StoreError `newer` for a segment of a later version, `corrupt` for what is none. Contents of entries are trusted: the hash
- * vouches for them.
+ * Throws StoreError `newer` for a segment of a later version, `corrupt` for what is none. Contents
+ * of entries are trusted: the hash vouches for them.
  */
 export function decodeSegment(bytes: Uint8Array, hash: Hash, where: Where): Segment {
   const value = parseStored(bytes);

@@ -1,10 +1,12 @@
-// The ids under which calls are sent: a request may hold none twice, and none of another form. Thinking is bound to them as to all that was sent.
+// The ids under which calls are sent: a request may hold none twice, and none of another form.
+// Thinking is bound to them as to all that was sent.
 import type { Message, MessageParam } from '@anthropic-ai/sdk/resources/messages';
 import type { ReplyEntry } from '../log/entries.ts';
 
 export function freeId(id: string, index: number, taken: ReadonlySet<string>): string {
   if (isSendable(id) && !taken.has(id)) return id;
-  // Of a reply whose release did not choose: how many were sent before is the same as long as nothing before it goes.
+  // Of a reply whose release did not choose: how many were sent before is the same as long as
+  // nothing before it goes.
   for (let n = taken.size; ; n += 1) {
     const other = `call_${n}_${index}`;
     if (!taken.has(other)) return other;
@@ -21,8 +23,9 @@ export function callIdsIn(messages: readonly MessageParam[]): ReadonlySet<string
 }
 
 /**
- * Other ids for the calls of a new reply at `position`, where theirs are not allowed or were there before: chosen once, for what is sent before a
- * reply goes with a summary, and its thinking is bound to what it was. `taken`: the ids in the request that it answers.
+ * Other ids for the calls of a new reply at `position`, where theirs are not allowed or were there
+ * before: chosen once, for what is sent before a reply goes with a summary, and its thinking is
+ * bound to what it was. `taken`: the ids in the request that it answers.
  */
 export function idsFor({ content }: Message, position: number, taken: ReadonlySet<string>): Pick<ReplyEntry, 'ids'> {
   const all = new Set(taken);

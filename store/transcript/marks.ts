@@ -1,5 +1,6 @@
-// The entries of a transcript that say how it is shown: boundaries, collapses, snips, shrunk results. Whatever positions
-// they name, only what is before them counts: an entry that is still to come is never hidden by one that is there.
+// The entries of a transcript that say how it is shown: boundaries, collapses, snips, shrunk
+// results. Whatever positions they name, only what is before them counts: an entry that is still to
+// come is never hidden by one that is there.
 import type { Entry, ReplyEntry, BoundaryEntry } from '../log/entries.ts';
 import type { Telling } from './preamble.ts';
 
@@ -19,19 +20,27 @@ export type Marks = {
   readonly staged: readonly Stretch[];
   /** L7. */
   readonly snipped: ReadonlySet<number>;
-  /** Messages that were too large for their run, by position: so many characters of each are shown (L6). */
+  /**
+   * Messages that were too large for their run, by position: so many characters of each are shown
+   * (L6).
+   */
   readonly cut: ReadonlyMap<number, number>;
-  /** Images and documents before this position may have made a request too large (L12, L24, L25). */
+  /**
+   * Images and documents before this position may have made a request too large (L12, L24, L25).
+   */
   readonly bareBefore: number;
   /** Position of the last epoch, -1 without one, and how it tells of changes. */
   readonly epochAt: number;
   readonly telling: Telling;
   /**
-   * Position of the last entry that changes what was sent before it, -1 without one. A model that checks what stood before its thinking gets
-   * none from before it, for good (L59).
+   * Position of the last entry that changes what was sent before it, -1 without one. A model that
+   * checks what stood before its thinking gets none from before it, for good (L59).
    */
   readonly rewrittenAt: number;
-  /** Position of the last epoch that began because the API refused earlier thinking or its summary, -1 without one: no model gets any from before it. */
+  /**
+   * Position of the last epoch that began because the API refused earlier thinking or its summary,
+   * -1 without one: no model gets any from before it.
+   */
   readonly refusedAt: number;
 };
 
@@ -118,7 +127,10 @@ function rewrites(entry: Entry): boolean {
   return entry.kind === 'epoch' || entry.kind === 'microcompact';
 }
 
-/** Replies with calls, one after the other. `from`: position of the first; `signed`: one of them thinks. None is taken out of it then (L59). */
+/**
+ * Replies with calls, one after the other. `from`: position of the first; `signed`: one of them
+ * thinks. None is taken out of it then (L59).
+ */
 type Trajectory = { readonly from: number; readonly signed: boolean };
 
 function closesTrajectory(entry: Entry): boolean {

@@ -1,9 +1,12 @@
-// Images and PDF documents: what bytes are, by their first ones and never by a name, and whether the Messages API takes them. A request
-// with one that it refuses fails as a whole.
+// Images and PDF documents: what bytes are, by their first ones and never by a name, and whether
+// the Messages API takes them. A request with one that it refuses fails as a whole.
 import { inflateSync } from 'node:zlib';
 import { type ImageType, type MediaType, MOST_MEDIA } from '../../workflows/contract/people.ts';
 
-/** `problem`: why the API does not take it, as the end of a sentence. `note` says in words what it is. */
+/**
+ * `problem`: why the API does not take it, as the end of a sentence. `note` says in words what it
+ * is.
+ */
 export type Examined =
   | { readonly kind: 'medium'; readonly mediaType: MediaType; readonly characters: number; readonly note: string }
   | { readonly kind: 'refused'; readonly problem: string };
@@ -15,7 +18,10 @@ export const LARGEST_MEDIA = 20 * 1024 * 1024;
 /** Pixels of width or height. */
 export const MOST_PIXELS = 8_000;
 export const MOST_PAGES = 100;
-/** An image's share of a window: the API counts 1,600 tokens for one of the largest that it does not shrink. */
+/**
+ * An image's share of a window: the API counts 1,600 tokens for one of the largest that it does not
+ * shrink.
+ */
 export const IMAGE_CHARACTERS = 6_400;
 /** A page is sent as its text and as an image of it. */
 const PAGE_CHARACTERS = 10_000;
@@ -108,15 +114,18 @@ function examineDocument(bytes: Buffer): Examined {
   return { kind: 'medium', mediaType, characters, note };
 }
 
-// Pages of a PDF are counted without reading it: by the objects that say they are one, and by the largest count of a list. A file that
-// was changed keeps old pages, and other lists have counts, so the smaller of the two is taken. Whatever is in the file, that takes a
-// fifth of a second at most: each part of it is looked at once, and how many there are, and what they unpack to, is bounded.
+// Pages of a PDF are counted without reading it: by the objects that say they are one, and by the
+// largest count of a list. A file that was changed keeps old pages, and other lists have counts, so
+// the smaller of the two is taken. Whatever is in the file, that takes a fifth of a second at most:
+// each part of it is looked at once, and how many there are, and what they unpack to, is bounded.
 
 /** Bytes of object streams that are looked into, how many of those, and of streams at all. */
 const MOST_INFLATED = 8 * 1024 * 1024;
 const MOST_OBJECT_STREAMS = 1_000;
 const MOST_STREAMS = 50_000;
-/** Objects that say they are a page, and lists with a count: far more than the model takes pages. */
+/**
+ * Objects that say they are a page, and lists with a count: far more than the model takes pages.
+ */
 const MOST_COUNTED = 10_000;
 /** Characters between the type of a stream and its beginning. */
 const DICTIONARY = 2_000;

@@ -1,5 +1,6 @@
-// What a model is sent before the messages: the system prompt and the tools. Within an epoch they are sent word for word as they were
-// when it began, for the prompt cache and a model's signed thinking hold only so long (L22 L58 L59). What changes meanwhile is appended.
+// What a model is sent before the messages: the system prompt and the tools. Within an epoch they
+// are sent word for word as they were when it began, for the prompt cache and a model's signed
+// thinking hold only so long (L22 L58 L59). What changes meanwhile is appended.
 import { isDeepStrictEqual } from 'node:util';
 import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { PreambleChanged, SystemPart } from '../../workflows/contract/activities.ts';
@@ -13,7 +14,10 @@ export type Telling = Pick<EpochEntry, 'bySystem' | 'bringsTools'>;
 /** How it stands with the model that is asked. */
 export type Asked = {
   readonly telling?: Telling;
-  /** What an epoch that begins is told by: a fallback takes less than the model that goes on after it may. Absent: `telling`. */
+  /**
+   * What an epoch that begins is told by: a fallback takes less than the model that goes on after
+   * it may. Absent: `telling`.
+   */
   readonly begins?: Telling;
   /** Its thinking holds only as long as what stood before it. */
   readonly checksPrefix?: boolean;
@@ -24,8 +28,9 @@ export type Asked = {
 type Current = { readonly epoch: EpochEntry; readonly position: number };
 
 /**
- * The epoch that the next request belongs to; null where it begins a new one: at first, and after a boundary of our own making. A summary that
- * the API has signed stands for messages alone: what was before them stays.
+ * The epoch that the next request belongs to; null where it begins a new one: at first, and after a
+ * boundary of our own making. A summary that the API has signed stands for messages alone: what was
+ * before them stays.
  */
 export function currentEpoch(entries: readonly Entry[]): Current | null {
   for (let position = entries.length - 1; position >= 0; position -= 1) {
@@ -36,7 +41,10 @@ export function currentEpoch(entries: readonly Entry[]): Current | null {
   return null;
 }
 
-/** `told`: the entries that make what is wanted known to the model. `epoch`: the one that the next request belongs to then. */
+/**
+ * `told`: the entries that make what is wanted known to the model. `epoch`: the one that the next
+ * request belongs to then.
+ */
 type ToldPreamble = { readonly told: readonly (EpochEntry | NoticeEntry)[]; readonly epoch: EpochEntry };
 
 /** Tells nothing where the model knows it all, else a notice of what differs, or a new epoch. */
@@ -75,7 +83,10 @@ function isToldOtherwise({ bySystem, bringsTools, tools }: EpochEntry, known: Kn
   return known.told.some(changesByName) || !isDeepStrictEqual([...known.tools.values()], tools);
 }
 
-/** Whether a model that takes `telling` is sent all as it was told: the tools are to the letter those of the epoch. */
+/**
+ * Whether a model that takes `telling` is sent all as it was told: the tools are to the letter
+ * those of the epoch.
+ */
 export function isSentAsTold(entries: readonly Entry[], telling: Telling): boolean {
   const current = currentEpoch(entries);
   return current !== null && !isToldOtherwise(current.epoch, knownSince(entries, current), telling);
@@ -85,7 +96,10 @@ function changesByName({ by, toolsGone, toolsBack }: PreambleChanged): boolean {
   return by === 'tools' && toolsGone.length + toolsBack.length > 0;
 }
 
-/** It stays so: a server may take less than it will, or did. A model that does not check is told anew as it takes it. */
+/**
+ * It stays so: a server may take less than it will, or did. A model that does not check is told
+ * anew as it takes it.
+ */
 function toldBy(epoch: EpochEntry, { telling = {}, checksPrefix = false }: Asked): Pick<PreambleChanged, 'by'> {
   if (!epoch.bySystem) return {};
   const { bySystem, bringsTools } = checksPrefix ? telling : epoch;
@@ -101,7 +115,10 @@ function toldIn(epoch: EpochEntry): ToldPreamble {
   return { told: [epoch], epoch };
 }
 
-/** The tools of a request: for a model that takes none in messages with those that messages have brought, which it is shown as text alone. */
+/**
+ * The tools of a request: for a model that takes none in messages with those that messages have
+ * brought, which it is shown as text alone.
+ */
 export function toolsIn(entries: readonly Entry[], telling: Telling): readonly Tool[] {
   const current = currentEpoch(entries);
   if (current === null) return [];
@@ -113,12 +130,18 @@ export function toolsIn(entries: readonly Entry[], telling: Telling): readonly T
 /** The API says what it left out of a request, and why. */
 type Transformed = { readonly input_transformations?: readonly { readonly type?: string; readonly reason?: string }[] };
 
-/** A reply since the epoch began was made without thinking that the API found bound to something else. */
+/**
+ * A reply since the epoch began was made without thinking that the API found bound to something
+ * else.
+ */
 function hasDroppedThinking(entries: readonly Entry[], epochAt: number): boolean {
   return entries.slice(epochAt).some((entry) => entry.kind === 'reply' && droppedThinking(entry.message));
 }
 
-/** Thinking that the model cannot read is dropped too; that is no defect, and another model may read it. */
+/**
+ * Thinking that the model cannot read is dropped too; that is no defect, and another model may read
+ * it.
+ */
 export function droppedThinking(message: Message): boolean {
   const { input_transformations: all = [] } = message as Transformed;
   return (
@@ -139,7 +162,10 @@ function isKnown(known: Tool | undefined, tool: Tool): boolean {
   return known !== undefined && isDeepStrictEqual(known.input_schema, tool.input_schema);
 }
 
-/** Of a tool that a message brought and another took, a summary keeps nothing: when it is back, it is brought again. */
+/**
+ * Of a tool that a message brought and another took, a summary keeps nothing: when it is back, it
+ * is brought again.
+ */
 function isLost({ name }: Tool, { epoch }: Current, { gone }: Known): boolean {
   return gone.has(name) && !epoch.tools.some((tool) => tool.name === name);
 }
@@ -162,7 +188,8 @@ function knownSince(entries: readonly Entry[], { epoch, position }: Current): Kn
   };
   const boundaryAt = entries.findLastIndex(({ kind }) => kind === 'boundary');
   const boundary = boundaryAt > position ? (entries[boundaryAt] as BoundaryEntry) : undefined;
-  // Of what was told in messages that a summary stands for, it holds the tools; the rest is told again.
+  // Of what was told in messages that a summary stands for, it holds the tools; the rest is told
+  // again.
   for (const change of toolChangesOf(boundary?.signed)) takeChange(known, change);
   for (const entry of entries.slice(Math.max(position + 1, boundary?.from ?? 0))) {
     if (entry.kind === 'notice' && entry.notice.kind === 'preamble_changed') takeNotice(known, entry.notice);

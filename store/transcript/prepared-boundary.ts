@@ -1,4 +1,5 @@
-// A boundary that was made beside the run (L9), until it is appended: then it stands for what it sums up, unless that has been changed meanwhile.
+// A boundary that was made beside the run (L9), until it is appended: then it stands for what it
+// sums up, unless that has been changed meanwhile.
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { readMarks } from './marks.ts';
 import { hashOf, type Store, StoreError } from '../values/store.ts';
@@ -16,7 +17,10 @@ export function encodeBoundary(
   return { hash: hashOf(bytes), bytes };
 }
 
-/** The boundary as it is to be appended to `entries`; null where the model would not see what it was made from. Throws StoreError. */
+/**
+ * The boundary as it is to be appended to `entries`; null where the model would not see what it was
+ * made from. Throws StoreError.
+ */
 export async function takeBoundary(
   store: Pick<Store, 'get'>,
   hash: Hash,

@@ -1,5 +1,5 @@
-// The part of a large result, or message, that the model is shown (L6). Pure: the same one always gives the same preview, so the
-// prompt cache stays valid.
+// The part of a large result, or message, that the model is shown (L6). Pure: the same one always
+// gives the same preview, so the prompt cache stays valid.
 
 /** Characters of one result the model is sent whole (L6). */
 export const RESULT_LIMIT = 50_000;
@@ -18,7 +18,10 @@ export function resultHash(name: string): string | undefined {
   return STORED.exec(name)?.[1];
 }
 
-/** Head and tail of `text`, about `limit` characters together, and a line saying how large it is and where the rest can be read. */
+/**
+ * Head and tail of `text`, about `limit` characters together, and a line saying how large it is and
+ * where the rest can be read.
+ */
 export function previewText(text: string, limit: number, name: string, what: 'result' | 'message' = 'result'): string {
   if (text.length <= limit) return text;
   const head = text.slice(0, headEnd(text, Math.ceil(limit * 0.6)));
@@ -32,7 +35,10 @@ export function previewText(text: string, limit: number, name: string, what: 're
   ].join('\n');
 }
 
-/** Cut after a line if one ends in the second half of what may be kept, and never inside a surrogate pair. */
+/**
+ * Cut after a line if one ends in the second half of what may be kept, and never inside a surrogate
+ * pair.
+ */
 function headEnd(text: string, most: number): number {
   const line = text.lastIndexOf('\n', most);
   if (line > most / 2) return line;

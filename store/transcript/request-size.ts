@@ -1,4 +1,5 @@
-// The size of a request as an estimate of tokens takes it: images and documents count for what the model sees of them.
+// The size of a request as an estimate of tokens takes it: images and documents count for what the
+// model sees of them.
 import type {
   ContentBlockParam,
   DocumentBlockParam,
@@ -9,7 +10,10 @@ import type { StoredMedium } from '../../workflows/contract/people.ts';
 import { type Bodies, mediaKey } from '../log/bodies.ts';
 import { mediaBlock } from './media.ts';
 
-/** What the source of a block counts, in characters: to find that out again would be to look through the bytes of a document. */
+/**
+ * What the source of a block counts, in characters: to find that out again would be to look through
+ * the bytes of a document.
+ */
 const shares = new WeakMap<object, number>();
 
 /** Of a message or a result: what it counts for is known from then on. */
@@ -24,7 +28,10 @@ export function mediumBlock(
   return block;
 }
 
-/** The size of a request's messages, as an estimate of tokens takes it: an image counts by its size on a screen, a document by its pages. */
+/**
+ * The size of a request's messages, as an estimate of tokens takes it: an image counts by its size
+ * on a screen, a document by its pages.
+ */
 export function requestCharacters(messages: readonly MessageParam[]): number {
   const inMessages = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content));
   const inResults = inMessages.flatMap((block) => {

@@ -1,5 +1,6 @@
-// What is told of changes in a message of the role system: with more weight than a user's words, and with the tools themselves, which come and
-// go without a change of what stands before the messages (L44 L58).
+// What is told of changes in a message of the role system: with more weight than a user's words,
+// and with the tools themselves, which come and go without a change of what stands before the
+// messages (L44 L58).
 import type { PreambleChanged } from '../../workflows/contract/activities.ts';
 import type { Telling } from './preamble.ts';
 import type { Entry } from '../log/entries.ts';

@@ -1,5 +1,5 @@
-// The transcript as an activity works with it: a view and what is about to be appended to it, what the model sees of both, and
-// the segment they become.
+// The transcript as an activity works with it: a view and what is about to be appended to it, what
+// the model sees of both, and the segment they become.
 import type { MessageParam } from '@anthropic-ai/sdk/resources/messages';
 import type { Append } from '../../workflows/contract/activities.ts';
 import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
@@ -17,13 +17,20 @@ import { createViewCache, loadView, loadWorkingView, type View } from '../view/v
 export type Extended = { readonly view: View; readonly added: readonly Entry[] };
 
 export type Transcripts = {
-  /** Reads as much as the loop needs: entries before the model's view are read in part. Throws StoreError. */
+  /**
+   * Reads as much as the loop needs: entries before the model's view are read in part. Throws
+   * StoreError.
+   */
   view(session: SessionId, head: Hash | null): Promise<View>;
   /** With everything that was ever said. Throws StoreError. */
   whole(session: SessionId, head: Hash | null): Promise<View>;
-  /** Entries from inputs and records only: a second attempt makes the same ones. Throws StoreError. */
+  /**
+   * Entries from inputs and records only: a second attempt makes the same ones. Throws StoreError.
+   */
   extend(session: SessionId, head: Hash | null, append: readonly Append[]): Promise<Extended>;
-  /** With old tool results shrunk for `model`, if it is time for it (L8): one more entry in `added`. */
+  /**
+   * With old tool results shrunk for `model`, if it is time for it (L8): one more entry in `added`.
+   */
   prepared(extended: Extended, now: number, model: Pick<CalledModel, 'checksPrefix'>): Extended;
   /** The messages that `model` is shown. */
   messages(extended: Extended, model?: CalledModel): Promise<MessageParam[]>;
@@ -57,7 +64,8 @@ export function createTranscripts(
       return { view: base, added: await prepareAppend(base, append, { store, readOutcome: recorded }) };
     },
     prepared(extended, now, { checksPrefix }) {
-      // It would cost such a model all that it has thought, and what it frees is less than its cache saves.
+      // It would cost such a model all that it has thought, and what it frees is less than its
+      // cache saves.
       if (checksPrefix) return extended;
       const shrunk = microcompact(entriesOf(extended), now);
       return shrunk ? { ...extended, added: [...extended.added, shrunk] } : extended;

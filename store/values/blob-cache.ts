@@ -1,5 +1,6 @@
-// Values of a store elsewhere, kept on this machine: what was written or read once is not asked for again (W2). A file each, named by
-// its hash and checked against it on every read; the least recently used go when there are too many bytes. Never the only copy.
+// Values of a store elsewhere, kept on this machine: what was written or read once is not asked for
+// again (W2). A file each, named by its hash and checked against it on every read; the least
+// recently used go when there are too many bytes. Never the only copy.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -15,7 +16,10 @@ export type BlobCache = {
 
 const MAX_BYTES = 512 * 1024 * 1024;
 
-/** Several processes may share `dir`. A disk that is full or read-only makes it slower, and nothing else. */
+/**
+ * Several processes may share `dir`. A disk that is full or read-only makes it slower, and nothing
+ * else.
+ */
 export function blobCache(dir: string, maxBytes = MAX_BYTES): BlobCache {
   const files = bestEffort(() => listed(dir), new Map<Hash, number>());
   let total = [...files.values()].reduce((sum, size) => sum + size, 0);

@@ -1,4 +1,5 @@
-// Cleaning a store folder. A value is set aside by one rename: it is always under one of its two names, whenever the process dies.
+// Cleaning a store folder. A value is set aside by one rename: it is always under one of its two
+// names, whenever the process dies.
 import type { Stats } from 'node:fs';
 import { mkdir, opendir, readFile, rename, stat, unlink, utimes } from 'node:fs/promises';
 import { isHash, type Hash } from '../../workflows/contract/ids.ts';
@@ -28,7 +29,8 @@ export function fileCare(dir: string): StoreCare {
       return done(path, async () => {
         if (!(ages.at(await stat(path)) < olderThan)) return false;
         await mkdir(layout.aside, { recursive: true, mode: 0o700 });
-        // From now, before it has its new name: a process that dies in between has only made it younger.
+        // From now, before it has its new name: a process that dies in between has only made it
+        // younger.
         await ages.renew(path);
         await rename(path, layout.asideBlob(hash));
         return true;
@@ -95,7 +97,10 @@ type Ages = {
   renew(path: string): Promise<void>;
 };
 
-/** The names of one file have one age: when one is set aside, the others are still as old for this cleaning as they were. */
+/**
+ * The names of one file have one age: when one is set aside, the others are still as old for this
+ * cleaning as they were.
+ */
 function createAges(): Ages {
   const before = new Map<number, { readonly at: number; readonly since: number }>();
   const at = ({ ino, mtimeMs }: Stats): number => {

@@ -1,6 +1,7 @@
 // The file system as the file store uses it: a port, so that tests can make any operation fail.
-// Only what waits for the disk is asynchronous. The rest takes microseconds, and a trip through the thread pool costs more
-// than it does: measured, a put and a create take 1.5 ms this way and 2.1 ms with everything asynchronous.
+// Only what waits for the disk is asynchronous. The rest takes microseconds, and a trip through the
+// thread pool costs more than it does: measured, a put and a create take 1.5 ms this way and 2.1 ms
+// with everything asynchronous.
 import fs from 'node:fs';
 import { promisify } from 'node:util';
 import { randomUUID } from 'node:crypto';
@@ -9,7 +10,10 @@ import { isErrno } from './store.ts';
 
 /** Every operation may throw what node:fs throws. */
 export type Files = {
-  /** Create `path` (EEXIST when it is there) and write; not durable yet. Returns the open descriptor, closed again on failure. */
+  /**
+   * Create `path` (EEXIST when it is there) and write; not durable yet. Returns the open
+   * descriptor, closed again on failure.
+   */
   write(path: string, bytes: Uint8Array): Promise<number>;
   /** fsync. */
   flush(descriptor: number): Promise<void>;
@@ -32,7 +36,10 @@ export type Files = {
   ages(folder: string): readonly { readonly name: string; readonly age: number }[];
 };
 
-/** Above this a write goes through the thread pool: writing it here would hold up the process for too long. */
+/**
+ * Above this a write goes through the thread pool: writing it here would hold up the process for
+ * too long.
+ */
 const LARGE = 256 * 1024;
 
 const open = promisify(fs.open);
@@ -109,7 +116,8 @@ export const nodeFiles: Files = {
   ages,
 };
 
-// Like Promise.all, but nothing is still under way when it rejects: a descriptor is not closed under a running fsync.
+// Like Promise.all, but nothing is still under way when it rejects: a descriptor is not closed
+// under a running fsync.
 
 async function settle<T>(work: readonly Promise<T>[]): Promise<T[]> {
   const results = await Promise.allSettled(work);
@@ -119,14 +127,17 @@ async function settle<T>(work: readonly Promise<T>[]): Promise<T[]> {
   });
 }
 
-// How bytes reach the disk: two waits, whatever is written. Invariants:
-// 1 A file gets a name only after its bytes are flushed: what is found under a name was whole when it was written.
-// 2 A write is acknowledged only after the folders with its names are flushed.
-// 3 A step is one file under the names of its record and of its values: no record is ever without their bytes, whichever names
+// How bytes reach the disk: two waits, whatever is written. Invariants: 1 A file gets a name only
+// after its bytes are flushed: what is found under a name was whole when it was written. 2 A write
+// is acknowledged only after the folders with its names are flushed. 3 A step is one file under the
+// names of its record and of its values: no record is ever without their bytes, whichever names
 //   a power cut spares. Who finds the record sees to the other names before it answers.
 
 export type FileWrites = {
-  /** Flushes `bytes`; `name` then gives the temp file names among `paths`, which are durable when this resolves to true. */
+  /**
+   * Flushes `bytes`; `name` then gives the temp file names among `paths`, which are durable when
+   * this resolves to true.
+   */
   write(
     paths: readonly string[],
     bytes: Uint8Array,
@@ -206,7 +217,8 @@ function removeTemp(files: Files, temp: string): void {
   }
 }
 
-// Makes each folder of the store once, durably, and remembers it: its name is on disk before anything in it is acknowledged.
+// Makes each folder of the store once, durably, and remembers it: its name is on disk before
+// anything in it is acknowledged.
 
 export type Folders = {
   /** `path` lies under the root. */

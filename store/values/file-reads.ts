@@ -1,4 +1,5 @@
-// Reading from a store folder: everything is checked, so that damage is an error and never an answer.
+// Reading from a store folder: everything is checked, so that damage is an error and never an
+// answer.
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { type FileLayout, decodeRecord, type KeyRecord, valueIn } from './key-record.ts';
 import type { Files } from './file-io.ts';

@@ -70,8 +70,9 @@ function partsOf(layout: FileLayout, files: Files): Parts {
 }
 
 /**
- * A value that is there and whole needs no second file, but its name may not be durable yet, and it is as old as a new one from now on, for
- * it may have lain there unnamed until a cleaning (W4). A damaged one is replaced.
+ * A value that is there and whole needs no second file, but its name may not be durable yet, and it
+ * is as old as a new one from now on, for it may have lain there unnamed until a cleaning (W4). A
+ * damaged one is replaced.
  */
 async function writeBlob(parts: Parts, hash: Hash, bytes: Uint8Array): Promise<void> {
   const { files, layout, reads, writes } = parts;
@@ -103,7 +104,10 @@ async function existing(parts: Parts, key: string): Promise<Created> {
   return { kind: 'existing', bytes: record.bytes };
 }
 
-/** Whoever created the record may have died before its values had their names, or before these were flushed. */
+/**
+ * Whoever created the record may have died before its values had their names, or before these were
+ * flushed.
+ */
 async function nameBlobs(parts: Parts, key: string, { blobs }: KeyRecord): Promise<void> {
   if (blobs.length === 0) return;
   const { layout, writes } = parts;
@@ -112,7 +116,10 @@ async function nameBlobs(parts: Parts, key: string, { blobs }: KeyRecord): Promi
   await writes.flushNames(hashes.map(layout.blob));
 }
 
-/** Gives `from`, which holds the values of all `hashes`, their names. A name that stands for a damaged file is taken over. */
+/**
+ * Gives `from`, which holds the values of all `hashes`, their names. A name that stands for a
+ * damaged file is taken over.
+ */
 async function nameEach({ files, layout, reads, writes }: Parts, from: string, hashes: readonly Hash[]): Promise<true> {
   for (const hash of hashes) {
     const path = layout.blob(hash);
@@ -128,7 +135,9 @@ async function openFolder(files: Files, layout: FileLayout): Promise<void> {
   }
 }
 
-/** Another process may be removing it too, and a folder that cannot be cleaned can still be read. */
+/**
+ * Another process may be removing it too, and a folder that cannot be cleaned can still be read.
+ */
 function removeStale(files: Files, path: string): void {
   try {
     files.unlink(path);

@@ -1,5 +1,6 @@
-// How a record lies in its file: one line with a checksum and lengths, then the value of the key, then the values that one step
-// wrote with it. The file has their names too, so a value is looked for in whatever lies under its hash.
+// How a record lies in its file: one line with a checksum and lengths, then the value of the key,
+// then the values that one step wrote with it. The file has their names too, so a value is looked
+// for in whatever lies under its hash.
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { type Hash, isHash } from '../../workflows/contract/ids.ts';
@@ -18,7 +19,10 @@ function checksum(key: string, lengths: string, parts: readonly Uint8Array[]): s
   return sum.digest('hex');
 }
 
-/** Throws RangeError where there are so many values that their lengths would make a line that nobody reads. */
+/**
+ * Throws RangeError where there are so many values that their lengths would make a line that nobody
+ * reads.
+ */
 export function encodeRecord(key: string, { bytes, blobs }: KeyRecord): Uint8Array {
   const parts = [bytes, ...blobs];
   const lengths = parts.map(({ length }) => length).join(' ');
@@ -38,7 +42,10 @@ export function decodeRecord(key: string, file: Uint8Array): KeyRecord | { reado
   return { bytes, blobs };
 }
 
-/** The value of `hash` in a file that lies under it: all of it, or part of a record; null when it is in neither. */
+/**
+ * The value of `hash` in a file that lies under it: all of it, or part of a record; null when it is
+ * in neither.
+ */
 export function valueIn(file: Uint8Array, hash: Hash): Uint8Array | null {
   const found = split(file);
   const parts = 'problem' in found ? [] : found.parts.slice(1);
@@ -57,12 +64,16 @@ function split(file: Uint8Array): Parts | { readonly problem: string } {
   return { parts, lengths, sum };
 }
 
-// Where things lie in a store folder: store.json · blobs/<1 hex>/<hash> · keys/<key> · aside/<hash> · tmp/
+// Where things lie in a store folder: store.json · blobs/<1 hex>/<hash> · keys/<key> · aside/<hash>
+// · tmp/
 
 export type FileLayout = {
   readonly dir: string;
   readonly temp: string;
-  /** Throws RangeError for what is no hash or key: it may come from outside, and must not name a path elsewhere. */
+  /**
+   * Throws RangeError for what is no hash or key: it may come from outside, and must not name a
+   * path elsewhere.
+   */
   blob(hash: Hash): string;
   /** Values that a cleaning has set aside: readers look there too. */
   readonly aside: string;

@@ -1,5 +1,6 @@
-// A store as cleaning it needs it, beside the port that sessions use: what lies there, and how it goes. Nothing goes at once that a session
-// could still name: a value is first set aside, where readers still find it, and removed when nobody has named it for the grace period (W4).
+// A store as cleaning it needs it, beside the port that sessions use: what lies there, and how it
+// goes. Nothing goes at once that a session could still name: a value is first set aside, where
+// readers still find it, and removed when nobody has named it for the grace period (W4).
 import type { Hash } from '../../workflows/contract/ids.ts';
 
 export type StoredObject = {
@@ -8,7 +9,9 @@ export type StoredObject = {
   /** A hash; of a record, its key. */
   readonly name: string;
   readonly bytes: number;
-  /** Milliseconds since the epoch: last written, renewed or set aside, by the clock of the store. */
+  /**
+   * Milliseconds since the epoch: last written, renewed or set aside, by the clock of the store.
+   */
   readonly at: number;
   /** Present when other names have the same bytes: the last of them that goes frees these. */
   readonly shared?: { readonly file: string; readonly names: number };
@@ -28,7 +31,10 @@ export type StoreCare = {
   value(hash: Hash): Promise<Uint8Array | null>;
   /** Null when it is gone. */
   record(key: string): Promise<RecordContents | null>;
-  /** From here on it is kept for its readers alone. False when it was renewed after `olderThan`, or has gone. */
+  /**
+   * From here on it is kept for its readers alone. False when it was renewed after `olderThan`, or
+   * has gone.
+   */
   setAside(hash: Hash, olderThan: number): Promise<boolean>;
   /** Undoes `setAside`. */
   putBack(hash: Hash): Promise<void>;

@@ -1,5 +1,5 @@
-// A store folder names its version in a file that is written once. A folder of another version is refused before anything is read or
-// written.
+// A store folder names its version in a file that is written once. A folder of another version is
+// refused before anything is read or written.
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import { z } from 'zod';
@@ -10,7 +10,10 @@ export type StoreIdentity = { readonly version: 1; readonly id: string };
 
 const shape = z.object({ version: z.number(), id: z.string().min(1) });
 
-/** Reads `<dir>/store.json`, or creates folder and file. Throws StoreError for a folder this version cannot use. */
+/**
+ * Reads `<dir>/store.json`, or creates folder and file. Throws StoreError for a folder this version
+ * cannot use.
+ */
 export async function storeIdentity(dir: string, files: Files = nodeFiles): Promise<StoreIdentity> {
   const path = `${dir}/store.json`;
   try {
@@ -29,7 +32,9 @@ async function create(files: Files, dir: string, path: string): Promise<void> {
   await flushParent(files, dir);
 }
 
-/** The folder's own name. Its parent may be one that we may not open; then its owner answers for it. */
+/**
+ * The folder's own name. Its parent may be one that we may not open; then its owner answers for it.
+ */
 async function flushParent(files: Files, dir: string): Promise<void> {
   try {
     await files.flushFolder(`${dir}/..`);
@@ -38,7 +43,10 @@ async function flushParent(files: Files, dir: string): Promise<void> {
   }
 }
 
-/** `place`: of the store, for people; `path`: of `bytes`. Throws StoreError for a store that this version cannot use. */
+/**
+ * `place`: of the store, for people; `path`: of `bytes`. Throws StoreError for a store that this
+ * version cannot use.
+ */
 export function parseIdentity(place: string, path: string, bytes: Uint8Array): StoreIdentity {
   let value: unknown;
   try {

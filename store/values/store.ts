@@ -9,24 +9,36 @@ export type Created =
   | { readonly kind: 'existing'; readonly bytes: Uint8Array };
 
 export type Store = {
-  /** Durable when it resolves. The same bytes give the same hash, and writing them again is harmless. */
+  /**
+   * Durable when it resolves. The same bytes give the same hash, and writing them again is
+   * harmless.
+   */
   put(bytes: Uint8Array): Promise<Hash>;
   /** The bytes, checked against their hash. Throws StoreError `missing` or `corrupt`. */
   get(hash: Hash): Promise<Uint8Array>;
   /** Whether something is stored under it; only `get` says whether it is whole. */
   has(hash: Hash): Promise<boolean>;
   /**
-   * Conditional create of `key` (segments of [A-Za-z0-9._-], joined by `/`; no key is a folder of another): of all who
-   * try, one creates. Durable when it resolves.
+   * Conditional create of `key` (segments of [A-Za-z0-9._-], joined by `/`; no key is a folder of
+   * another): of all who try, one creates. Durable when it resolves.
    */
   create(key: string, bytes: Uint8Array): Promise<Created>;
-  /** Reads the value created under `key`, or null. Throws StoreError `corrupt` when the record is damaged. */
+  /**
+   * Reads the value created under `key`, or null. Throws StoreError `corrupt` when the record is
+   * damaged.
+   */
   read(key: string): Promise<Uint8Array | null>;
-  /** Writes the products of one step together: cheaper than `put` then `create`. Whoever finds `key` can get `blobs`, always. */
+  /**
+   * Writes the products of one step together: cheaper than `put` then `create`. Whoever finds `key`
+   * can get `blobs`, always.
+   */
   writeStep(step: StepWrite): Promise<Created>;
 };
 
-/** When `key` exists already, the answer is `existing` and `blobs` may not have been written: the first step's were. */
+/**
+ * When `key` exists already, the answer is `existing` and `blobs` may not have been written: the
+ * first step's were.
+ */
 export type StepWrite = {
   readonly key: string;
   readonly bytes: Uint8Array;
@@ -115,7 +127,10 @@ export function keyProblem(key: string): string | undefined {
   return `the key "${key.slice(0, 300)}" has a segment "${bad.slice(0, 220)}": use 1 to 200 of [A-Za-z0-9._-], neither "." nor ".."`;
 }
 
-/** `id` as one key segment or folder name: itself where it can be, else `x-` and a hash of it. Different ids stay different. */
+/**
+ * `id` as one key segment or folder name: itself where it can be, else `x-` and a hash of it.
+ * Different ids stay different.
+ */
 export function keySegment(id: string): string {
   const plain = keyProblem(id) === undefined && !id.includes('/') && !ours.test(id);
   return plain ? id : `x-${hashOf(Buffer.from(id))}`;
@@ -131,7 +146,10 @@ export function parseStored(bytes: Uint8Array): unknown {
   }
 }
 
-/** Returns the sign that a newer Perdure wrote it; undefined for the version that is read here, and for values without a version. */
+/**
+ * Returns the sign that a newer Perdure wrote it; undefined for the version that is read here, and
+ * for values without a version.
+ */
 export function newerVersion(value: unknown): string | undefined {
   const v = (value as { readonly v?: unknown } | null | undefined)?.v;
   return Number.isSafeInteger(v) && (v as number) > 1 ? `version ${String(v)}, this one reads 1` : undefined;

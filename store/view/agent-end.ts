@@ -1,4 +1,5 @@
-// The end of an agent in words for the model of its parent: as the outcome of a call (L67), or as a notification (L71).
+// The end of an agent in words for the model of its parent: as the outcome of a call (L67), or as a
+// notification (L71).
 import type { Notice } from '../../workflows/contract/activities.ts';
 import type { AgentEnd, AgentNews, WorktreeEnd } from '../../workflows/contract/delegation.ts';
 import { totalTokens, type Spend, type Terminal } from '../../workflows/contract/loop.ts';

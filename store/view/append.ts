@@ -1,5 +1,6 @@
-// From what the workflow asks to append to the entries that are stored. They depend on the inputs and on what is recorded,
-// never on the time or the attempt: a second attempt makes the same segment with the same hash.
+// From what the workflow asks to append to the entries that are stored. They depend on the inputs
+// and on what is recorded, never on the time or the attempt: a second attempt makes the same
+// segment with the same hash.
 import type { Append, OutcomeItem } from '../../workflows/contract/activities.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import type { StoredMedium } from '../../workflows/contract/people.ts';
@@ -17,7 +18,10 @@ export type AppendDeps = {
   readonly readOutcome: (key: CallKey) => Promise<Outcome | null>;
 };
 
-/** Throws StoreError `missing` when an outcome should be recorded, is not, and no note stands for it. */
+/**
+ * Throws StoreError `missing` when an outcome should be recorded, is not, and no note stands for
+ * it.
+ */
 export async function prepareAppend(view: View, appends: readonly Append[], deps: AppendDeps): Promise<Entry[]> {
   const round = lastRound(view);
   const entries: Entry[] = [];
@@ -52,7 +56,10 @@ function lastRound(view: View): Round {
   return { reply: last.reply, outcomes: since.flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : [])) };
 }
 
-/** In the model's order, at most one for each call, those stored already left out (L39), and fitted (L6). */
+/**
+ * In the model's order, at most one for each call, those stored already left out (L39), and fitted
+ * (L6).
+ */
 async function newOutcomes(
   view: View,
   { reply, outcomes }: Round,
@@ -101,7 +108,8 @@ async function outcomeOf(
   return { index, toolUseId: call.id, isError: !item.ended, content: note, log };
 }
 
-// L6, per message: the outcomes of one reply go back in one message, and together they must not crowd out everything else.
+// L6, per message: the outcomes of one reply go back in one message, and together they must not
+// crowd out everything else.
 
 /** Characters of all outcomes of one reply together. */
 export const MESSAGE_LIMIT = 200_000;
@@ -117,8 +125,9 @@ type Beside = {
 };
 
 /**
- * Stores the largest outcomes that are not previews yet whole and replaces them by a preview, until all fit or none is
- * left. Depends on its arguments alone, so that the choice is the same on every attempt; stored with the entry, it never changes.
+ * Stores the largest outcomes that are not previews yet whole and replaces them by a preview, until
+ * all fit or none is left. Depends on its arguments alone, so that the choice is the same on every
+ * attempt; stored with the entry, it never changes.
  */
 export async function fitOutcomes(store: Store, all: readonly Outcome[], beside: Beside): Promise<Outcome[]> {
   const outcomes = withFittingMedia(all, beside.media ?? []);
@@ -136,7 +145,10 @@ export async function fitOutcomes(store: Store, all: readonly Outcome[], beside:
   return fitted;
 }
 
-/** L85: of the images and documents of one reply, as many as fit into one message, in order. What is left out is named. */
+/**
+ * L85: of the images and documents of one reply, as many as fit into one message, in order. What is
+ * left out is named.
+ */
 function withFittingMedia(outcomes: readonly Outcome[], before: readonly StoredMedium[]): readonly Outcome[] {
   const shown = [...before];
   return outcomes.map((outcome) => {

@@ -1,14 +1,15 @@
-// Which entries from before a compaction boundary still count for a worker, and as little as counts of each. They are stored in the
-// boundary's segment, so that a cold read ends there. They are exact for every view that holds the boundary: in what the model sees,
-// what is shrunk or summarised next, which files the agent knows, which run it is.
+// Which entries from before a compaction boundary still count for a worker, and as little as counts
+// of each. They are stored in the boundary's segment, so that a cold read ends there. They are
+// exact for every view that holds the boundary: in what the model sees, what is shrunk or
+// summarised next, which files the agent knows, which run it is.
 import type { Behind, BoundaryEntry, Entry, Outcome, ReplyEntry } from '../log/entries.ts';
 import { finalPieces } from './result.ts';
 import { hasCalls, hasThinking, hasEndedTooLong, within } from '../transcript/marks.ts';
 import { filesSeenIn, MOST_SEEN } from './seen-files.ts';
 
 /**
- * `entries`: all, the new boundary among them; those before `begin` may be unread. Undefined without a boundary, and for one that
- * reaches further back.
+ * `entries`: all, the new boundary among them; those before `begin` may be unread. Undefined
+ * without a boundary, and for one that reaches further back.
  */
 export function behindOf(entries: readonly Entry[], begin: number): Behind | undefined {
   const at = entries.findLastIndex(({ kind }) => kind === 'boundary');
@@ -122,8 +123,9 @@ function shell(entry: ReplyEntry): ReplyEntry {
 }
 
 /**
- * L6: with whom a prompt was too large for its run decides how much of it is shown. Each group begins after a reply and ends with
- * one, and both are kept, so that nothing else that is kept joins it; the last may go on.
+ * L6: with whom a prompt was too large for its run decides how much of it is shown. Each group
+ * begins after a reply and ends with one, and both are kept, so that nothing else that is kept
+ * joins it; the last may go on.
  */
 function unanswered(old: readonly Entry[], prompts: ReadonlySet<number>): Placed[] {
   const kept: Placed[] = [];

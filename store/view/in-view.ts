@@ -1,5 +1,5 @@
-// Which entries of a transcript the model sees, in order, and what stands for those it does not (L5, L7, L9, L10). Outcomes go
-// with their reply: hidden with it, shown with it.
+// Which entries of a transcript the model sees, in order, and what stands for those it does not
+// (L5, L7, L9, L10). Outcomes go with their reply: hidden with it, shown with it.
 import type { Entry, SignedSummary } from '../log/entries.ts';
 import { type Bounds, type Marks, readMarks, type Stretch } from '../transcript/marks.ts';
 import { mediaOf } from '../log/bodies.ts';
@@ -7,7 +7,10 @@ import { carriedText } from './notices.ts';
 import { taskListOf, withTaskList } from './task-list.ts';
 
 export type Shown =
-  /** `cut`: so many characters of a message that was too large for its run (L6). `bare`: its images and documents are not shown. */
+  /**
+   * `cut`: so many characters of a message that was too large for its run (L6). `bare`: its images
+   * and documents are not shown.
+   */
   | {
       readonly kind: 'entry';
       readonly position: number;
@@ -15,9 +18,15 @@ export type Shown =
       readonly cut?: number;
       readonly bare?: true;
     }
-  /** A boundary's summary: it stands for what was before `position`. `signed`: by the API, for models that take it so. */
+  /**
+   * A boundary's summary: it stands for what was before `position`. `signed`: by the API, for
+   * models that take it so.
+   */
   | { readonly kind: 'summary'; readonly position: number; readonly text: string; readonly signed?: SignedSummary }
-  /** What is said at a boundary whose summary is signed, after what was kept: nothing may stand between the two. */
+  /**
+   * What is said at a boundary whose summary is signed, after what was kept: nothing may stand
+   * between the two.
+   */
   | { readonly kind: 'carried'; readonly position: number; readonly text: string }
   /** The short form of a committed stretch, which begins at `position` and ends before `to`. */
   | { readonly kind: 'short'; readonly position: number; readonly to: number; readonly text: string };
@@ -97,7 +106,10 @@ function pushFrom(shown: Shown[], entries: readonly Entry[], marks: Marks, snipp
   }
 }
 
-/** What had changed of an earlier epoch's system prompt and tools is in those of the epoch that came after it. */
+/**
+ * What had changed of an earlier epoch's system prompt and tools is in those of the epoch that came
+ * after it.
+ */
 function isOutdated(entry: Entry, position: number, { epochAt }: Marks): boolean {
   return position < epochAt && entry.kind === 'notice' && entry.notice.kind === 'preamble_changed';
 }

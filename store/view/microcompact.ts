@@ -1,5 +1,6 @@
-// L8: whether old tool results are shrunk now, and which. A pure function of the entries and the time; the answer is recorded as an
-// entry, so that it never changes again. It acts seldom: each time breaks the prompt cache from the first shrunk result on.
+// L8: whether old tool results are shrunk now, and which. A pure function of the entries and the
+// time; the answer is recorded as an entry, so that it never changes again. It acts seldom: each
+// time breaks the prompt cache from the first shrunk result on.
 import { type Entry, type Outcome, entryName } from '../log/entries.ts';
 import { inView, type Shown } from './in-view.ts';
 import { estimateTokens } from '../../workflows/contract/ids.ts';

@@ -13,7 +13,10 @@ export type NextSegment = {
   readonly view: View;
 };
 
-/** The segment that `entries` (at least one) make after `view`. Nothing is stored: give `bytes` to `put` or `writeStep`. */
+/**
+ * The segment that `entries` (at least one) make after `view`. Nothing is stored: give `bytes` to
+ * `put` or `writeStep`.
+ */
 export function nextSegment(view: View, entries: readonly Entry[]): NextSegment {
   if (entries.length === 0) throw new RangeError('a segment needs at least one entry');
   const bounded = entries.some(({ kind }) => kind === 'boundary');

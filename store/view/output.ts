@@ -7,8 +7,8 @@ import { structuredOutput, type RunResult } from './result.ts';
 export type RunOutput = { readonly output?: unknown };
 
 /**
- * Returns the final answer's value; nothing when the run had no schema or did not complete, and when its configuration is damaged: the
- * result stands without it.
+ * Returns the final answer's value; nothing when the run had no schema or did not complete, and
+ * when its configuration is damaged: the result stands without it.
  */
 export async function outputOf(
   config: ConfigReader,

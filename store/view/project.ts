@@ -1,5 +1,6 @@
-// Projects the entries of a transcript onto the messages of a request. Pure. For any entries the request has a shape that the API
-// accepts (L58): roles alternate from user to user, and one outcome follows every call (L39).
+// Projects the entries of a transcript onto the messages of a request. Pure. For any entries the
+// request has a shape that the API accepts (L58): roles alternate from user to user, and one
+// outcome follows every call (L39).
 import type { ContentBlockParam, MessageParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import type { MessageMedium } from '../../workflows/contract/people.ts';
 import { previewText } from '../transcript/preview.ts';
@@ -37,7 +38,9 @@ export type CalledModel = {
 };
 
 export type ProjectOptions = {
-  /** The model that is called, which decides what thinking is sent (L19, L59). Absent: all of it is. */
+  /**
+   * The model that is called, which decides what thinking is sent (L19, L59). Absent: all of it is.
+   */
   readonly model?: CalledModel | undefined;
   /** Give the same one each time. */
   readonly memo?: ProjectMemo | undefined;
@@ -86,14 +89,20 @@ function isAsked(messages: readonly Draft[]): boolean {
   return messages.length > 0 && messages.at(-1)?.role !== 'assistant';
 }
 
-/** Of a model that takes it so, the summary is the API's own block, and what was kept follows at once. */
+/**
+ * Of a model that takes it so, the summary is the API's own block, and what was kept follows at
+ * once.
+ */
 function signedFor(model: CalledModel | undefined, first: Shown | undefined): ContentBlockParam | undefined {
   if (first?.kind !== 'summary' || !model?.compaction) return undefined;
   // A block of a beta, which the stable types do not have.
   return first.signed as ContentBlockParam | undefined;
 }
 
-/** The API drops by itself what a model cannot read of its kin's thinking, and finds it again for one that can: they get all there is. */
+/**
+ * The API drops by itself what a model cannot read of its kin's thinking, and finds it again for
+ * one that can: they get all there is.
+ */
 function isThinkingSent(
   reply: ReplyEntry,
   position: number,
@@ -176,7 +185,10 @@ function saidBy(entry: Entry, bodies: Bodies): string {
   return stored;
 }
 
-/** The text with the images and documents where they stand. A message that is shown in part has lost them. */
+/**
+ * The text with the images and documents where they stand. A message that is shown in part has lost
+ * them.
+ */
 function illustrated(words: string, media: readonly MessageMedium[], bodies: Bodies): readonly ContentBlockParam[] {
   let said = 0;
   const parts = media.flatMap((medium): readonly ContentBlockParam[] => {
@@ -196,7 +208,10 @@ function text(words: string): ContentBlockParam {
   return { type: 'text', text: words };
 }
 
-/** One for each call that is sent, in order; the first when there are several, a note when there is none. */
+/**
+ * One for each call that is sent, in order; the first when there are several, a note when there is
+ * none.
+ */
 function results({ calls }: SentReply, { outcomes }: Round, how: Resulting): ToolResultBlockParam[] {
   return calls.map(({ index, id }) => {
     const found = outcomes.find(({ outcome }) => outcome.index === index);
@@ -224,7 +239,10 @@ function sendable(content: string): string {
   return isBlank(content) ? NO_OUTPUT : wellFormedText(content);
 }
 
-/** Consecutive user messages are one, also where something was told between them: that comes after all of it. */
+/**
+ * Consecutive user messages are one, also where something was told between them: that comes after
+ * all of it.
+ */
 function say(messages: Draft[], content: readonly ContentBlockParam[]): void {
   if (content.length === 0) return;
   const last = messages.at(messages.at(-1)?.role === 'system' ? -2 : -1);

@@ -1,5 +1,5 @@
-// Entries as plain text: for the read tool, which opens by name what the model no longer sees, and for the small model, which
-// shortens it. Thinking is left out.
+// Entries as plain text: for the read tool, which opens by name what the model no longer sees, and
+// for the small model, which shortens it. Thinking is left out.
 import { type Entry, type Outcome, entryRange } from '../log/entries.ts';
 import type { Shown } from './in-view.ts';
 import { wordsOf } from './project.ts';
@@ -52,7 +52,10 @@ function renderOutcome(outcome: Outcome, position: number, shrink: boolean, cut:
   return labelled(label, shrink && isShrunk(outcome) ? markCleared(outcome, position) : cut(content) || '(no output)');
 }
 
-/** Lines that only this file writes: in what was said they are marked as a quotation, or a tool's result could speak as the user. */
+/**
+ * Lines that only this file writes: in what was said they are marked as a quotation, or a tool's
+ * result could speak as the user.
+ */
 const OURS =
   /^(?=(?:User|Assistant|Note|Earlier|Summary of what was before|Result of .*):[ \t]*$|--- entry \d+ ---[ \t]*$)/gm;
 
@@ -67,7 +70,10 @@ function shortened(text: string, most: number): string {
   return wellFormedText(`${text.slice(0, head)}\n[… ${text.length - most} characters left out …]\n${tail}`);
 }
 
-/** `entries`, of which the first is at `from`, whole, whatever the model sees of them: what perdure:entry/3-7 stands for. Null: none. */
+/**
+ * `entries`, of which the first is at `from`, whole, whatever the model sees of them: what
+ * perdure:entry/3-7 stands for. Null: none.
+ */
 export function renderEntries(entries: readonly Entry[], from: number, bodies: Bodies): string | null {
   if (entries.length === 0) return null;
   const parts = entries.flatMap((entry, offset) => {
@@ -84,7 +90,8 @@ function renderEntry(entry: Entry, position: number, bodies: Bodies): string {
   return told ? renderShown({ kind: 'entry', position, entry }, position, bodies, wholly) : '';
 }
 
-// The answers of the read tool for perdure:entry/… (L8–L10): entries of the transcript up to the head that a call was made at.
+// The answers of the read tool for perdure:entry/… (L8–L10): entries of the transcript up to the
+// head that a call was made at.
 
 /** Null when `name` is no such name, or the transcript has no such entries. Throws StoreError. */
 export async function readEntries(

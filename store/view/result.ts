@@ -1,4 +1,5 @@
-// Reads the result of a run from its entries alone, for the result of a query, for `show` and for the page.
+// Reads the result of a run from its entries alone, for the result of a query, for `show` and for
+// the page.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../workflows/contract/loop.ts';
 import type { AgentSpent } from '../../workflows/contract/delegation.ts';
@@ -20,7 +21,10 @@ export type RunResult = {
   readonly usage: Usage;
   /** US dollars; null when a price is not known. */
   readonly costUsd: number | null;
-  /** Its agents that have ended, with what each took, which is in `usage` and `costUsd`; absent without any (L69). */
+  /**
+   * Its agents that have ended, with what each took, which is in `usage` and `costUsd`; absent
+   * without any (L69).
+   */
   readonly agents?: readonly AgentSpent[];
   readonly durationMs: number;
 };
@@ -49,19 +53,26 @@ export function resultOf(view: Pick<View, 'entries'>, run: number): RunResult | 
   };
 }
 
-/** Returns the entries after the run before it, up to its own `run_ended`; empty when it has not ended. */
+/**
+ * Returns the entries after the run before it, up to its own `run_ended`; empty when it has not
+ * ended.
+ */
 function entriesOf(entries: readonly Entry[], run: number): readonly Entry[] {
   const end = entries.findLastIndex((entry) => entry.kind === 'run_ended' && entry.ended.run === run);
   const before = entries.slice(0, Math.max(0, end)).findLastIndex((entry) => entry.kind === 'run_ended');
   return entries.slice(before + 1, end + 1);
 }
 
-// The answer of a run so far: the one text that an output schema is held against, that stop hooks see and that is its result.
+// The answer of a run so far: the one text that an output schema is held against, that stop hooks
+// see and that is its result.
 
 /** A view of a transcript, or the entries of a run. */
 type Entries = { readonly length: number; at(position: number): Entry | undefined };
 
-/** Joins the last reply with the pieces before it that it continues (L27). Reads no further back than the first of them. */
+/**
+ * Joins the last reply with the pieces before it that it continues (L27). Reads no further back
+ * than the first of them.
+ */
 export function finalText(entries: Entries): string {
   return finalPieces(entries)
     .map((position) => messageText((entries.at(position) as ReplyEntry).message))
@@ -93,7 +104,10 @@ const retries: ReadonlySet<TransitionReason> = new Set<TransitionReason>([
   'model_fallback',
 ]);
 
-/** Whether what comes after this entry continues the reply before it; null where an earlier entry says. */
+/**
+ * Whether what comes after this entry continues the reply before it; null where an earlier entry
+ * says.
+ */
 function continues(entry: Entry): boolean | null {
   switch (entry.kind) {
     case 'run_started':
@@ -115,7 +129,10 @@ type StructuredOutput =
   /** A sentence for the model: why there is none. */
   | { readonly kind: 'none'; readonly problem: string };
 
-/** A line that may begin a block, and one that ends it. JSON has no line that begins with a backtick. */
+/**
+ * A line that may begin a block, and one that ends it. JSON has no line that begins with a
+ * backtick.
+ */
 const OPENS = /^[ \t]*```(?:json)?[ \t]*\r?$/i;
 const CLOSES = /^[ \t]*```[ \t]*\r?$/;
 
@@ -130,7 +147,10 @@ export function structuredOutput(text: string): StructuredOutput {
   return blocks.length === 1 ? parsed(block) : none(`it has ${blocks.length} fenced blocks, and one is asked for`);
 }
 
-/** Line by line: an expression for the whole of it would look for the end of each block up to the end of the text. */
+/**
+ * Line by line: an expression for the whole of it would look for the end of each block up to the
+ * end of the text.
+ */
 function fencedBlocks(text: string): string[] {
   const blocks: string[] = [];
   let open: string[] | null = null;

@@ -1,5 +1,6 @@
-// Which files the agent knows of, and as what: those its file tools have read or written, and those it was told have changed
-// (L43). Read from the transcript, so that it holds wherever the session goes on.
+// Which files the agent knows of, and as what: those its file tools have read or written, and those
+// it was told have changed (L43). Read from the transcript, so that it holds wherever the session
+// goes on.
 import { RecentMap } from '../../system/recent-map.ts';
 import type { SeenFile } from '../../workflows/contract/activities.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
@@ -53,7 +54,10 @@ export function filesSeenIn(entry: Entry): readonly Known[] {
   return (entry.notice.files ?? []).map((file) => ({ ...file, told: true as const }));
 }
 
-/** What file tools of sessions saw: up to a reply by its transcript, since then by the calls of this worker. */
+/**
+ * What file tools of sessions saw: up to a reply by its transcript, since then by the calls of this
+ * worker.
+ */
 export type SeenByTools = {
   readonly of: (session: SessionId, head: Hash | null, path: string) => Promise<readonly Known[]>;
   readonly add: (session: SessionId, files: readonly SeenFile[]) => void;

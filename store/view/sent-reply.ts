@@ -1,5 +1,6 @@
-// Turns a stored reply into the blocks that are sent (L16, L39, L58, L59). Blocks go back as they came. A block that the API would
-// refuse is left out or mended here; the transcript keeps it as it came.
+// Turns a stored reply into the blocks that are sent (L16, L39, L58, L59). Blocks go back as they
+// came. A block that the API would refuse is left out or mended here; the transcript keeps it as it
+// came.
 import { isDeepStrictEqual } from 'node:util';
 import type { ContentBlock, ContentBlockParam, ToolUseBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import { z } from 'zod';
@@ -14,12 +15,15 @@ type SentBlock = { readonly index: number; readonly block: ContentBlockParam };
 
 export type SentReply = {
   readonly blocks: readonly ContentBlockParam[];
-  /** The calls among them, in order: the block's position in the reply, and the id it is sent under. */
+  /**
+   * The calls among them, in order: the block's position in the reply, and the id it is sent under.
+   */
   readonly calls: readonly { readonly index: number; readonly id: string }[];
 };
 
 /**
- * `taken`: ids of calls sent before; those of this reply are added. Ids may repeat from reply to reply, a request may not hold one twice.
+ * `taken`: ids of calls sent before; those of this reply are added. Ids may repeat from reply to
+ * reply, a request may not hold one twice.
  */
 export function sentReply(reply: ReplyEntry, taken: Set<string>, memo?: ReplyMemo, withThinking = true): SentReply {
   const sent = memo?.get(reply) ?? sendable(reply);
@@ -36,7 +40,9 @@ export function sentReply(reply: ReplyEntry, taken: Set<string>, memo?: ReplyMem
   return { blocks, calls };
 }
 
-/** An alias is asked for and answers under its dated name: `asked` says so, where it was recorded. */
+/**
+ * An alias is asked for and answers under its dated name: `asked` says so, where it was recorded.
+ */
 export function isFrom({ asked, message }: ReplyEntry, model: string): boolean {
   return asked === model || message.model === model || message.model.replace(/-\d{8}$/, '') === model;
 }
@@ -56,7 +62,10 @@ function sendable({ message }: ReplyEntry): readonly SentBlock[] {
   return sent.slice(0, sent.findLastIndex(({ block }) => !isThinking(block)) + 1);
 }
 
-/** A call that the API runs by itself goes with its one result after it in the same reply: it refuses either alone. */
+/**
+ * A call that the API runs by itself goes with its one result after it in the same reply: it
+ * refuses either alone.
+ */
 function withWholeServerCalls(sent: readonly SentBlock[]): readonly SentBlock[] {
   const calls = new Map<string, { readonly call: SentBlock; readonly result: string }>();
   const paired = new Set<SentBlock>();
@@ -92,7 +101,10 @@ function mended(block: ContentBlock): ContentBlockParam | null {
   }
 }
 
-/** A name or an input that the API would refuse comes only from a broken model or proxy; its outcome says that it was no call. */
+/**
+ * A name or an input that the API would refuse comes only from a broken model or proxy; its outcome
+ * says that it was no call.
+ */
 function withSendableCall(block: ToolUseBlockParam): ContentBlockParam {
   const name = /^[a-zA-Z0-9_-]{1,128}$/.test(block.name)
     ? block.name
@@ -106,8 +118,9 @@ export function isThinking({ type }: { readonly type: string }): boolean {
   return type === 'thinking' || type === 'redacted_thinking';
 }
 
-// The blocks of a reply that a request may have, each with the fields that it may have there (L58). For one kind or one field more than
-// it knows, the API refuses the request and every later one of the session: what is not listed here stays in the transcript only.
+// The blocks of a reply that a request may have, each with the fields that it may have there (L58).
+// For one kind or one field more than it knows, the API refuses the request and every later one of
+// the session: what is not listed here stays in the transcript only.
 
 const text = z.string();
 const count = z.int();
@@ -231,7 +244,9 @@ const block = z.discriminatedUnion('type', [
   ...serverResults,
 ]);
 
-/** The block itself when there is nothing to leave out; null when a request may not have it at all. */
+/**
+ * The block itself when there is nothing to leave out; null when a request may not have it at all.
+ */
 function knownBlock(given: ContentBlock): ContentBlockParam | null {
   const { data } = block.safeParse(given);
   if (data === undefined) return null;

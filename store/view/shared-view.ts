@@ -1,5 +1,6 @@
-// A transcript up to one head: immutable to whoever holds it. Successive views of a session share one growing array, so that
-// an append costs what is appended and not what is there (L4: the 5,000th turn costs what the 10th does).
+// A transcript up to one head: immutable to whoever holds it. Successive views of a session share
+// one growing array, so that an append costs what is appended and not what is there (L4: the
+// 5,000th turn costs what the 10th does).
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { type Behind, type Entry, type ReplyEntry, PAGE } from '../log/entries.ts';
 import type { StoredSegment } from '../log/read-chain.ts';
@@ -19,7 +20,10 @@ export type View = {
   readonly bytes: number;
   /** Hashes of the last 1 to 64 segments, since the last page, oldest first. */
   readonly recent: readonly Hash[];
-  /** All entries, oldest first, `UNREAD` for those that were not read. A copy at each use: take it once. */
+  /**
+   * All entries, oldest first, `UNREAD` for those that were not read. A copy at each use: take it
+   * once.
+   */
   readonly entries: readonly Entry[];
   at(position: number): Entry | undefined;
   /** A copy of the entries from `position` on. */
@@ -36,8 +40,9 @@ export function emptyView(session: SessionId): View {
 }
 
 /**
- * Of a boundary that keeps `behind`: before its `from` only what it keeps counts, though `chain`, which ends with the head, begins with
- * some of those entries. They would count twice: what is kept says what they have changed.
+ * Of a boundary that keeps `behind`: before its `from` only what it keeps counts, though `chain`,
+ * which ends with the head, begins with some of those entries. They would count twice: what is kept
+ * says what they have changed.
  */
 export function viewBehind(chain: readonly StoredSegment[], behind: Behind): View {
   const [oldest] = chain;
@@ -64,7 +69,8 @@ function viewOf(facts: Facts, shared: Entry[]): View {
     at: (position) => (position < facts.length ? shared[position] : undefined),
     from,
     grow: (segment) => {
-      // Only the first to grow from this view finds its end free; a second one (a fork, another attempt) gets its own array.
+      // Only the first to grow from this view finds its end free; a second one (a fork, another
+      // attempt) gets its own array.
       const own = shared.length === facts.length ? shared : shared.slice(0, facts.length);
       for (const entry of segment.entries) own.push(entry);
       return viewOf(grown(facts, segment), own);

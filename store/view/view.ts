@@ -21,7 +21,10 @@ export async function loadView(store: Store, session: SessionId, head: Hash | nu
   return view;
 }
 
-/** Read back to the end of the run before `run`, which is the first entry then. Throws as `loadView` does. */
+/**
+ * Read back to the end of the run before `run`, which is the first entry then. Throws as `loadView`
+ * does.
+ */
 export async function loadRun(
   store: Store,
   session: SessionId,
@@ -43,7 +46,9 @@ export async function loadRun(
   return view;
 }
 
-/** From the last entry of which `isFirst` holds; whole where `chain` is, or without such an entry. */
+/**
+ * From the last entry of which `isFirst` holds; whole where `chain` is, or without such an entry.
+ */
 function viewSince(session: SessionId, chain: readonly StoredSegment[], isFirst: (entry: Entry) => boolean): View {
   const { n = 0, first = 0 } = chain[0]?.segment ?? {};
   const at = chain.flatMap(({ segment }) => segment.entries).findLastIndex(isFirst);
@@ -52,8 +57,9 @@ function viewSince(session: SessionId, chain: readonly StoredSegment[], isFirst:
 }
 
 /**
- * Read back to a boundary that keeps what still counts of what was before; all of it where none does. Give it a cache of its own:
- * what other partial views keep does not do for a worker. Throws as `loadView` does.
+ * Read back to a boundary that keeps what still counts of what was before; all of it where none
+ * does. Give it a cache of its own: what other partial views keep does not do for a worker. Throws
+ * as `loadView` does.
  */
 export async function loadWorkingView(
   store: Store,
@@ -75,7 +81,10 @@ export async function loadWorkingView(
   return enough;
 }
 
-/** The cached view to grow from: held from when it is found, for the cache may forget it while segments are read. */
+/**
+ * The cached view to grow from: held from when it is found, for the cache may forget it while
+ * segments are read.
+ */
 function findBase(
   session: SessionId,
   cache: ViewCache | undefined,
@@ -93,8 +102,8 @@ function findBase(
 }
 
 /**
- * The newest boundary that a counted reply came after: a compaction measures by the last one, and looks at what the model was shown
- * when it was made.
+ * The newest boundary that a counted reply came after: a compaction measures by the last one, and
+ * looks at what the model was shown when it was made.
  */
 function findStart(): {
   isRead(chunk: readonly StoredSegment[]): boolean;
@@ -137,17 +146,24 @@ function reachesBehind(view: View, added: readonly StoredSegment[]): boolean {
   );
 }
 
-// Views of recent heads, per worker. It forgets the sessions used longest ago; forgetting costs a cold read and nothing else.
+// Views of recent heads, per worker. It forgets the sessions used longest ago; forgetting costs a
+// cold read and nothing else.
 
 type ViewCache = {
   find(session: SessionId, head: Hash): View | undefined;
   keep(view: View): void;
 };
 
-/** Heads kept of one session: the newest, and those that another attempt may still ask for. They share their entries. */
+/**
+ * Heads kept of one session: the newest, and those that another attempt may still ask for. They
+ * share their entries.
+ */
 const HEADS = 4;
 
-/** `maxBytes`: size of the cached transcripts as stored; the one used last is kept whatever its size. */
+/**
+ * `maxBytes`: size of the cached transcripts as stored; the one used last is kept whatever its
+ * size.
+ */
 export function createViewCache({ maxBytes = 64 * 1024 * 1024 }: { readonly maxBytes?: number } = {}): ViewCache {
   /** The session used last comes last, and so does a session's newest view. */
   const sessions = new Map<SessionId, readonly View[]>();

@@ -1,6 +1,10 @@
-// Ends the processes of hooks when this process exits, for they would outlive it. SIGKILL leaves no time for that.
+// Ends the processes of hooks when this process exits, for they would outlive it. SIGKILL leaves no
+// time for that.
 export type AtExit = {
-  /** `end` is called should the process exit, and may not wait; not any more once what is returned is called. */
+  /**
+   * `end` is called should the process exit, and may not wait; not any more once what is returned
+   * is called.
+   */
   add(end: () => void): () => void;
 };
 

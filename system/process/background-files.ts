@@ -1,5 +1,6 @@
-// What is kept of commands in the background (L84), in files of this machine: any worker of it can read one's output, or end it, while
-// the worker that started it writes. A record is written by its owner; by another once its owner is dead.
+// What is kept of commands in the background (L84), in files of this machine: any worker of it can
+// read one's output, or end it, while the worker that started it writes. A record is written by its
+// owner; by another once its owner is dead.
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -38,7 +39,9 @@ export type BackgroundRecord = {
   readonly startedAt: number;
   readonly endedAt?: number;
   readonly end?: BackgroundEnd;
-  /** The model was told of its end after the reply at this position; `known`: it ended it itself. */
+  /**
+   * The model was told of its end after the reply at this position; `known`: it ended it itself.
+   */
   readonly told?: number | 'known';
 };
 

@@ -6,13 +6,19 @@ import { isInside, entriesOf, findLinkedStarts, plainCaches, realOf, temporaryFo
 export type Confinement = {
   /** The workspace: an absolute real path. */
   readonly cwd: string;
-  /** Other folders of the run, to be written as the workspace is: absolute real paths. One that is not there, or a link now, is left out. */
+  /**
+   * Other folders of the run, to be written as the workspace is: absolute real paths. One that is
+   * not there, or a link now, is left out.
+   */
   readonly folders?: readonly string[] | undefined;
   /** Where the command begins; the workspace when absent. */
   readonly dir?: string;
   /** Perdure's own data: hidden where it exists. */
   readonly dataDir?: string | undefined;
-  /** Nothing at all is writable and there is no network: for commands that were judged to only read (L55). */
+  /**
+   * Nothing at all is writable and there is no network: for commands that were judged to only read
+   * (L55).
+   */
   readonly readOnly?: boolean;
   /** There is no network. */
   readonly offline?: boolean;
@@ -27,10 +33,16 @@ type Kind = '--bind' | '--ro-bind' | '--tmpfs' | '--dev' | '--proc' | '--symlink
 /** `from`: what is shown at the path, when that is something else. */
 type Mount = { readonly kind: Kind; readonly path: string; readonly from?: string };
 
-/** The capabilities that root keeps: enough to work on files of any owner, none that could undo a mount or make a device. */
+/**
+ * The capabilities that root keeps: enough to work on files of any owner, none that could undo a
+ * mount or make a device.
+ */
 const ROOT_CAPABILITIES = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'SETGID', 'SETUID'];
 
-/** The parts of /run that commands need: how names are looked up, where NixOS keeps programs, other disks. */
+/**
+ * The parts of /run that commands need: how names are looked up, where NixOS keeps programs, other
+ * disks.
+ */
 const KEPT_OF_RUN = ['systemd/resolve', 'resolvconf', 'NetworkManager', 'current-system', 'opengl-driver', 'media'];
 
 /** Everything between bubblewrap and the command itself. */
@@ -54,17 +66,26 @@ export function bwrapArguments(confinement: Confinement, places: Places): string
   ];
 }
 
-/** Whether that is all that was said: then bubblewrap could not make what it was told to, and has run nothing. */
+/**
+ * Whether that is all that was said: then bubblewrap could not make what it was told to, and has
+ * run nothing.
+ */
 export const isNeverBuilt = (said: string): boolean => /^bwrap: Can't [^\n]*$/.test(said.trim());
 
-/** As `bwrapArguments`, for a program that is trusted with files: its processes are held, and Perdure's data is hidden. */
+/**
+ * As `bwrapArguments`, for a program that is trusted with files: its processes are held, and
+ * Perdure's data is hidden.
+ */
 export function holdArguments(dataDir: string | undefined): string[] {
   const hidden = dataDir === undefined ? null : realOf(dataDir);
   const data = hidden === null ? [] : ['--tmpfs', hidden, '--remount-ro', hidden];
   return ['--die-with-parent', '--unshare-pid', '--dev-bind', '/', '/', '--proc', '/proc', ...data, '--'];
 }
 
-/** Shallow before deep, so that a workspace inside the data folder stays in view, and a data folder inside the workspace does not. */
+/**
+ * Shallow before deep, so that a workspace inside the data folder stays in view, and a data folder
+ * inside the workspace does not.
+ */
 function mounts(confinement: Confinement, places: Places, dataDir: string | null): readonly Mount[] {
   const { cwd, readOnly = false } = confinement;
   const hidden = dataDir === null ? [] : [empty(dataDir)];
@@ -86,14 +107,20 @@ function mounts(confinement: Confinement, places: Places, dataDir: string | null
   return all.toSorted((a, b) => depth(a.path) - depth(b.path));
 }
 
-/** Without those that lie in another: what is mounted there could be swapped for a link, as it lies in what an agent may change. */
+/**
+ * Without those that lie in another: what is mounted there could be swapped for a link, as it lies
+ * in what an agent may change.
+ */
 function outerFolders({ cwd, folders = [] }: Confinement): readonly string[] {
   const isCovered = (folder: string): boolean =>
     [cwd, ...folders].some((root) => root !== folder && isInside(root, folder));
   return [...new Set(folders)].filter((folder) => folder !== cwd && !isCovered(folder) && realOf(folder) === folder);
 }
 
-/** What commands share with each other: temporary folders with the rest of the machine too, caches with nobody else. */
+/**
+ * What commands share with each other: temporary folders with the rest of the machine too, caches
+ * with nobody else.
+ */
 function shared(places: Places): readonly Mount[] {
   const caches = plainCaches(places).filter(({ own }) => isMade(own));
   return [
@@ -125,8 +152,9 @@ function asItIs(path: string): Mount {
 }
 
 /**
- * Protects writable places that an agent must not change (places.ts). A mount cannot be renamed, so the folders on the way to
- * it are mounted as well, as they are: nobody can put another folder in their place.
+ * Protects writable places that an agent must not change (places.ts). A mount cannot be renamed, so
+ * the folders on the way to it are mounted as well, as they are: nobody can put another folder in
+ * their place.
  */
 function guards(places: Places, roots: readonly [string, ...string[]], dataDir: string | null): readonly Mount[] {
   const isWritable = (path: string): boolean => roots.some((root) => isInside(root, path));
@@ -151,13 +179,18 @@ function guards(places: Places, roots: readonly [string, ...string[]], dataDir: 
   ];
 }
 
-/** Nothing is made or replaced in the home folder itself: there a new file with a dot would be run. Its other folders are writable. */
+/**
+ * Nothing is made or replaced in the home folder itself: there a new file with a dot would be run.
+ * Its other folders are writable.
+ */
 function homeMounts(home: string): readonly Mount[] {
   const folders = entriesOf(home).filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'));
   return [readOnlyBind(home), ...folders.map(({ name }) => bind(join(home, name)))];
 }
 
-/** It is made by being mounted over: an empty folder does no harm, and no other can be put there. */
+/**
+ * It is made by being mounted over: an empty folder does no harm, and no other can be put there.
+ */
 function isMissing(path: string): boolean {
   return !existsSync(path) && realOf(dirname(path)) === dirname(path);
 }
@@ -172,7 +205,10 @@ function waysTo(paths: readonly string[], roots: readonly string[]): readonly st
   return [...new Set(ways)].filter((folder) => !roots.includes(folder));
 }
 
-/** Behind a named socket is a service that acts outside: an agent for keys, Docker, a terminal. Those of the workspace are its own. */
+/**
+ * Behind a named socket is a service that acts outside: an agent for keys, Docker, a terminal.
+ * Those of the workspace are its own.
+ */
 function maskedSockets({ cwd }: Confinement, before: readonly Mount[]): readonly Mount[] {
   const masked = existing(namedSockets()).filter((path) => {
     const over = before.filter((mount) => isInside(mount.path, path));
@@ -187,7 +223,10 @@ function reachedSocket({ path, from = path }: ReachedSocket): readonly Mount[] {
   return at === null || source === null ? [] : [{ kind: '--bind', path: at, from: source }];
 }
 
-/** Finds the sockets that listen now, as the kernel tells it, and the agent for keys, which may be of another container. */
+/**
+ * Finds the sockets that listen now, as the kernel tells it, and the agent for keys, which may be
+ * of another container.
+ */
 function namedSockets(): readonly string[] {
   const lines = realOf('/proc/net/unix') === null ? [] : readFileSync('/proc/net/unix', 'utf8').split('\n');
   const named = lines.map((line) => /^(?:\S+ +){7}(\/.*)$/.exec(line)?.[1]).filter((path) => path !== undefined);

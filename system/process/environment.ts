@@ -1,9 +1,12 @@
-// Builds the environment of child processes from allow-lists, so that no key or token can leak by being forgotten.
+// Builds the environment of child processes from allow-lists, so that no key or token can leak by
+// being forgotten.
 import { createHash } from 'node:crypto';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Marks every process of a call, so that what is left of it can be found by its environment (L40). */
+/**
+ * Marks every process of a call, so that what is left of it can be found by its environment (L40).
+ */
 export const CALL_VARIABLE = 'PERDURE_CALL';
 
 const ORDINARY = /^(HOME|TMPDIR|LANG|LC_[A-Z]+|TZ)$/;
@@ -32,7 +35,10 @@ export function childEnvironment(source: Environment, options: EnvironmentOption
   return { ...passed, ...proxies(source), ...set, TERM: 'dumb', PWD: cwd, [CALL_VARIABLE]: callId };
 }
 
-/** Without name and password, which a command would show the model: where a proxy wants them, `toolEnv` gives them. */
+/**
+ * Without name and password, which a command would show the model: where a proxy wants them,
+ * `toolEnv` gives them.
+ */
 function proxies(source: Environment): Record<string, string> {
   const given = chosen(source, (name) => PROXY.test(name));
   return Object.fromEntries(
@@ -58,7 +64,10 @@ function chosen(source: Environment, allowed: (name: string) => boolean): Record
 
 export type GitSettings = readonly (readonly [key: string, value: string])[];
 
-/** A folder that looks like a repository, put among the files of another, would bring its own configuration. */
+/**
+ * A folder that looks like a repository, put among the files of another, would bring its own
+ * configuration.
+ */
 const NO_HIDDEN_REPOSITORY: GitSettings = [['safe.bareRepository', 'explicit']];
 
 /** They go before any repository's own. What the environment sets already stays. */
@@ -75,7 +84,10 @@ export function withGitSettings(
   return { ...env, GIT_CONFIG_COUNT: String(first + all.length), ...Object.fromEntries(pairs) };
 }
 
-/** The name of a call in the store and in its processes' environment: a key of ours holds no surprise for either. */
+/**
+ * The name of a call in the store and in its processes' environment: a key of ours holds no
+ * surprise for either.
+ */
 export function callIdOf(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }

@@ -1,11 +1,15 @@
-// This machine as calls and hooks see it: who we are, whether another process still lives, and ending the processes of a call.
+// This machine as calls and hooks see it: who we are, whether another process still lives, and
+// ending the processes of a call.
 import { bootId, isAlive, processIdentity, type Liveness, type ProcessIdentity } from './identity.ts';
 import { killTree, type Killed, type KillTarget } from './kill-tree.ts';
 
 export type Host = {
   /** This process: written into claims. */
   readonly identity: ProcessIdentity;
-  /** Whether the process was on this boot and in this pid namespace: the only place whose processes can be seen and ended. */
+  /**
+   * Whether the process was on this boot and in this pid namespace: the only place whose processes
+   * can be seen and ended.
+   */
   isHere(other: ProcessIdentity): boolean;
   /** `alive` and `dead` are proofs; what may not be seen from here is `unknown`. */
   liveness(other: ProcessIdentity): Liveness;

@@ -1,5 +1,6 @@
-// Names a process for ever: pids are reused, a pid with its start time, boot and host is not. Claims, locks and the reaper
-// ask here whether the process that wrote something is provably gone. Reads /proc; where there is none, `ps`.
+// Names a process for ever: pids are reused, a pid with its start time, boot and host is not.
+// Claims, locks and the reaper ask here whether the process that wrote something is provably gone.
+// Reads /proc; where there is none, `ps`.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
@@ -8,7 +9,9 @@ import { hasProc, procStat } from './proc.ts';
 
 export type ProcessIdentity = {
   readonly pid: number;
-  /** Linux: clock ticks since boot. Elsewhere: the start's date. Only compared, never computed with. */
+  /**
+   * Linux: clock ticks since boot. Elsewhere: the start's date. Only compared, never computed with.
+   */
   readonly startTime: string;
   /** 36 characters, or its first 8 when it comes from an identity string. */
   readonly bootId: string;
@@ -30,7 +33,10 @@ export function processIdentity(): ProcessIdentity {
   return { pid: process.pid, startTime, bootId: bootId(), host: hostName() };
 }
 
-/** When the process started, or null when it is not there. A zombie is not there: it will do nothing more. */
+/**
+ * When the process started, or null when it is not there. A zombie is not there: it will do nothing
+ * more.
+ */
 export function startTimeOf(pid: number): string | null {
   if (!Number.isSafeInteger(pid) || pid <= 0) return null;
   return hasProc ? fromProc(pid) : fromPs(pid);
@@ -38,7 +44,8 @@ export function startTimeOf(pid: number): string | null {
 
 function fromProc(pid: number): string | null {
   const stat = procStat(pid);
-  // The main thread of a killed process is a zombie before the others have ended, and until then its ports and files are in use.
+  // The main thread of a killed process is a zombie before the others have ended, and until then
+  // its ports and files are in use.
   return stat === null || (isGone(stat.state) && stat.threads <= 1) ? null : stat.startTime;
 }
 
@@ -50,7 +57,10 @@ function fromPs(pid: number): string | null {
 
 const isGone = (state: string | undefined) => state === undefined || /^[ZXx]/.test(state);
 
-/** Changes when the machine starts again, and differs between containers, whose pids mean different processes. */
+/**
+ * Changes when the machine starts again, and differs between containers, whose pids mean different
+ * processes.
+ */
 export function bootId(): string {
   const boot = readOrNull('/proc/sys/kernel/random/boot_id') ?? run('sysctl', ['-n', 'kern.bootsessionuuid']);
   const id = boot?.trim().toLowerCase() || UNKNOWN_BOOT;
@@ -70,8 +80,8 @@ function pidNamespace(): string | null {
 }
 
 /**
- * The same over reboots, also when the machine's name changes; null where the system tells none. A hash: the id itself is not for others.
- * Containers may share one, or have none.
+ * The same over reboots, also when the machine's name changes; null where the system tells none. A
+ * hash: the id itself is not for others. Containers may share one, or have none.
  */
 export function machineId(): string | null {
   const found =
@@ -88,9 +98,10 @@ export function hostName(): string {
 }
 
 /**
- * `alive` and `dead` are proofs. What may be another machine (another boot, even under the same host name: a fleet's machines can
- * share one) is `unknown`, and so is what /proc does not show to this user. A caller whose record cannot come from elsewhere, such as a lock in a local folder, says `here`: then
- * another boot means that the machine or container was started again since.
+ * `alive` and `dead` are proofs. What may be another machine (another boot, even under the same
+ * host name: a fleet's machines can share one) is `unknown`, and so is what /proc does not show to
+ * this user. A caller whose record cannot come from elsewhere, such as a lock in a local folder,
+ * says `here`: then another boot means that the machine or container was started again since.
  */
 export function isAlive(identity: ProcessIdentity, written: 'here' | 'anywhere' = 'anywhere'): Liveness {
   if (!sameBoot(identity)) return written === 'here' ? 'dead' : 'unknown';
@@ -99,7 +110,10 @@ export function isAlive(identity: ProcessIdentity, written: 'here' | 'anywhere' 
   return startTime === null && isHidden(identity.pid) ? 'unknown' : 'dead';
 }
 
-/** Mounted with hidepid, or ProtectProc, /proc does not show other users' processes; a signal tells that there is one. */
+/**
+ * Mounted with hidepid, or ProtectProc, /proc does not show other users' processes; a signal tells
+ * that there is one.
+ */
 function isHidden(pid: number): boolean {
   if (!hasProc || procStat(pid) !== null) return false;
   try {
@@ -109,7 +123,10 @@ function isHidden(pid: number): boolean {
   }
 }
 
-/** A whole boot id is unique in the world, and a laptop's host name changes with its network; 8 characters need the host too. */
+/**
+ * A whole boot id is unique in the world, and a laptop's host name changes with its network; 8
+ * characters need the host too.
+ */
 function sameBoot({ bootId: boot, host }: ProcessIdentity): boolean {
   const ours = bootId();
   if (boot === ours && ours !== UNKNOWN_BOOT) return true;

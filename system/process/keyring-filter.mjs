@@ -1,7 +1,11 @@
-// What the kernel asks about each system call of a confined command: those of its keyrings, which are the user's, are not there. It is a program
-// for the kernel's filter (seccomp), of instructions of eight bytes: code, jumps when true and when false, operand.
+// What the kernel asks about each system call of a confined command: those of its keyrings, which
+// are the user's, are not there. It is a program for the kernel's filter (seccomp), of instructions
+// of eight bytes: code, jumps when true and when false, operand.
 
-/** How a system is named in calls, and the numbers of `add_key`, `request_key` and `keyctl`, which follow each other; its 32-bit calls as well. */
+/**
+ * How a system is named in calls, and the numbers of `add_key`, `request_key` and `keyctl`, which
+ * follow each other; its 32-bit calls as well.
+ */
 const CALLS = {
   x64: [
     [0xc000003e, 248, 250],

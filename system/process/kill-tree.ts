@@ -1,5 +1,6 @@
-// Ends a call's processes, all of them: SIGTERM, a grace, SIGKILL (L48). A pid namespace does the last part by itself; without
-// one the tree is found in /proc by group, session, descent and the mark in its environment (L40).
+// Ends a call's processes, all of them: SIGTERM, a grace, SIGKILL (L48). A pid namespace does the
+// last part by itself; without one the tree is found in /proc by group, session, descent and the
+// mark in its environment (L40).
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bootId, type ChildRecord } from './identity.ts';
 import { CALL_VARIABLE } from './environment.ts';
@@ -9,14 +10,20 @@ export type KillTarget = {
   /** The value of CALL_VARIABLE the tree was started with. */
   readonly callId: string;
   readonly leader?: ChildRecord;
-  /** The caller started the leader and has only just seen it end: its group is still its own, whoever is left in it. */
+  /**
+   * The caller started the leader and has only just seen it end: its group is still its own,
+   * whoever is left in it.
+   */
   readonly fresh?: boolean;
 };
 
 export type KillOptions = {
   /** Milliseconds between SIGTERM and SIGKILL; 0 sends only SIGKILL. */
   readonly graceMs: number;
-  /** The leader is a sandbox's own process: without it the rest dies at once, so it is left out of SIGTERM. */
+  /**
+   * The leader is a sandbox's own process: without it the rest dies at once, so it is left out of
+   * SIGTERM.
+   */
   readonly spareLeader?: boolean;
 };
 
@@ -53,7 +60,10 @@ export async function killTree(target: KillTarget, options: KillOptions): Promis
   return { killed: seen.size - left.length, left: left.length };
 }
 
-/** SIGKILL without waiting for timers: for a process that is about to be gone itself. Blocks for half a second at most. */
+/**
+ * SIGKILL without waiting for timers: for a process that is about to be gone itself. Blocks for
+ * half a second at most.
+ */
 export function killNow(target: KillTarget): void {
   if (!hasProc) {
     if (target.leader !== undefined && target.fresh === true) trySignal(-target.leader.pid, 'SIGKILL');
@@ -67,7 +77,10 @@ export function killNow(target: KillTarget): void {
   }
 }
 
-/** The processes of the tree that are alive. A stranger that got a dead leader's pid is never among them. */
+/**
+ * The processes of the tree that are alive. A stranger that got a dead leader's pid is never among
+ * them.
+ */
 function members(target: KillTarget): ProcessInfo[] {
   const all = allProcesses().filter((info) => info.pid !== process.pid);
   const marked = all.filter((info) => wasStartedWith(info.pid, `${CALL_VARIABLE}=${target.callId}`));
@@ -93,7 +106,8 @@ function ofLeader(
   const alive = all.find((info) => info.pid === leader.pid);
   if (alive !== undefined && alive.startTime !== leader.startTime) return [];
   const group = all.filter((info) => info.group === leader.pid || info.session === leader.pid);
-  // With the leader gone, a stranger may have led a group of this number since: one marked member says that it is ours.
+  // With the leader gone, a stranger may have led a group of this number since: one marked member
+  // says that it is ours.
   const ours = alive !== undefined || fresh === true || group.some((info) => marked.includes(info));
   return ours ? group : [];
 }
@@ -122,7 +136,10 @@ function trySignal(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Without /proc nothing tells a stranger from our own, so only a group whose leader we have just had is signalled. */
+/**
+ * Without /proc nothing tells a stranger from our own, so only a group whose leader we have just
+ * had is signalled.
+ */
 async function killGroup({ leader, fresh }: KillTarget, { graceMs }: KillOptions): Promise<Killed> {
   if (leader === undefined || fresh !== true) return { killed: 0, left: 0 };
   if (!trySignal(-leader.pid, 'SIGTERM')) return { killed: 0, left: 0 };

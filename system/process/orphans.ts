@@ -1,5 +1,6 @@
-// Processes that belong to a worker, by name: hook commands, MCP servers, commands in the background, and helpers of its own (searches, git).
-// The name says which worker started them. Of a worker that was killed (SIGKILL leaves no time to end anything) those that did not end with it
+// Processes that belong to a worker, by name: hook commands, MCP servers, commands in the
+// background, and helpers of its own (searches, git). The name says which worker started them. Of a
+// worker that was killed (SIGKILL leaves no time to end anything) those that did not end with it
 // are found by it before its work goes on elsewhere.
 import { randomUUID } from 'node:crypto';
 import { CALL_VARIABLE } from './environment.ts';
@@ -16,7 +17,10 @@ export function ownProcessId(kind: Kind): string {
   return `${kind}/${formatIdentity(processIdentity())}/${randomUUID()}`;
 }
 
-/** Ends what is left of the processes of workers on this machine that are provably gone. A living worker ends its own. */
+/**
+ * Ends what is left of the processes of workers on this machine that are provably gone. A living
+ * worker ends its own.
+ */
 export async function endOrphans(): Promise<void> {
   const ids = allProcesses().map(({ pid }) => readStartVariable(pid, CALL_VARIABLE) ?? '');
   const orphaned = new Set(ids.filter(isOrphaned));

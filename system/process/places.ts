@@ -1,5 +1,6 @@
-// The places of a machine that a workspace, or a folder that all commands share, may hold and that an agent still must not change,
-// since what lies there runs outside the sandbox: Perdure itself, and what the user's shells and programs start from.
+// The places of a machine that a workspace, or a folder that all commands share, may hold and that
+// an agent still must not change, since what lies there runs outside the sandbox: Perdure itself,
+// and what the user's shells and programs start from.
 import { existsSync, readdirSync, realpathSync, type Dirent } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
@@ -13,9 +14,14 @@ export type Places = {
   readonly own: readonly string[];
   /** A person may want them edited. What has a dot in the home folder belongs to them as well. */
   readonly startup: readonly string[];
-  /** The folders in both that Perdure looks into by name: an agent may not add one that is missing. */
+  /**
+   * The folders in both that Perdure looks into by name: an agent may not add one that is missing.
+   */
   readonly named: readonly [string, string];
-  /** Caches of package managers, which hold programs that run as they are: commands have their own in the place of the user's. */
+  /**
+   * Caches of package managers, which hold programs that run as they are: commands have their own
+   * in the place of the user's.
+   */
   readonly caches: readonly Cache[];
 };
 
@@ -71,7 +77,10 @@ function packageRoot(folder: string): string {
   return existsSync(join(folder, 'package.json')) || parent === folder ? folder : packageRoot(parent);
 }
 
-/** A file that only the build makes, which Temporal takes by its path: in dist/, also for a process that runs from sources. */
+/**
+ * A file that only the build makes, which Temporal takes by its path: in dist/, also for a process
+ * that runs from sources.
+ */
 export function builtFile(path: string): string {
   const here = fileURLToPath(import.meta.url);
   return join(dirname(here), here.endsWith('.ts') ? '../../dist' : '../..', path);
@@ -79,7 +88,10 @@ export function builtFile(path: string): string {
 
 export const temporaryFolders = (): readonly string[] => ['/tmp', tmpdir()];
 
-/** Those that are there, by real path. One that is a link would lead wherever a command of an agent had made it lead. */
+/**
+ * Those that are there, by real path. One that is a link would lead wherever a command of an agent
+ * had made it lead.
+ */
 export function plainCaches({ caches }: Places): readonly { readonly path: string; readonly own: string }[] {
   return caches.flatMap(({ base, name, own }) => {
     const folder = realOf(base);
@@ -89,8 +101,8 @@ export function plainCaches({ caches }: Places): readonly { readonly path: strin
 }
 
 /**
- * Says what guards a path, which need not exist, from the agent of a workspace. A workspace that lies in such a place is the user's
- * own choice.
+ * Says what guards a path, which need not exist, from the agent of a workspace. A workspace that
+ * lies in such a place is the user's own choice.
  */
 export function guardOf(places: Places, workspace: string, path: string): Guard | undefined {
   const covers = (place: string): boolean =>
@@ -99,7 +111,10 @@ export function guardOf(places: Places, workspace: string, path: string): Guard 
   return [...places.startup, ...dotPlaces(places.home, path)].some(covers) ? 'startup' : undefined;
 }
 
-/** The entry of the home folder that a path is in, when it has a dot, and where others with one lead. */
+/**
+ * The entry of the home folder that a path is in, when it has a dot, and where others with one
+ * lead.
+ */
 function dotPlaces(home: string, path: string): readonly string[] {
   const named = [home, realOf(home) ?? home].flatMap((at) => {
     const entry = isIn(at, path) ? relative(at.toLowerCase(), path.toLowerCase()).split(sep)[0] : undefined;
@@ -137,7 +152,10 @@ export function realOf(path: string): string | null {
   }
 }
 
-/** The folders that the tools of a run may work in: its workspace, and the others that it was given. Absolute real paths. */
+/**
+ * The folders that the tools of a run may work in: its workspace, and the others that it was given.
+ * Absolute real paths.
+ */
 export type Reach = { readonly cwd: string; readonly folders?: readonly string[] | undefined };
 
 export const rootsOf = ({ cwd, folders = [] }: Reach): readonly [string, ...string[]] => [cwd, ...folders];

@@ -1,4 +1,5 @@
-// The living processes of this machine, as Linux shows them. Elsewhere nothing is known of a process.
+// The living processes of this machine, as Linux shows them. Elsewhere nothing is known of a
+// process.
 import { readdirSync, existsSync, readFileSync } from 'node:fs';
 
 export type ProcessInfo = {
@@ -10,7 +11,9 @@ export type ProcessInfo = {
   readonly startTime: string;
 };
 
-/** Null when there is no such process, or only a zombie of it: `kill(pid, 0)` succeeds on zombies. */
+/**
+ * Null when there is no such process, or only a zombie of it: `kill(pid, 0)` succeeds on zombies.
+ */
 export function processInfo(pid: number): ProcessInfo | null {
   const stat = procStat(pid);
   if (stat === null || stat.state === 'Z' || stat.state === 'X') return null;
@@ -24,13 +27,19 @@ export function allProcesses(): ProcessInfo[] {
   return pids.map((pid) => processInfo(Number(pid))).filter((info) => info !== null);
 }
 
-/** Reads the value of `name` in the environment a process was started with. Undefined when it was not set, or may not be read. */
+/**
+ * Reads the value of `name` in the environment a process was started with. Undefined when it was
+ * not set, or may not be read.
+ */
 export function readStartVariable(pid: number, name: string): string | undefined {
   const entries = readProc(`/proc/${pid}/environ`)?.toString().split('\0');
   return entries?.find((entry) => entry.startsWith(`${name}=`))?.slice(name.length + 1);
 }
 
-/** Whether `entry` ("NAME=value") is in the environment a process was started with. False when that may not be read. */
+/**
+ * Whether `entry` ("NAME=value") is in the environment a process was started with. False when that
+ * may not be read.
+ */
 export function wasStartedWith(pid: number, entry: string): boolean {
   const environment = readProc(`/proc/${pid}/environ`);
   return environment !== undefined && Buffer.concat([Buffer.of(0), environment]).includes(`\0${entry}\0`);
@@ -56,7 +65,8 @@ export const hasProc = existsSync('/proc/self/stat');
 export function procStat(pid: number): ProcStat | null {
   const stat = readProc(`/proc/${pid}/stat`)?.toString('latin1');
   if (stat === undefined) return null;
-  // The second field is a file name in parentheses and may hold anything, so count from the last one.
+  // The second field is a file name in parentheses and may hold anything, so count from the last
+  // one.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [state = '', parent, group, session] = fields;
   return {

@@ -1,5 +1,6 @@
-// A program with its input, output and errors on a pipe each, started as commands of the agent are: whenever its worker is killed, it
-// ends, and all that it has started. One that the worker starts by itself is not found while its sandbox is being set up.
+// A program with its input, output and errors on a pipe each, started as commands of the agent are:
+// whenever its worker is killed, it ends, and all that it has started. One that the worker starts
+// by itself is not found while its sandbox is being set up.
 import { closeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { codeOf } from '../text.ts';
@@ -16,7 +17,10 @@ export type PipedProcess = {
   readonly stderr: Socket;
   /** Its own, once it is reaped. */
   readonly exit: Promise<TreeExit>;
-  /** `exit`, when all that was printed has been read as well. What was killed leaves nothing behind that could hold the pipes open. */
+  /**
+   * `exit`, when all that was printed has been read as well. What was killed leaves nothing behind
+   * that could hold the pipes open.
+   */
   closed(): Promise<TreeExit>;
   /** All of it, for killTree and killNow. */
   readonly tree: KillTarget;
@@ -90,7 +94,10 @@ export type ProgramEnd = {
   readonly stderr: string;
 };
 
-/** Runs a program without input to its end, and ends all of it when it is stopped or goes beyond its bounds. Rejects as `startCommand` does. */
+/**
+ * Runs a program without input to its end, and ends all of it when it is stopped or goes beyond its
+ * bounds. Rejects as `startCommand` does.
+ */
 export async function runProgram(argv: readonly string[], options: RunOptions): Promise<ProgramEnd> {
   const { signal, timeoutMs, mostOutput } = options;
   const program = await spawnPiped(argv, options);

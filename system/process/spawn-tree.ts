@@ -1,4 +1,5 @@
-// A child process as the leader of its own group and session, its output on one true pipe. `killTree` ends all of it.
+// A child process as the leader of its own group and session, its output on one true pipe.
+// `killTree` ends all of it.
 import { closeSync, constants, fstatSync, open as openCallback } from 'node:fs';
 import { Socket, type ConnectOpts, type SocketConstructorOpts } from 'node:net';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -24,7 +25,10 @@ type TreeOptions = {
   readonly pipes: PipePlace;
   /** Awaited right before the program is started; what it throws keeps it from starting. */
   readonly before?: () => Promise<void>;
-  /** Standard output and error in the order they were written. The view is reused after the call returns. */
+  /**
+   * Standard output and error in the order they were written. The view is reused after the call
+   * returns.
+   */
   onOutput(bytes: Uint8Array): void;
 };
 
@@ -70,8 +74,9 @@ function reader(fd: number, onOutput: TreeOptions['onOutput']): Socket {
   return socket;
 }
 
-// True pipes for a child's input and output. What child_process makes by itself is a socket pair, and a socket cannot be opened
-// as /dev/stdout or /dev/stderr: `echo x > /dev/stderr` fails on one. Node has no pipe(2), so these are FIFOs, soon unlinked.
+// True pipes for a child's input and output. What child_process makes by itself is a socket pair,
+// and a socket cannot be opened as /dev/stdout or /dev/stderr: `echo x > /dev/stderr` fails on one.
+// Node has no pipe(2), so these are FIFOs, soon unlinked.
 
 /** `own`: a file descriptor of our end, the caller's to close. */
 type Pipe = PipeEnd & { readonly own: number };
@@ -86,12 +91,17 @@ type Pipes<Names extends readonly PipeName[]> = {
 };
 
 export type PipePlace = {
-  /** Where no command of an agent reaches: it could put a link to any file in a pipe's place. Made when it is not there. */
+  /**
+   * Where no command of an agent reaches: it could put a link to any file in a pipe's place. Made
+   * when it is not there.
+   */
   readonly folder: string;
   readonly programs: Programs;
 };
 
-/** Without a data folder in the temporary one, where what takes a pipe's place is seen, and refused. */
+/**
+ * Without a data folder in the temporary one, where what takes a pipe's place is seen, and refused.
+ */
 export function pipePlace(programs: Programs, dataDir: string | undefined): PipePlace {
   return { folder: dataDir === undefined ? tmpdir() : join(dataDir, 'pipes'), programs };
 }

@@ -1,6 +1,7 @@
-// Starts the programs of a worker. Forking a process of a worker's size takes tens of milliseconds in which the worker stands
-// still; this one is small. It ends with its worker, and what it has started ends with it: a sandbox that is being set up does not see
-// that by itself (the death signals of bubblewrap's two processes come late), and without one nothing does.
+// Starts the programs of a worker. Forking a process of a worker's size takes tens of milliseconds
+// in which the worker stands still; this one is small. It ends with its worker, and what it has
+// started ends with it: a sandbox that is being set up does not see that by itself (the death
+// signals of bubblewrap's two processes come late), and without one nothing does.
 import { spawn } from 'node:child_process';
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { Writable } from 'node:stream';
@@ -18,7 +19,8 @@ const running = new Set();
 
 process.once('disconnect', leave);
 process.on('message', (/** @type {ToSpawner} */ request) => {
-  // What a worker had sent when it was killed arrives before its end does: others answer for that command by now.
+  // What a worker had sent when it was killed arrives before its end does: others answer for that
+  // command by now.
   if (process.ppid !== worker) leave();
   try {
     start(request);
@@ -28,8 +30,9 @@ process.on('message', (/** @type {ToSpawner} */ request) => {
 });
 
 /**
- * What whoever started the worker left open for all it starts, such as a file of a lock, is for no command: Node keeps only the first few
- * from them. Its own are marked to be closed. Where there is no /proc, as on macOS, it starts programs with none but those it names.
+ * What whoever started the worker left open for all it starts, such as a file of a lock, is for no
+ * command: Node keeps only the first few from them. Its own are marked to be closed. Where there is
+ * no /proc, as on macOS, it starts programs with none but those it names.
  */
 function closeInherited() {
   for (const fd of openDescriptors()) if (fd > 2 && !closesOnExec(fd)) closeSync(fd);
@@ -168,7 +171,8 @@ function startTime(pid) {
 }
 
 /**
- * Behind pid and name: state, parent, group, session and so on. Empty when there is no such process.
+ * Behind pid and name: state, parent, group, session and so on. Empty when there is no such
+ * process.
  * @param {number | undefined} pid
  */
 function statFields(pid) {
@@ -191,7 +195,8 @@ function refuse(id, error) {
 
 /** @param {FromSpawner} message */
 function say(message) {
-  // Told before its end is, a worker that was killed is a broken pipe: an error that nobody heard would end this process alone.
+  // Told before its end is, a worker that was killed is a broken pipe: an error that nobody heard
+  // would end this process alone.
   process.send?.(message, undefined, undefined, (error) => {
     if (error) leave();
   });

@@ -1,4 +1,5 @@
-// The worker's side of the process that starts its programs. There is one for each process of ours, from the first program on.
+// The worker's side of the process that starts its programs. There is one for each process of ours,
+// from the first program on.
 import { type ChildProcess, fork } from 'node:child_process';
 import { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +8,10 @@ import { FILTERED, keyringFilter } from './keyring-filter.mjs';
 /** A pipe of ours by its name, and what must be found there. */
 export type PipeEnd = { readonly path: string; readonly inode: number };
 
-/** A command to start. Its input is empty and what it prints is dropped, but for the pipes that are given. */
+/**
+ * A command to start. Its input is empty and what it prints is dropped, but for the pipes that are
+ * given.
+ */
 export type Command = {
   readonly argv: readonly string[];
   readonly cwd: string;
@@ -50,8 +54,9 @@ let current: Spawner | null = null;
 let lastId = 0;
 
 /**
- * Starts a command as the leader of its own group and session. Rejects with the system's error when the program or the folder is not
- * there or the arguments are too long, and with SPAWNER_GONE. `env`: the environment of the spawner, if there is none yet.
+ * Starts a command as the leader of its own group and session. Rejects with the system's error when
+ * the program or the folder is not there or the arguments are too long, and with SPAWNER_GONE.
+ * `env`: the environment of the spawner, if there is none yet.
  */
 export function startCommand(command: Command, env: Readonly<Record<string, string>>): Promise<Started> {
   const spawner = (current ??= openSpawner(env));
@@ -82,7 +87,8 @@ function openSpawner(env: Readonly<Record<string, string>>): Spawner {
     // Not of our group: a signal of the terminal is for us to act on.
     detached: true,
     execArgv: [],
-    // A Node that ends leaves a terminal that it has as it found it: it would undo what we have put right since.
+    // A Node that ends leaves a terminal that it has as it found it: it would undo what we have put
+    // right since.
     stdio: ['ignore', 'ignore', process.stderr.isTTY ? 'pipe' : 'inherit', 'ipc'],
   });
   if (child.stderr instanceof Socket) child.stderr.unref().pipe(process.stderr, { end: false });

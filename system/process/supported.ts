@@ -1,5 +1,5 @@
-// The first import of every entry but the workflows': a Node or a Temporal SDK that is too old is named, before what it lacks is missed.
-// It imports nothing that an old Node has not.
+// The first import of every entry but the workflows': a Node or a Temporal SDK that is too old is
+// named, before what it lacks is missed. It imports nothing that an old Node has not.
 import { readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 

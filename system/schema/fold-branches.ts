@@ -1,5 +1,6 @@
-// The schema of an input as a model may be shown it: the API takes an object whose fields stand at its top, and no alternatives there. What the
-// branches say of fields is folded into the top, and which fields go together is said in words; inputs are held to the schema as it was.
+// The schema of an input as a model may be shown it: the API takes an object whose fields stand at
+// its top, and no alternatives there. What the branches say of fields is folded into the top, and
+// which fields go together is said in words; inputs are held to the schema as it was.
 import type { JsonSchema } from './json-schema.ts';
 import { isNode, referenced, type SchemaNode } from './subschemas.ts';
 
@@ -46,7 +47,10 @@ type ToldFields = {
 
 const told = remembered<ToldFields>();
 
-/** Fields of an object with those of all its branches; needed are those that it needs in any case. The same is said of a field once. */
+/**
+ * Fields of an object with those of all its branches; needed are those that it needs in any case.
+ * The same is said of a field once.
+ */
 export function fieldsOf(node: unknown, root: JsonSchema): ToldFields {
   return told(root, node, 0, () => {
     const { properties, required } = collected(node, root, 0);
@@ -152,8 +156,9 @@ export function typeOf(value: unknown): string {
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as readonly unknown[]) : []);
 const textsIn = (value: unknown): readonly string[] => listIn(value).filter((each) => typeof each === 'string');
 
-// What was found out about a part of a schema, kept as long as the schema: a hostile one leads to the same part by so many ways that walking
-// each would never end, and an input asks once for each of its parts.
+// What was found out about a part of a schema, kept as long as the schema: a hostile one leads to
+// the same part by so many ways that walking each would never end, and an input asks once for each
+// of its parts.
 
 /** Asks `find` once for each schema, part and depth. Parts that are no objects are not kept. */
 function remembered<Found>(): (root: object, part: unknown, depth: number, find: () => Found) => Found {

@@ -1,4 +1,5 @@
-// The input schema of a tool: one of zod or another library with the Standard Schema interface, or a plain JSON schema.
+// The input schema of a tool: one of zod or another library with the Standard Schema interface, or
+// a plain JSON schema.
 import type { ValidateFunction } from 'ajv';
 import { z } from 'zod';
 import { deeperThan, MAX_DEPTH } from '../json.ts';
@@ -49,7 +50,10 @@ export function isStandard(schema: unknown): schema is StandardSchema {
   return typeof standard === 'object' && standard !== null && typeof Reflect.get(standard, 'validate') === 'function';
 }
 
-/** Throws what the schema's own code throws, and a sentence for one that answers later: whether a call may run is decided at once. */
+/**
+ * Throws what the schema's own code throws, and a sentence for one that answers later: whether a
+ * call may run is decided at once.
+ */
 export function checkInput(schema: InputSchema, input: unknown): CheckedInput {
   if (!isStandard(schema)) {
     const validate = compiled(schema);
@@ -88,12 +92,18 @@ type Described = {
   readonly inputJsonSchema?: JsonSchema | undefined;
 };
 
-/** The schema that the model is shown, with no branches at its top. Throws a sentence where there is none, or where it cannot be held to. */
+/**
+ * The schema that the model is shown, with no branches at its top. Throws a sentence where there is
+ * none, or where it cannot be held to.
+ */
 export function inputJsonSchema(described: Described): JsonSchema {
   return foldBranches(ownSchema(described));
 }
 
-/** As `checkInput`; an input that misses the schema only by how its values are written is taken as it was meant. */
+/**
+ * As `checkInput`; an input that misses the schema only by how its values are written is taken as
+ * it was meant.
+ */
 export function acceptInput(described: Described, input: unknown): CheckedInput {
   const { inputSchema } = described;
   const checked = checkInput(inputSchema, input);

@@ -1,5 +1,5 @@
-// JSON schemas of others, for the final answer of a run (L53) and for inputs of tools: ajv compiles one, and one that could be held to
-// only in part is refused.
+// JSON schemas of others, for the final answer of a run (L53) and for inputs of tools: ajv compiles
+// one, and one that could be held to only in part is refused.
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
@@ -15,14 +15,18 @@ export const DEEPEST = 200;
 /** Characters of a sentence about a schema or a value. */
 export const MOST_PROBLEM = 1_000;
 
-/** Keywords that say nothing of the value, beside those ajv knows. Names that begin with `x-` are a vendor's and say nothing either. */
+/**
+ * Keywords that say nothing of the value, beside those ajv knows. Names that begin with `x-` are a
+ * vendor's and say nothing either.
+ */
 const ANNOTATIONS = 'id markdownDescription example discriminator externalDocs xml'.split(' ');
 const isVendors = (keyword: string): boolean => keyword.startsWith('x-');
 
 const options: Options = {
   allErrors: true,
   strict: true,
-  // Types, tuples and names that ajv would rather see spelled out: what is said is enforced all the same.
+  // Types, tuples and names that ajv would rather see spelled out: what is said is enforced all the
+  // same.
   strictTypes: false,
   strictTuples: false,
   strictRequired: false,
@@ -71,7 +75,9 @@ export function compileSchema(schema: JsonSchema): ValidateFunction {
   return ajv.compile(own);
 }
 
-/** Linear, where ajv compares each pair. Two objects are the same whatever the order of their names. */
+/**
+ * Linear, where ajv compares each pair. Two objects are the same whatever the order of their names.
+ */
 function isUnique(items: readonly unknown[]): boolean {
   return new Set(items.map((item) => JSON.stringify(item, sorted))).size === items.length;
 }

@@ -1,5 +1,5 @@
-// An input that misses its schema by how a value is written: a list or a number as a JSON text, null for a field that is absent. It is taken
-// where the schema leaves no doubt of what is meant.
+// An input that misses its schema by how a value is written: a list or a number as a JSON text,
+// null for a field that is absent. It is taken where the schema leaves no doubt of what is meant.
 import { fieldsOf, foldBranches, typeOf, typesOf } from './fold-branches.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { isNode, referenced, type SchemaNode } from './subschemas.ts';

@@ -32,8 +32,9 @@ export function isNode(value: unknown): value is SchemaNode {
 }
 
 /**
- * The path of a schema with a reference that leads back to it without going into the value (L53), or undefined. Such a schema says
- * nothing, and whoever checks an answer by it never comes to an end. `schema` must not be nested without end.
+ * The path of a schema with a reference that leads back to it without going into the value (L53),
+ * or undefined. Such a schema says nothing, and whoever checks an answer by it never comes to an
+ * end. `schema` must not be nested without end.
  */
 export function schemaLoop(schema: unknown): string | undefined {
   const clear = new Set<unknown>();
@@ -51,8 +52,8 @@ function loops(node: unknown, root: unknown, above: ReadonlySet<unknown>, clear:
 }
 
 /**
- * How many schemas a value is held to at most, each as often as references lead to it: so long takes whoever checks one. `schema` must
- * have no loop, and not be nested without end.
+ * How many schemas a value is held to at most, each as often as references lead to it: so long
+ * takes whoever checks one. `schema` must have no loop, and not be nested without end.
  */
 export function schemaCost(schema: unknown): number {
   const known = new Map<unknown, number>();
@@ -68,8 +69,9 @@ export function schemaCost(schema: unknown): number {
 }
 
 /**
- * Whether more than `most` schemas would be held to the value and what is in it, each as often as others lead to it: definitions that refer
- * to themselves twice for the same field double with each level of a value. `value` must not be nested without end.
+ * Whether more than `most` schemas would be held to the value and what is in it, each as often as
+ * others lead to it: definitions that refer to themselves twice for the same field double with each
+ * level of a value. `value` must not be nested without end.
  */
 export function costsMore(schema: unknown, value: unknown, most: number): boolean {
   /** By schema, then by value: a value that has no parts is like any other. */

@@ -1,5 +1,5 @@
-// Between two boundaries what was sent is only added to, whatever changes meanwhile: over random runs against a server that binds
-// thinking to all that stood before it.
+// Between two boundaries what was sent is only added to, whatever changes meanwhile: over random
+// runs against a server that binds thinking to all that stood before it.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
@@ -184,7 +184,10 @@ async function play(all: readonly Action[]) {
   };
 }
 
-/** An epoch begins at first, after a boundary of our own making, and when a tool came or takes other inputs: never else. */
+/**
+ * An epoch begins at first, after a boundary of our own making, and when a tool came or takes other
+ * inputs: never else.
+ */
 function needlessEpochs(entries: readonly Entry[]): readonly string[] {
   let last: EpochEntry | null = null;
   let bounded = false;

@@ -6,7 +6,10 @@ import { StoreError } from '../../store/values/store.ts';
 
 type End = Error | 'died' | 'died at once';
 
-/** Attempts one after the other, each with what the last left, as the server gives it: those in which the body began, and the end. */
+/**
+ * Attempts one after the other, each with what the last left, as the server gives it: those in
+ * which the body began, and the end.
+ */
 async function tried(ends: readonly End[], remembers = true) {
   const began: number[] = [];
   let remembered: unknown;

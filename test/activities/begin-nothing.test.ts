@@ -9,7 +9,10 @@ afterEach(() => vi.restoreAllMocks());
 
 const stops = { session: 'mine' as SessionId, run: 2 };
 
-/** After how long what is asked for is tried elsewhere; null when this worker takes it, whatever comes of it then. */
+/**
+ * After how long what is asked for is tried elsewhere; null when this worker takes it, whatever
+ * comes of it then.
+ */
 async function refusal(name: keyof Activities, session: string, input: object): Promise<unknown> {
   const info = { workflowExecution: { workflowId: session }, attempt: 1 };
   const signal = new AbortController().signal;

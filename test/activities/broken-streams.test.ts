@@ -1,5 +1,5 @@
-// A reply that does not arrive as it should: whatever its bytes, nothing partial is stored as whole, and the attempt can be made
-// again. Through the official SDK, without a socket.
+// A reply that does not arrive as it should: whatever its bytes, nothing partial is stored as
+// whole, and the attempt can be made again. Through the official SDK, without a socket.
 import Anthropic from '@anthropic-ai/sdk';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { callModel } from '../../activities/call-model.ts';
@@ -18,7 +18,10 @@ type Ending = (typeof ENDINGS)[number];
 const OVERLOADED =
   'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n';
 
-/** A bench whose model answers with the bytes that `serve` was last given, and which counts what is stored. */
+/**
+ * A bench whose model answers with the bytes that `serve` was last given, and which counts what is
+ * stored.
+ */
 async function byteBench() {
   const inner = memoryStore();
   let stored = 0;

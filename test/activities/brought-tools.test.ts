@@ -1,4 +1,5 @@
-// Tools that messages brought, over summaries that the API has signed and over fallbacks that take none from messages.
+// Tools that messages brought, over summaries that the API has signed and over fallbacks that take
+// none from messages.
 import { expect, test } from 'vitest';
 import { look, prompt } from '../support/bench-deps.ts';
 import { aim, lookingBench, toolOf } from '../support/looking-bench.ts';

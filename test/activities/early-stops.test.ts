@@ -1,4 +1,5 @@
-// What becomes of calls that started early when their attempt, or they themselves, come to no good end.
+// What becomes of calls that started early when their attempt, or they themselves, come to no good
+// end.
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { callModel } from '../../activities/call-model.ts';

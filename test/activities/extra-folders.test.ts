@@ -1,4 +1,5 @@
-// Folders that a run is given besides its workspace: which will do, and what the run keeps and the model is told of them.
+// Folders that a run is given besides its workspace: which will do, and what the run keeps and the
+// model is told of them.
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-// The final answer of a run that was cut and continued: what is held against the schema, what stop hooks see and what is the result
-// are the same text.
+// The final answer of a run that was cut and continued: what is held against the schema, what stop
+// hooks see and what is the result are the same text.
 import { expect, test } from 'vitest';
 import { resultOf } from '../../store/view/result.ts';
 import { outputReader } from '../../client/sessions/outcome.ts';

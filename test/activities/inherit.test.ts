@@ -1,4 +1,5 @@
-// What the run of an agent inherits when it opens, and what nobody gives it beyond its parent (L70).
+// What the run of an agent inherits when it opens, and what nobody gives it beyond its parent
+// (L70).
 import { mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

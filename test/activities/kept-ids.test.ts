@@ -1,4 +1,5 @@
-// Under which ids calls are sent again: thinking is bound to them, also where what was before them goes with a summary.
+// Under which ids calls are sent again: thinking is bound to them, also where what was before them
+// goes with a summary.
 import { expect, test } from 'vitest';
 import { lookingBench } from '../support/looking-bench.ts';
 

@@ -1,5 +1,6 @@
-// Long conversations with a model that binds its thinking to all that stood before it. A short one; for one as long as is wanted:
-// `npm run long-conversation -- --seed 7 --turns 2000`, and a seed does the same again.
+// Long conversations with a model that binds its thinking to all that stood before it. A short one;
+// for one as long as is wanted: `npm run long-conversation -- --seed 7 --turns 2000`, and a seed
+// does the same again.
 import { expect, test } from 'vitest';
 import { converse } from '../support/long-conversation.ts';
 

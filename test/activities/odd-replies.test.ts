@@ -1,4 +1,5 @@
-// Replies that arrive whole and say odd things: they are stored as they came, and what is made of them can be sent again.
+// Replies that arrive whole and say odd things: they are stored as they came, and what is made of
+// them can be sent again.
 import { describe, expect, test } from 'vitest';
 import { reply, text, toolUse, type ReplyUsage } from '../../scripted-model/index.ts';
 import type { ReplyBlock } from '../../scripted-model/script.ts';

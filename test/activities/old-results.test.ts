@@ -1,4 +1,5 @@
-// L8 in the whole loop, without a server: old results are shrunk by a model call, and before a compaction or a limit.
+// L8 in the whole loop, without a server: old results are shrunk by a model call, and before a
+// compaction or a limit.
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { RunDefaults } from '../../activities/deps.ts';

@@ -1,4 +1,5 @@
-// Which models a run may ask, and what it may ask of each, decided once when it opens (L19, L26, L57, L59); and whom it may ask (L55).
+// Which models a run may ask, and what it may ask of each, decided once when it opens (L19, L26,
+// L57, L59); and whom it may ask (L55).
 import { expect, test } from 'vitest';
 import type { RunDefaults } from '../../activities/deps.ts';
 import { openRun } from '../../activities/run/open-run.ts';

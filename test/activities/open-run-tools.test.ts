@@ -1,4 +1,5 @@
-// The options of a run that say what the model is told and offered: an appended system prompt, and some of the worker's tools (L57).
+// The options of a run that say what the model is told and offered: an appended system prompt, and
+// some of the worker's tools (L57).
 import { expect, test } from 'vitest';
 import { openRun } from '../../activities/run/open-run.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';

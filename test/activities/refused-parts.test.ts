@@ -1,4 +1,5 @@
-// What becomes of a session whose server refuses a part of what it is sent, as another platform or gateway does: it goes on without that part.
+// What becomes of a session whose server refuses a part of what it is sent, as another platform or
+// gateway does: it goes on without that part.
 import { expect, test } from 'vitest';
 import { fault, reply, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { look, prompt } from '../support/bench-deps.ts';

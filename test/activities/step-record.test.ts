@@ -1,4 +1,5 @@
-// What a step came to, found again: by another attempt, by its own repeated write, and after a reset.
+// What a step came to, found again: by another attempt, by its own repeated write, and after a
+// reset.
 import { expect, test } from 'vitest';
 import { isForgotten, ownHeads, stepRecord } from '../../activities/step-record.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
@@ -38,7 +39,8 @@ test('after a reset a reply that was stored is found, and a failure is not (L14)
   expect(await of('r2').read()).toBeNull();
   expect(await of('r2').record(message)).toEqual({ result: message, first: true });
   expect(await of('r3').read()).toEqual(message);
-  // An attempt of before the reset, which is still alive somewhere, has its own end and stores nothing beside it.
+  // An attempt of before the reset, which is still alive somewhere, has its own end and stores
+  // nothing beside it.
   expect(await of('r1').record({ ...message, n: 1 })).toEqual({ result: failed, first: false });
 });
 

@@ -1,4 +1,5 @@
-// A call that was stopped and whose activity did not say what had become of it (L48): looked up, and never begun.
+// A call that was stopped and whose activity did not say what had become of it (L48): looked up,
+// and never begun.
 import { expect, test } from 'vitest';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { runTool } from '../../activities/run-tool.ts';

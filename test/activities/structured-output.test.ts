@@ -1,4 +1,5 @@
-// A run whose final answer must satisfy a JSON schema (L53): what the model is told, what is said of it, which schemas are refused.
+// A run whose final answer must satisfy a JSON schema (L53): what the model is told, what is said
+// of it, which schemas are refused.
 import { describe, expect, test } from 'vitest';
 import { answerChecks } from '../../activities/model/answer-schema.ts';
 import { schemaProblem } from '../../system/schema/json-schema.ts';

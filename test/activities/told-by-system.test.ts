@@ -1,5 +1,6 @@
-// How a model hears that its instructions or its tools have changed: in a message of the role system, with the tools themselves, and what
-// comes of servers that know neither. By "Mid-conversation system messages" of the API's documents, as of 2026-11-26.
+// How a model hears that its instructions or its tools have changed: in a message of the role
+// system, with the tools themselves, and what comes of servers that know neither. By
+// "Mid-conversation system messages" of the API's documents, as of 2026-11-26.
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { callModel } from '../../activities/call-model.ts';
@@ -27,7 +28,10 @@ const aim = defineTool({
   call: () => Promise.resolve({ content: 'aimed' }),
 });
 
-/** A conversation whose worker has other tools from turn to turn. `answers`: what is answered before anything else. */
+/**
+ * A conversation whose worker has other tools from turn to turn. `answers`: what is answered before
+ * anything else.
+ */
 async function conversing(run: Partial<RunOptions> = {}, answers: readonly Reply[] = []) {
   const next = [...answers];
   let turn = 0;

@@ -1,4 +1,5 @@
-// What becomes of a reply whose request was refused for thinking that no longer fits, or for a field that a server does not know.
+// What becomes of a reply whose request was refused for thinking that no longer fits, or for a
+// field that a server does not know.
 import { expect, test } from 'vitest';
 import { fault, reply, text, thinking, toolUse } from '../../scripted-model/index.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';

@@ -1,4 +1,5 @@
-// Replies that cannot be taken or written: what the next would meet as well is paid for once, and each attempt counts with what it was billed.
+// Replies that cannot be taken or written: what the next would meet as well is paid for once, and
+// each attempt counts with what it was billed.
 import { ApplicationFailure } from '@temporalio/common';
 import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import { expect, test } from 'vitest';
@@ -42,7 +43,10 @@ const untakable = {
   },
 };
 
-/** Attempts as Temporal makes them, until one comes to a value; `served` is given each one's number of the request. */
+/**
+ * Attempts as Temporal makes them, until one comes to a value; `served` is given each one's number
+ * of the request.
+ */
 async function attempts(events: readonly object[], onEvent: () => void = () => undefined, first = fakeAttempt()) {
   const bench = await benchDeps({ script: [] });
   let requests = 0;

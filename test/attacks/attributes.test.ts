@@ -1,4 +1,5 @@
-// What a session tells lists of itself never ends it: a server terminates a workflow that puts more than 2 KiB into one attribute.
+// What a session tells lists of itself never ends it: a server terminates a workflow that puts more
+// than 2 KiB into one attribute.
 import { expect, test } from 'vitest';
 import { jsonBytes, LARGEST_TAGS, tagsProblem, tagValues } from '../../workflows/contract/facts.ts';
 import { attributeValues } from '../../workflows/contract/visibility.ts';

@@ -1,4 +1,5 @@
-// Summaries of batches that come too late for anyone: nobody reads them, and they are billed all the same.
+// Summaries of batches that come too late for anyone: nobody reads them, and they are billed all
+// the same.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// A worker's clock is not the server's: how long something waits does not depend on which of them is right.
+// A worker's clock is not the server's: how long something waits does not depend on which of them
+// is right.
 import { expect, test } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { reply } from '../../scripted-model/index.ts';

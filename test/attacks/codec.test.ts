@@ -1,5 +1,6 @@
-// What a holder of the key did not write is refused or passed over; what was captured opens in no other place. The attacker reaches
-// the server with a client of its own, and can read every history.
+// What a holder of the key did not write is refused or passed over; what was captured opens in no
+// other place. The attacker reaches the server with a client of its own, and can read every
+// history.
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';

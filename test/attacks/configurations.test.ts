@@ -1,4 +1,5 @@
-// A configuration guards the sessions that are begun with it: no other worker of the data folder works on them.
+// A configuration guards the sessions that are begun with it: no other worker of the data folder
+// works on them.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

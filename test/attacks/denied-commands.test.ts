@@ -1,4 +1,5 @@
-// Commands that a rule denies, spelt in every way that bash is known to run: held against bash itself.
+// Commands that a rule denies, spelt in every way that bash is known to run: held against bash
+// itself.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// What whoever starts a worker has left open (`exec 200>>log`, as flock(1) is used) reaches none of the commands that it starts.
+// What whoever starts a worker has left open (`exec 200>>log`, as flock(1) is used) reaches none of
+// the commands that it starts.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

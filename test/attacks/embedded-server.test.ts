@@ -1,4 +1,5 @@
-// The server of a data folder listens on the loopback interface, where any program and any web page of the machine can send to it.
+// The server of a data folder listens on the loopback interface, where any program and any web page
+// of the machine can send to it.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// A model server that sends more than any reply can be: the attempt fails with a sentence, and little of it is ever held.
+// A model server that sends more than any reply can be: the attempt fails with a sentence, and
+// little of it is ever held.
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
@@ -83,7 +84,8 @@ describe('a stream without an end', () => {
       gzip: true,
     });
     expect(await run()).toMatchObject({ kind, detail: expect.stringContaining('larger than 4 MiB') });
-    // A kilobyte on the wire is a megabyte here: what the server's side has buffered is many times the limit, and still bounded.
+    // A kilobyte on the wire is a megabyte here: what the server's side has buffered is many times
+    // the limit, and still bounded.
     expect(sent()).toBeLessThan(4_096 * MIB);
     expect(MOST_OF_EVENT).toBeLessThan(MOST_OF_ANSWER);
   });

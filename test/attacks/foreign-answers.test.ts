@@ -1,4 +1,5 @@
-// Whoever reaches the server can answer for a worker: what cannot be read ends the run with a sentence, never the session.
+// Whoever reaches the server can answer for a worker: what cannot be read ends the run with a
+// sentence, never the session.
 import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { fault, gate, reply } from '../../scripted-model/index.ts';

@@ -1,4 +1,5 @@
-// Model servers that are not what we know: other counts of tokens, other words, no small model, no usage at all.
+// Model servers that are not what we know: other counts of tokens, other words, no small model, no
+// usage at all.
 import { APIError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
 import { chooseKept } from '../../activities/compaction/choose-kept.ts';

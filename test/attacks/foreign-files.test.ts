@@ -1,4 +1,5 @@
-// Files of strangers that are read on the thread which everything else waits for: whatever is in them, that takes a moment.
+// Files of strangers that are read on the thread which everything else waits for: whatever is in
+// them, that takes a moment.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
@@ -11,7 +12,10 @@ import { cpuTime } from '../support/cpu-time.ts';
 import { type ForeignFile, foreignFile } from '../support/foreign-files.ts';
 import { random } from '../support/random.ts';
 
-/** Milliseconds of a processor: the budget is 200 of a quiet machine. What it was before took from one second to six minutes. */
+/**
+ * Milliseconds of a processor: the budget is 200 of a quiet machine. What it was before took from
+ * one second to six minutes.
+ */
 const MOST = 600;
 
 function filled(piece: string | Buffer, size: number, start = '', end = ''): Buffer {

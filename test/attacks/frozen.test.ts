@@ -1,5 +1,6 @@
-// A worker frozen (SIGSTOP) between the start of a call and its effect, which comes back (SIGCONT) when its work was given to another on
-// the same machine: the effect happens once at most. The cases wait for the same 30 s, so they wait together.
+// A worker frozen (SIGSTOP) between the start of a call and its effect, which comes back (SIGCONT)
+// when its work was given to another on the same machine: the effect happens once at most. The
+// cases wait for the same 30 s, so they wait together.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// The commands of what is drawn at random in this folder, for long runs: `fuzz:files -- --seed N --files N`, `fuzz:rules -- --seed N --commands N`.
+// The commands of what is drawn at random in this folder, for long runs: `fuzz:files -- --seed N
+// --files N`, `fuzz:rules -- --seed N --commands N`.
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 

@@ -12,7 +12,10 @@ const models = { 'claude-sonnet-': { window: WINDOW, maxOutput: 8_000, price: nu
 const GIANT = `Begin. ${'a b c d e '.repeat(10_000)} heliotrope ${'f g h i j '.repeat(10_000)} The end.`;
 const sizeOf = ({ messages }: ParsedRequest): number => JSON.stringify(messages).length;
 
-/** Like an API whose window is smaller than anybody says: it refuses what has more than `most` characters. */
+/**
+ * Like an API whose window is smaller than anybody says: it refuses what has more than `most`
+ * characters.
+ */
 function refusing(most: number, answer: (request: ParsedRequest, n: number) => Reply) {
   return (request: ParsedRequest, n: number): Reply =>
     !asksForSummary(request) && sizeOf(request) > most ? fault({ too_long: true }) : answer(request, n);

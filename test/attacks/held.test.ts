@@ -1,4 +1,5 @@
-// What else reads or runs files of an agent is held as its commands are: searches, and commands of hooks that want it.
+// What else reads or runs files of an agent is held as its commands are: searches, and commands of
+// hooks that want it.
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';

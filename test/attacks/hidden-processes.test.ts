@@ -1,5 +1,6 @@
-// A /proc that hides other users' processes (hidepid, ProtectProc): a worker of another user that lives is not taken for dead. The
-// hiding itself is played, for not every kernel and container lets a test have it; the signal that tells of a process is real.
+// A /proc that hides other users' processes (hidepid, ProtectProc): a worker of another user that
+// lives is not taken for dead. The hiding itself is played, for not every kernel and container lets
+// a test have it; the signal that tells of a process is real.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

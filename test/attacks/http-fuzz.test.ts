@@ -1,4 +1,5 @@
-// Everything that answers HTTP is asked what makes little sense, as bytes on a socket: `npm run fuzz:http -- --seed 1 --requests 100000`.
+// Everything that answers HTTP is asked what makes little sense, as bytes on a socket: `npm run
+// fuzz:http -- --seed 1 --requests 100000`.
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newPass } from '../../page/hosting/passes.ts';
@@ -177,7 +178,10 @@ afterAll(async () => {
 /** For which more of a request may come, as far as who is asked knows. */
 const QUIET_MS = 200;
 
-/** The status, 0 where the connection was closed without one. Streams are left as soon as they begin. */
+/**
+ * The status, 0 where the connection was closed without one. Streams are left as soon as they
+ * begin.
+ */
 function send(port: number, bytes: Buffer): Promise<number> {
   return new Promise((resolve) => {
     let heard = '';

@@ -1,4 +1,5 @@
-// Whether a call changes nothing depends on what others change meanwhile: what was judged with its reply holds (L35, L40).
+// Whether a call changes nothing depends on what others change meanwhile: what was judged with its
+// reply holds (L35, L40).
 import { expect, test } from 'vitest';
 import { executeCall, executeEarly } from '../../activities/calls/execute.ts';
 import { findClaim } from '../../activities/calls/journal.ts';

@@ -1,4 +1,5 @@
-// A session of many turns: whoever takes it over replays what its workflow run holds, so that must stay small.
+// A session of many turns: whoever takes it over replays what its workflow run holds, so that must
+// stay small.
 import { expect, test } from 'vitest';
 import { reply, toolUse } from '../../scripted-model/index.ts';
 import { defaultHandover } from '../../workflows/contract/session.ts';

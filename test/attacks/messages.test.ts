@@ -1,5 +1,5 @@
-// Whatever reaches a session from outside: what cannot be read is passed over, and what can is taken, in order. Payloads are sent by
-// gRPC as they are, for no client of ours would send them.
+// Whatever reaches a session from outside: what cannot be read is passed over, and what can is
+// taken, in order. Payloads are sent by gRPC as they are, for no client of ours would send them.
 import { randomUUID } from 'node:crypto';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';

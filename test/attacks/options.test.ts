@@ -1,4 +1,5 @@
-// Options and rules that nobody reads: a guard that was meant and misspelled is refused, not passed over.
+// Options and rules that nobody reads: a guard that was meant and misspelled is refused, not passed
+// over.
 import { Client, Connection } from '@temporalio/client';
 import { describe, expect, inject, test } from 'vitest';
 import { openRun } from '../../activities/run/open-run.ts';

@@ -1,4 +1,5 @@
-// Several data folders on one Temporal server: a client that has not what a session says is told who has, and nothing it sends is lost.
+// Several data folders on one Temporal server: a client that has not what a session says is told
+// who has, and nothing it sends is lost.
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';

@@ -1,4 +1,5 @@
-// What is installed is what was looked at: every package of the product is known by a checksum, on every platform.
+// What is installed is what was looked at: every package of the product is known by a checksum, on
+// every platform.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
@@ -31,7 +32,10 @@ function found(name: string, path: string): string | undefined {
   }
 }
 
-/** The packages that the product runs with: what it depends on, its peers too, and so on. The lock file marks peers as development's. */
+/**
+ * The packages that the product runs with: what it depends on, its peers too, and so on. The lock
+ * file marks peers as development's.
+ */
 function production(): ReadonlySet<string> {
   const reached = new Set(['']);
   // A set is walked through what is added on the way, too.

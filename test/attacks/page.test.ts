@@ -1,4 +1,5 @@
-// The page over real HTTP: asked under other names, with what a browser sends elsewhere, and for paths that lead away.
+// The page over real HTTP: asked under other names, with what a browser sends elsewhere, and for
+// paths that lead away.
 import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -112,7 +113,8 @@ test('is there under the names of a cloud workspace’s forwarder, and under no 
   const name = `fuzzy-train-${port}.app.github.dev`;
   expect(new URL(served.entrance()).origin).toBe(`https://${name}`);
   const token = new URL(served.entrance()).searchParams.get('code') ?? '';
-  // The forwarder puts its own end in place of the name that the browser knows, in one header or in both.
+  // The forwarder puts its own end in place of the name that the browser knows, in one header or in
+  // both.
   const rewritten = [`http://localhost:${port}`, `https://localhost:${port}`];
   const enter = (host: string, origin: string, body = '{}') => ask('/sign-in', { host, port, origin, body });
   for (const host of [name, 'localhost', `localhost:${port}`])

@@ -1,4 +1,5 @@
-// The pipe that carries a command's output has a name for a moment: what another command may put in its place.
+// The pipe that carries a command's output has a name for a moment: what another command may put in
+// its place.
 import { chmodSync, closeSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// Programs that an agent has put where PATH finds them, under the names of those that Perdure starts outside the sandbox.
+// Programs that an agent has put where PATH finds them, under the names of those that Perdure
+// starts outside the sandbox.
 import {
   chmodSync,
   existsSync,
@@ -23,7 +24,10 @@ import { tempFolder, toolContext } from '../tools/support.ts';
 
 const NAMES = ['mkfifo', 'bwrap', 'setpriv', 'unshare', 'sh', 'bash', 'temporal', 'go', 'ps', 'git', 'rg', 'npm'];
 
-/** A workspace and a home with such programs in front of PATH. Each writes down that it ran, and with what. */
+/**
+ * A workspace and a home with such programs in front of PATH. Each writes down that it ran, and
+ * with what.
+ */
 function trap() {
   const root = tempFolder();
   const [cwd, home] = [join(root, 'workspace'), join(root, 'home')];
@@ -112,7 +116,8 @@ test('a command of a hook finds no program in the workspace', async () => {
 });
 
 test('nor does it find one in another folder of the run', async () => {
-  // Not in the temporary folder, where a checkout may lie too: there no hook finds programs, whatever its session is.
+  // Not in the temporary folder, where a checkout may lie too: there no hook finds programs,
+  // whatever its session is.
   const lib = realpathSync(mkdtempSync(join(homedir(), '.perdure-test-')));
   onTestFinished(() => rmSync(lib, { recursive: true, force: true }));
   writeFileSync(join(lib, 'npm'), `#!/bin/sh\necho ran >> ${lib}/ran\n`, { mode: 0o755 });

@@ -1,4 +1,5 @@
-// The newest stored step of a session is damaged: it is said, what is lost is said, and the session goes on.
+// The newest stored step of a session is damaged: it is said, what is lost is said, and the session
+// goes on.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { fileLayout } from '../../store/values/key-record.ts';

@@ -1,4 +1,5 @@
-// What is sealed can be read by whoever reaches the server, and sent again as it is: it counts once, as what it was meant for.
+// What is sealed can be read by whoever reaches the server, and sent again as it is: it counts
+// once, as what it was meant for.
 import { randomUUID } from 'node:crypto';
 import type { WorkflowFailedError } from '@temporalio/client';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
@@ -61,7 +62,10 @@ test('takes options, more for a run and a repair once, however often they are se
   ]);
 });
 
-/** What a schedule's firings start with, as the server holds it, used for a time at which it never fired. */
+/**
+ * What a schedule's firings start with, as the server holds it, used for a time at which it never
+ * fired.
+ */
 async function fireAsSchedule({ client, taskQueue }: Harness, name: string, payloads: object[]): Promise<string> {
   const workflowId = `${scheduleId(name)}-2031-01-01T00:00:00Z`;
   await client.workflowService.startWorkflowExecution({

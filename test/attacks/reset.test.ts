@@ -1,5 +1,6 @@
-// A session that is taken back: reset by an operator, or by a server that lost its last moments. The store knows more than the
-// history then: what happened happened, and what only ended an attempt does not end the next.
+// A session that is taken back: reset by an operator, or by a server that lost its last moments.
+// The store knows more than the history then: what happened happened, and what only ended an
+// attempt does not end the next.
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import proto from '@temporalio/proto';
 import { expect, onTestFinished, test } from 'vitest';
@@ -41,7 +42,10 @@ async function resetTo({ client }: Harness, { id, handle }: OpenSession, activit
 const asked = (session: OpenSession, call: string): Promise<PendingApproval> =>
   until(async () => (await session.memo())?.approvals?.find((pending) => pending.call === call));
 
-/** Two decisions, of which the second takes the call: its claim is one of a later step than the history goes back to. */
+/**
+ * Two decisions, of which the second takes the call: its claim is one of a later step than the
+ * history goes back to.
+ */
 async function approvedTwice(session: OpenSession): Promise<void> {
   const { call, inputHash } = await asked(session, '1.1.0');
   await session.handle.executeUpdate(UPDATES.approve, { args: [{ call, inputHash, edited: NOT_STORED }] });

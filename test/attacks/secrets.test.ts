@@ -1,5 +1,5 @@
-// A model server that repeats the key it was sent, in any place and spelling, and an address that holds one: nothing that is shown or
-// stored has it.
+// A model server that repeats the key it was sent, in any place and spelling, and an address that
+// holds one: nothing that is shown or stored has it.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readdirSync, readFileSync } from 'node:fs';

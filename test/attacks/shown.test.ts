@@ -1,4 +1,5 @@
-// What a person is shown of a call before deciding about it, and of a session: nothing of it is hidden.
+// What a person is shown of a call before deciding about it, and of a session: nothing of it is
+// hidden.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { WaitingApproval } from '../../client/sessions/decide.ts';

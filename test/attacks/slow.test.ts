@@ -1,4 +1,5 @@
-// Inputs that take a worker's time: the thread that judges a call and prepares its result carries all sessions of the worker.
+// Inputs that take a worker's time: the thread that judges a call and prepares its result carries
+// all sessions of the worker.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { analyse } from 'scslre';

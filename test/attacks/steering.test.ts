@@ -1,4 +1,5 @@
-// What is said to a session from another terminal is worked on, or whoever says it is told that nobody does.
+// What is said to a session from another terminal is worked on, or whoever says it is told that
+// nobody does.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -86,7 +87,10 @@ const isTold = (session: string) => ({
 const listed = async (place: Place, session: string) =>
   jsonLines((await place.run('list', '--json')).out).find((each) => each['session'] === session);
 
-/** As the user's own configuration: a worker that is told to stop finishes what it runs, however long the machine takes. */
+/**
+ * As the user's own configuration: a worker that is told to stop finishes what it runs, however
+ * long the machine takes.
+ */
 function drainsForLong(place: Place): { readonly XDG_CONFIG_HOME: string } {
   const folder = join(place.root, 'config', 'perdure');
   mkdirSync(folder, { recursive: true });
@@ -166,7 +170,10 @@ const start = (run: number): LiveEvent => {
 };
 const said = (text: string): LiveEvent => ({ type: 'text_delta', iteration: 1, index: 0, text });
 
-/** `send --now` ends run 1; run 2 has begun, and with it the live channel has forgotten how run 1 ended. */
+/**
+ * `send --now` ends run 1; run 2 has begun, and with it the live channel has forgotten how run 1
+ * ended.
+ */
 async function endForgotten() {
   const s = await followed({ run: 1, messages: ['a'] }, { run: 2, messages: ['b'] });
   await s.tell(1, start(1), said('answer 1'));

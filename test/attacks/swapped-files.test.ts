@@ -1,4 +1,5 @@
-// Files and folders that another process swaps for links, again and again, while the file tools use them.
+// Files and folders that another process swaps for links, again and again, while the file tools use
+// them.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -22,7 +23,10 @@ import { bench, callRun, request, tempFolder } from '../tools/support.ts';
 
 const tools = builtinTools({ sandbox: await probeSandbox({ kinds: ['group'] }) });
 
-/** In another process: each path of `pairs` is now the one, now the other, for ever, or until it is killed. */
+/**
+ * In another process: each path of `pairs` is now the one, now the other, for ever, or until it is
+ * killed.
+ */
 const SWAP = `
   const { renameSync, symlinkSync, rmSync } = require('node:fs');
   const [kind, at, other] = process.argv.slice(1);
@@ -137,7 +141,10 @@ test('another folder of the run that is a link outside at times has nothing read
   expect(contents(outside)).toEqual(untouched);
 });
 
-/** In another process: what a file tool puts beside a file is a link to `other`, or a pipe, as soon as it is seen. */
+/**
+ * In another process: what a file tool puts beside a file is a link to `other`, or a pipe, as soon
+ * as it is seen.
+ */
 const PLANT = `
   const { readdirSync, renameSync, symlinkSync } = require('node:fs');
   const { execFileSync } = require('node:child_process');

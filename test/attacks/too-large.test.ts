@@ -1,4 +1,5 @@
-// A signal cannot be refused. What is too large in one is not dropped either: the conversation, or the run, says what became of it.
+// A signal cannot be refused. What is too large in one is not dropped either: the conversation, or
+// the run, says what became of it.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// A hundred calls that wait for a decision at once: what is seen of them from outside is written as often as it is worth.
+// A hundred calls that wait for a decision at once: what is seen of them from outside is written as
+// often as it is worth.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// A provider says how long to wait, and the worker dies right after it has told so: the wait is kept all the same.
+// A provider says how long to wait, and the worker dies right after it has told so: the wait is
+// kept all the same.
 import { expect, test } from 'vitest';
 import { fault, reply } from '../../scripted-model/index.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';

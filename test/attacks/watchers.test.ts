@@ -55,7 +55,8 @@ async function anySession(seed: number) {
     const replies = 1 + from.nat(4);
     for (let iteration = 1; iteration <= replies; iteration += 1) {
       const number = (step += 1);
-      // The last call of a run may sum it up, in the iteration of the one before: none of its calls is run.
+      // The last call of a run may sum it up, in the iteration of the one before: none of its calls
+      // is run.
       const sumsUp: boolean = iteration === replies && iteration > 1 && from.bool();
       const { entry, early, late: rest } = anyReply(from, sumsUp ? iteration - 1 : iteration, number);
       const place = { step: number, attempt: 1 };
@@ -87,7 +88,10 @@ async function anySession(seed: number) {
   return { store, view, steps, runs };
 }
 
-/** What a channel makes of it: lines lost, told twice by another attempt, invented by one that never counted, or taken back. */
+/**
+ * What a channel makes of it: lines lost, told twice by another attempt, invented by one that never
+ * counted, or taken back.
+ */
 function* disturbed(steps: readonly Step[], from: Random): Iterable<Told> {
   for (const { live, head, entries } of steps) {
     for (const event of live) {

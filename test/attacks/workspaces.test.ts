@@ -1,4 +1,5 @@
-// A workspace that becomes another folder between two runs of a session, and one that holds Perdure's data.
+// A workspace that becomes another folder between two runs of a session, and one that holds
+// Perdure's data.
 import { mkdirSync, renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,5 +1,6 @@
-// The worker makes and commits the work trees of agents with git, on repositories that an agent may have written to (L72): nothing that
-// lies in them has git start a program, or work on another repository.
+// The worker makes and commits the work trees of agents with git, on repositories that an agent may
+// have written to (L72): nothing that lies in them has git start a program, or work on another
+// repository.
 import { chmodSync, existsSync, mkdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// What is written below a session on the page, in a browser: what is suggested, and questions aside.
+// What is written below a session on the page, in a browser: what is suggested, and questions
+// aside.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { reply } from '../../scripted-model/index.ts';
 import { axeFindings, openStage, type Stage } from '../support/stage.ts';

@@ -87,7 +87,8 @@ test('the filter is that of the command line, in its order, with turns and cost 
   const row = tab.locator(`#row-${two}`);
   expect(await row.locator('[data-label=Turns]').textContent()).toBe('2');
   expect(await row.locator('[data-label=Cost]').textContent()).toMatch(/^\$\d|^cost unknown$/);
-  // On a telephone what is known of a session stands below its task, and not below the box that picks it.
+  // On a telephone what is known of a session stands below its task, and not below the box that
+  // picks it.
   await tab.setViewportSize({ width: 390, height: 900 });
   const leftOf = async (cell: string): Promise<number> => (await row.locator(cell).boundingBox())?.x ?? 0;
   for (const label of ['Phase', 'Runs', 'Turns', 'Cost', 'Last', 'Begun'])

@@ -1,4 +1,5 @@
-// What a browser that opened the printed address leaves in its files, which commands of an agent may read: nothing of it lets anybody in.
+// What a browser that opened the printed address leaves in its files, which commands of an agent
+// may read: nothing of it lets anybody in.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type BrowserContext } from 'playwright-core';
@@ -18,7 +19,10 @@ async function openBrowser(profile: string): Promise<BrowserContext> {
   return chromium.launchPersistentContext(profile, { ...ours, args: [...args, `--user-data-dir=${profile}`] });
 }
 
-/** Opens the printed address, then other pages and another tab. Returns what the browser sends since. */
+/**
+ * Opens the printed address, then other pages and another tab. Returns what the browser sends
+ * since.
+ */
 async function lookAround(browser: BrowserContext, address: URL): Promise<string> {
   const tab = await browser.newPage();
   await tab.goto(address.href);
@@ -68,7 +72,8 @@ test('neither the history nor any other file of the browser holds what lets one 
     const bytes = readFileSync(path, 'latin1');
     for (const secret of secrets) expect([path, bytes.includes(secret)]).toEqual([path, false]);
     for (const [, code = ''] of bytes.matchAll(/[?&]code=([\w.-]+)/g)) codes.add(code);
-    // Of cookies the host stands there as it is, and only what they are worth is encrypted, with a key that everybody knows.
+    // Of cookies the host stands there as it is, and only what they are worth is encrypted, with a
+    // key that everybody knows.
     if (/Cookies/.test(path)) expect([path, bytes.includes(address.hostname)]).toEqual([path, false]);
   }
   expect(codes).toContain(address.searchParams.get('code'));

@@ -1,4 +1,5 @@
-// One session on the page, in a browser, as it goes: what is seen, what is done, and what happens when something is down.
+// One session on the page, in a browser, as it goes: what is seen, what is done, and what happens
+// when something is down.
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keptAddress } from '../../page/page-address.ts';

@@ -1,4 +1,5 @@
-// `run` and `watch` beside agents in the background of their session: who works for them goes on until none is left.
+// `run` and `watch` beside agents in the background of their session: who works for them goes on
+// until none is left.
 import { expect, test } from 'vitest';
 import type { Followed } from '../../client/follow/cursor.ts';
 import { session } from '../client/support.ts';

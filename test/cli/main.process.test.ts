@@ -1,4 +1,5 @@
-// The command line as a process: how it exits, what it is told by signals, and what would hold it open.
+// The command line as a process: how it exits, what it is told by signals, and what would hold it
+// open.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,6 @@
-// The command line as people call it, as far as it gets without a server: what it refuses, how it ends, what it prints where. Its main
-// function runs in this process; what is a matter of the process itself is in a file of its own.
+// The command line as people call it, as far as it gets without a server: what it refuses, how it
+// ends, what it prints where. Its main function runs in this process; what is a matter of the
+// process itself is in a file of its own.
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

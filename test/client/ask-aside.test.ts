@@ -1,4 +1,5 @@
-// A question aside as the client asks it: waited for as long as a worker may take, and refused in one line.
+// A question aside as the client asks it: waited for as long as a worker may take, and refused in
+// one line.
 import { type Client, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { expect, test, vi } from 'vitest';

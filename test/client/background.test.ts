@@ -1,4 +1,5 @@
-// Commands in the background as people are shown them (L84): what the transcript tells, and the files of the machine that has them.
+// Commands in the background as people are shown them (L84): what the transcript tells, and the
+// files of the machine that has them.
 import { mkdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { backgroundFolder, backgroundRoot, type BackgroundRecord } from '../../system/process/background-files.ts';

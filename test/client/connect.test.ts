@@ -1,4 +1,5 @@
-// Who works while a command waits, and how it is told when nobody does. No server, no worker: both are fakes.
+// Who works while a command waits, and how it is told when nobody does. No server, no worker: both
+// are fakes.
 import { expect, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';

@@ -1,4 +1,5 @@
-// Calls that wait for a decision: how they are listed, and how a decision reaches its session. The server is a fake.
+// Calls that wait for a decision: how they are listed, and how a decision reaches its session. The
+// server is a fake.
 import { expect, test, vi } from 'vitest';
 import {
   type Client,

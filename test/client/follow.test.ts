@@ -1,4 +1,5 @@
-// Following a session to the end of a run, over a live channel that may be late, lost or of an earlier run.
+// Following a session to the end of a run, over a live channel that may be late, lost or of an
+// earlier run.
 import { expect, test, vi } from 'vitest';
 import type { LiveEvent } from '../../store/live/events.ts';
 import type { Followed } from '../../client/follow/cursor.ts';

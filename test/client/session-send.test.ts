@@ -1,4 +1,5 @@
-// What reaches the server when a session is started or written to, and how often it is tried. The server is a fake.
+// What reaches the server when a session is started or written to, and how often it is tried. The
+// server is a fake.
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';

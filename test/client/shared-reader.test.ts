@@ -1,4 +1,5 @@
-// Whoever is told of a step that was stored reads what the follower has read already: a program of `perdure/agent-sdk` costs no second reading.
+// Whoever is told of a step that was stored reads what the follower has read already: a program of
+// `perdure/agent-sdk` costs no second reading.
 import { expect, test } from 'vitest';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { createConverging } from '../../client/follow/converge.ts';

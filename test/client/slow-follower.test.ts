@@ -1,4 +1,5 @@
-// A follower that is read more slowly than its session works: what waits for it in memory has a bound.
+// A follower that is read more slowly than its session works: what waits for it in memory has a
+// bound.
 import { expect, test } from 'vitest';
 import type { LiveEvent } from '../../store/live/events.ts';
 import type { Followed } from '../../client/follow/cursor.ts';

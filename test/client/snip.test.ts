@@ -1,5 +1,5 @@
-// Entries that a person takes out of the model's sight: whoever asks is told of positions that the session does not have,
-// and of entries that a snip would not take out.
+// Entries that a person takes out of the model's sight: whoever asks is told of positions that the
+// session does not have, and of entries that a snip would not take out.
 import { expect, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';

@@ -1,4 +1,5 @@
-// A start that names its message and no session is one start, however often it is sent. The server is a fake.
+// A start that names its message and no session is one start, however often it is sent. The server
+// is a fake.
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { expect, test, vi } from 'vitest';

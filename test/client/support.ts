@@ -1,4 +1,5 @@
-// A session as a follower meets it: what the server says of it is set by the test, the live channel and the store are real.
+// A session as a follower meets it: what the server says of it is set by the test, the live channel
+// and the store are real.
 import { fileLive } from '../../store/live/file-live.ts';
 import type { LiveItem } from '../../store/live/follow.ts';
 import type { LiveEvent, Told } from '../../store/live/events.ts';
@@ -62,7 +63,10 @@ const entriesOf = (run: Ended): Entry[] => [
   { kind: 'run_ended', ended: ended(run) },
 ];
 
-/** The transcript of these runs is stored; `last` is what the memo says when the last of them has ended. */
+/**
+ * The transcript of these runs is stored; `last` is what the memo says when the last of them has
+ * ended.
+ */
 export async function followed(...runs: readonly Ended[]) {
   const store = memoryStore();
   const view = await stored(store, ...runs.map(entriesOf));

@@ -1,4 +1,5 @@
-// What a query tells its program and asks it, from beginning to end: hooks, decisions that hold, a server of its own, and what is left of it.
+// What a query tells its program and asks it, from beginning to end: hooks, decisions that hold, a
+// server of its own, and what is left of it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

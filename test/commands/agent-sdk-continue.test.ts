@@ -1,4 +1,5 @@
-// Programs that go on with the newest session of their folder (`continue`): in this process, and killed as one of their own.
+// Programs that go on with the newest session of their folder (`continue`): in this process, and
+// killed as one of their own.
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Programs that see what a model says before its tools have run, that leave the loop, and that abort.
+// Programs that see what a model says before its tools have run, that leave the loop, and that
+// abort.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,5 +1,6 @@
-// Programs that ask for somebody: servers with a query() a request, and scripts of every night. What one asked is never another's, however the process
-// ended; under a name that the program gave, what is asked again goes on.
+// Programs that ask for somebody: servers with a query() a request, and scripts of every night.
+// What one asked is never another's, however the process ended; under a name that the program gave,
+// what is asked again goes on.
 import { spawn } from 'node:child_process';
 import { randomUUID, type UUID } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,4 +1,5 @@
-// Programs for `perdure/agent-sdk` as their users start them: killed at the moments that hurt, and started again.
+// Programs for `perdure/agent-sdk` as their users start them: killed at the moments that hurt, and
+// started again.
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -18,7 +19,10 @@ const named = { PERDURE_SESSION: 'desk 7' };
 
 type Asked = { readonly path: string; readonly body: Readonly<Record<string, unknown>>; readonly key: string };
 
-/** What the example's tools and `canUseTool` ask. The first of each request of `held` is never answered. */
+/**
+ * What the example's tools and `canUseTool` ask. The first of each request of `held` is never
+ * answered.
+ */
 async function shop(held: readonly string[], answers: Readonly<Record<string, (asked: Asked) => string>>) {
   const asked: Asked[] = [];
   const server = createServer((request, response) => {

@@ -1,4 +1,5 @@
-// A worker for programs on a data folder of its own: what is left of it when it cannot start, or ends at once.
+// A worker for programs on a data folder of its own: what is left of it when it cannot start, or
+// ends at once.
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterEach, expect, test, vi } from 'vitest';
 import { dataFolder } from '../../connection/data-folder.ts';

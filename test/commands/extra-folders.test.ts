@@ -1,4 +1,5 @@
-// Folders and variables for tools, given by a program for an in-process agent SDK and on the command line: one server for both.
+// Folders and variables for tools, given by a program for an in-process agent SDK and on the
+// command line: one server for both.
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';

@@ -1,4 +1,5 @@
-// A session that comes in a file: what it brings is said, and asked about where it lets the agent do more.
+// A session that comes in a file: what it brings is said, and asked about where it lets the agent
+// do more.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { reply } from '../../scripted-model/index.ts';

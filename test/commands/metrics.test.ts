@@ -1,4 +1,5 @@
-// Metrics and health of processes that stay, as their operators have them: scraped by a real Prometheus, through kills (O14, O17).
+// Metrics and health of processes that stay, as their operators have them: scraped by a real
+// Prometheus, through kills (O14, O17).
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { existsSync, readFileSync } from 'node:fs';

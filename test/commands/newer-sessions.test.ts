@@ -1,4 +1,5 @@
-// Going back to an older release: sessions that a newer one has worked on are named, and no worker starts beside them unless told.
+// Going back to an older release: sessions that a newer one has worked on are named, and no worker
+// starts beside them unless told.
 import { Client, Connection } from '@temporalio/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { reply } from '../../scripted-model/index.ts';

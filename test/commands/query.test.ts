@@ -1,4 +1,5 @@
-// A prompt run for a program (L52), on a data folder of its own: server and worker come and go with it.
+// A prompt run for a program (L52), on a data folder of its own: server and worker come and go with
+// it.
 import { spawn } from 'node:child_process';
 import { getEventListeners, once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';

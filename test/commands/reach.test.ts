@@ -1,4 +1,5 @@
-// `perdure run` beyond files and the shell, once over: each tool that reaches further, in one run of a scripted model.
+// `perdure run` beyond files and the shell, once over: each tool that reaches further, in one run
+// of a scripted model.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdirSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// perdure serve as programs use it: a stream that is taken up after its server was killed, and the examples of docs/http.md.
+// perdure serve as programs use it: a stream that is taken up after its server was killed, and the
+// examples of docs/http.md.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';

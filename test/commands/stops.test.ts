@@ -13,7 +13,10 @@ const made = {
   ],
 };
 
-/** Sessions whose calls were approved when no worker was there any more: the next worker may begin them. */
+/**
+ * Sessions whose calls were approved when no worker was there any more: the next worker may begin
+ * them.
+ */
 async function approvedSessions(place: ReturnType<typeof cliPlace>, tasks: readonly string[]): Promise<string[]> {
   const runs = tasks.map((task) => place.start(['run', '--wait', task]));
   await until(() => runs.every((run) => run.err().includes('it waits for a decision')));

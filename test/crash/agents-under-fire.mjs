@@ -1,4 +1,5 @@
-// The command of agents-under-fire.test.ts: --seed N (228), --trees N (40) of at most --agents N (40), --together N (10) trees on one worker at a time.
+// The command of agents-under-fire.test.ts: --seed N (228), --trees N (40) of at most --agents N
+// (40), --together N (10) trees on one worker at a time.
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 

@@ -1,5 +1,6 @@
-// Trees of agents under fire (L69): workers killed, runs interrupted, limits reached, calls decided, and every token counted once. A few trees of
-// one seed; `npm run agents-under-fire -- --seed 7 --trees 200` does as many as are wanted, and a seed does the same again.
+// Trees of agents under fire (L69): workers killed, runs interrupted, limits reached, calls
+// decided, and every token counted once. A few trees of one seed; `npm run agents-under-fire --
+// --seed 7 --trees 200` does as many as are wanted, and a seed does the same again.
 import { expect, test } from 'vitest';
 import { MEMO_KEY, SIGNALS, type PendingApproval, type SessionMemo } from '../../workflows/contract/session.ts';
 import { agentsOf, entriesOf, grantOf, spentIn, tokensOf, type Seen } from '../support/agents.ts';
@@ -32,7 +33,8 @@ async function decideAll({ h, session }: Burning, decided: Set<string>): Promise
       : session;
     const mayHaveRun = inputHash.includes('.');
     const answer = { call: agent?.call ?? call, inputHash, ...(mayHaveRun ? { reason: 'it may have run' } : {}) };
-    // A run that was stopped meanwhile has withdrawn it; what is listed still is decided at the next look.
+    // A run that was stopped meanwhile has withdrawn it; what is listed still is decided at the
+    // next look.
     await decidePatiently(h.client, asked, mayHaveRun ? 'deny' : 'approve', answer).catch(() => {
       decided.delete(`${call} ${inputHash}`);
     });
@@ -53,7 +55,10 @@ async function interruptOne(burning: Burning): Promise<boolean> {
   return true;
 }
 
-/** All of it has ended, and the root knows: the end of an agent may open a run there, and this another agent. */
+/**
+ * All of it has ended, and the root knows: the end of an agent may open a run there, and this
+ * another agent.
+ */
 async function isOver({ h, session }: Burning): Promise<boolean> {
   const before = await agentsOf(h, session.id);
   if (before.some(({ status }) => status === 'RUNNING')) return false;
@@ -116,7 +121,10 @@ function largestCall({ nodes, prompt }: FireTree, { memo: { title, facts } }: Se
   return Math.max(...steps.map(({ tokens }) => tokens)) + 1;
 }
 
-/** Each session exceeds what it was granted by one model call of its own at most, beside what its agents exceed theirs by. */
+/**
+ * Each session exceeds what it was granted by one model call of its own at most, beside what its
+ * agents exceed theirs by.
+ */
 async function overLimits(h: Harness, tree: FireTree, spends: Awaited<ReturnType<typeof ownSpend>>[]): Promise<number> {
   const over = async ({ one }: (typeof spends)[number]): Promise<number> => {
     const below = spends.filter((each) => each.one.memo.facts?.agent?.parent === one.id);

@@ -1,5 +1,6 @@
-// The same random conversations through the loop in memory and through Temporal, with workers killed at random and sessions handed
-// over: transcript, transitions and reason must be the same. DIFFERENTIAL_COUNT sets how many, DIFFERENTIAL_SEED where they begin.
+// The same random conversations through the loop in memory and through Temporal, with workers
+// killed at random and sessions handed over: transcript, transitions and reason must be the same.
+// DIFFERENTIAL_COUNT sets how many, DIFFERENTIAL_SEED where they begin.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -91,7 +92,10 @@ async function memoryDeps(url: string) {
   return { ...deps, random: () => 0 };
 }
 
-/** Which calls were over when their reply was stored is a matter of time: the outcomes of one reply are taken together. */
+/**
+ * Which calls were over when their reply was stored is a matter of time: the outcomes of one reply
+ * are taken together.
+ */
 function comparable(entries: readonly Entry[]): unknown[] {
   const joined: Entry[] = [];
   for (const entry of entries) {

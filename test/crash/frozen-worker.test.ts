@@ -1,5 +1,6 @@
-// A worker frozen for longer than its heartbeat (SIGSTOP), whose run is stopped meanwhile. What it does when it comes back (SIGCONT)
-// has no effect. The cases wait for the same 30 s, so they wait together.
+// A worker frozen for longer than its heartbeat (SIGSTOP), whose run is stopped meanwhile. What it
+// does when it comes back (SIGCONT) has no effect. The cases wait for the same 30 s, so they wait
+// together.
 import { expect, test } from 'vitest';
 import { gate, reply, text, toolUse, type Reply } from '../../scripted-model/index.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';

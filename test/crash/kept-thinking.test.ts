@@ -1,5 +1,6 @@
-// A long conversation with a model that binds its thinking to all that stood before it, in a window that fills up: through handovers and
-// dead workers it is only added to, and nothing that the model thought is ever refused or dropped.
+// A long conversation with a model that binds its thinking to all that stood before it, in a window
+// that fills up: through handovers and dead workers it is only added to, and nothing that the model
+// thought is ever refused or dropped.
 import { expect, test } from 'vitest';
 import { reply, text, thinking, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { defaultHandover } from '../../workflows/contract/session.ts';

@@ -1,4 +1,5 @@
-// Workers killed under a session and its agents: what was begun goes on once, and what it took is counted once.
+// Workers killed under a session and its agents: what was begun goes on once, and what it took is
+// counted once.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// A worker that is killed while a command of its goes on in the background: nothing of it is left, and the model is told at its next turn.
+// A worker that is killed while a command of its goes on in the background: nothing of it is left,
+// and the model is told at its next turn.
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';

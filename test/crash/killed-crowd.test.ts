@@ -1,4 +1,5 @@
-// A worker that is killed among ten sessions at once: every call that is to wait for a decision shows, late at worst.
+// A worker that is killed among ten sessions at once: every call that is to wait for a decision
+// shows, late at worst.
 import type { Client } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
@@ -8,13 +9,17 @@ import type { OpenSession } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 const SESSIONS = 10;
-/** In each session's one reply. They change something, so they are asked for one after the other. */
+/**
+ * In each session's one reply. They change something, so they are asked for one after the other.
+ */
 const CALLS = 12;
 
 const names = (session: number): string[] => Array.from({ length: CALLS }, (_, call) => `${session}-${call}`);
 const everyCall = Array.from({ length: SESSIONS }, (_, session) => names(session)).flat();
 
-/** A reply of twelve calls, and a short one after it. A request of a worker that died is made again. */
+/**
+ * A reply of twelve calls, and a short one after it. A request of a worker that died is made again.
+ */
 const script = (request: ParsedRequest): Reply => {
   if (request.messages.length > 1) return reply([text('Done.')]);
   const session = Number(/session (\d+)/.exec(JSON.stringify(request.messages))?.[1]);
@@ -23,7 +28,10 @@ const script = (request: ParsedRequest): Reply => {
 
 type Seen = { readonly session: number; readonly index: number };
 
-/** Allows what shows, each session at its own pace; a call that a dead worker may have begun is not run again. Returns when no session goes on. */
+/**
+ * Allows what shows, each session at its own pace; a call that a dead worker may have begun is not
+ * run again. Returns when no session goes on.
+ */
 async function decideAll(client: Client, sessions: readonly OpenSession[], saw: (seen: Seen) => void): Promise<void> {
   const decided = new Set<string>();
   const decide = async (session: OpenSession, { call, inputHash, index }: PendingApproval): Promise<void> => {
@@ -43,7 +51,10 @@ async function decideAll(client: Client, sessions: readonly OpenSession[], saw: 
   await Promise.all(sessions.map((session) => until(() => isOver(session))));
 }
 
-/** Each decision that the dead worker had taken waits for time-outs of the server, and a busy machine makes 120 of them slow. */
+/**
+ * Each decision that the dead worker had taken waits for time-outs of the server, and a busy
+ * machine makes 120 of them slow.
+ */
 const LONG = { timeout: 1_200_000 };
 
 test(

@@ -1,4 +1,5 @@
-// A worker that is killed while the firing of a schedule is under way: the next worker ends it, once.
+// A worker that is killed while the firing of a schedule is under way: the next worker ends it,
+// once.
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { fileStore } from '../../store/values/file-store.ts';

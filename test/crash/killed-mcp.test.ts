@@ -1,4 +1,5 @@
-// A worker that is killed while a server of its own works: nothing of the server is left, and the call is what its recovery says (L40, L76).
+// A worker that is killed while a server of its own works: nothing of the server is left, and the
+// call is what its recovery says (L40, L76).
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { allProcesses, wasStartedWith } from '../../system/process/proc.ts';

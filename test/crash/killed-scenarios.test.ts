@@ -1,6 +1,7 @@
-// A scenario's last model call is cut by SIGKILL of the worker: another worker must bring it to the same end. Those of one configuration
-// are played at once: one worker dies under all of them, and another one takes them all over. Each run draws half of the scenarios;
-// KILLED_SEED, which it prints, draws the same again, and KILLED_ALL=1 plays all.
+// A scenario's last model call is cut by SIGKILL of the worker: another worker must bring it to the
+// same end. Those of one configuration are played at once: one worker dies under all of them, and
+// another one takes them all over. Each run draws half of the scenarios; KILLED_SEED, which it
+// prints, draws the same again, and KILLED_ALL=1 plays all.
 import { describe, expect, test } from 'vitest';
 import { gate, text, type Reply } from '../../scripted-model/index.ts';
 import { crashHarness } from '../support/crash-harness.ts';
@@ -54,7 +55,8 @@ async function killed(group: readonly Scenario[]): Promise<readonly Promise<void
     expect(ended, JSON.stringify(ended)).toMatchObject({ terminal: { reason }, turns });
     const entries = await session.entries();
     expect(entries.flatMap((entry) => (entry.kind === 'transition' ? [entry.reason] : []))).toEqual(transitions);
-    // The attempt that died left no trace in what the model was asked: the last two requests are the same.
+    // The attempt that died left no trace in what the model was asked: the last two requests are
+    // the same.
     const asked = crowd.asked(scenario);
     expect(asked).toHaveLength(requests + 1);
     expect(asked.at(-1)).toEqual(asked.at(-2));

@@ -1,5 +1,5 @@
-// docs/api/ is made here from the sources: a page for each entry of the package, and one for the types behind them. Whatever changes there
-// changes what users build on (semver from 0.1).
+// docs/api/ is made here from the sources: a page for each entry of the package, and one for the
+// types behind them. Whatever changes there changes what users build on (semver from 0.1).
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

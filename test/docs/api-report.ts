@@ -1,5 +1,6 @@
-// The public API read from the sources: what each entry of the package exports, with its docstring, and every type of ours that an exported
-// one names. Syntax alone, so that it takes no build and no type checker: an exported function has to write down its result.
+// The public API read from the sources: what each entry of the package exports, with its docstring,
+// and every type of ours that an exported one names. Syntax alone, so that it takes no build and no
+// type checker: an exported function has to write down its result.
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import ts from 'typescript';

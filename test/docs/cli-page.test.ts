@@ -1,4 +1,5 @@
-// docs/cli.md: the commands in it are made here from the program's own help. `npx vitest run --project fast test/docs -u` rewrites them.
+// docs/cli.md: the commands in it are made here from the program's own help. `npx vitest run
+// --project fast test/docs -u` rewrites them.
 import type { Command } from 'commander';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -71,7 +72,10 @@ function reference(): string {
   return `\n${[...commands().map((command) => section(command, shared)), ofRun].join('\n')}\n`;
 }
 
-/** Folders whose code reads no settings from the environment: it is given them. What they name are variables of programs they start. */
+/**
+ * Folders whose code reads no settings from the environment: it is given them. What they name are
+ * variables of programs they start.
+ */
 const GIVEN_THEIR_SETTINGS = ['activities', 'store', 'system', 'tools', 'workflows'];
 
 /** Variables that the program itself reads, wherever a source names one. */

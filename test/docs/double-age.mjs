@@ -1,5 +1,5 @@
-// Says when the list of what the scripted model plays was last compared with the pages it names too long ago. It only says so: a date
-// alone never fails a check.
+// Says when the list of what the scripted model plays was last compared with the pages it names too
+// long ago. It only says so: a date alone never fails a check.
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 

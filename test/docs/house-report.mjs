@@ -1,5 +1,6 @@
-// Places to look at, which `npm run check` prints and never fails for: folders that have grown, small files that only one other file of
-// their folder needs, and comments that are wider than a page.
+// Places to look at, which `npm run check` prints and never fails for: folders that have grown,
+// small files that only one other file of their folder needs, and comments that are wider than a
+// page.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';

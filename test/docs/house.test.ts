@@ -1,4 +1,5 @@
-// The order of the rooms, which a linter does not know: a file imports from its own room and from those below it.
+// The order of the rooms, which a linter does not know: a file imports from its own room and from
+// those below it.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
@@ -6,7 +7,10 @@ import { houseReport, TOPS } from './house-report.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** The rooms from the ground up: a file imports from its own room and from those below it, types included. */
+/**
+ * The rooms from the ground up: a file imports from its own room and from those below it, types
+ * included.
+ */
 const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['contract', 'workflows/contract/'],
   ['machine', 'workflows/machine/'],

@@ -1,4 +1,5 @@
-// docs/loop.md is made here from the titles of the tests: it cannot name a test that is not there. `npx vitest -u` rewrites it.
+// docs/loop.md is made here from the titles of the tests: it cannot name a test that is not there.
+// `npx vitest -u` rewrites it.
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { fleetRules, libraryRules, operatorRules, rules } from './rules.ts';
@@ -9,7 +10,10 @@ const root = new URL('../../', import.meta.url).pathname;
 
 type Proof = { readonly file: string; readonly title: string };
 
-/** A string literal in a test that ends with rule ids in brackets is a title, unless it names a kept history. */
+/**
+ * A string literal in a test that ends with rule ids in brackets is a title, unless it names a kept
+ * history.
+ */
 const titles = /(?<=[\s(,[])(?<!keepHistory\()(['"`])((?:(?!\1)[^\n])+ \((?:[A-Z]\d+ ?)+\))\1/g;
 
 function findProofs(): ReadonlyMap<string, readonly Proof[]> {

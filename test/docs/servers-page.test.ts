@@ -1,4 +1,5 @@
-// The wordings in docs/servers.md are those of the code. `npx vitest run --project fast test/docs -u` writes them.
+// The wordings in docs/servers.md are those of the code. `npx vitest run --project fast test/docs
+// -u` writes them.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';

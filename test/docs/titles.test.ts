@@ -1,4 +1,5 @@
-// How a test is titled: the subject first, the ids of what it proves last, and short enough to be read in a list.
+// How a test is titled: the subject first, the ids of what it proves last, and short enough to be
+// read in a list.
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
@@ -6,7 +7,9 @@ const root = new URL('../', import.meta.url).pathname;
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.ts'));
 const sources = files.sort().map((file) => ({ file, source: readFileSync(`${root}${file}`, 'utf8') }));
 
-/** The titles that stand in a call of `test`, and those that start with ids, wherever they stand. */
+/**
+ * The titles that stand in a call of `test`, and those that start with ids, wherever they stand.
+ */
 function titles(source: string): readonly string[] {
   const called = source.matchAll(/^\s*(?:test(?:\.\w+)*|\]\)|\)\))\(\s*(['"`])((?:(?!\1)[^\n])+)\1/gm);
   return [...called].map(([, , title = '']) => title);

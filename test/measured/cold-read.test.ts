@@ -1,4 +1,5 @@
-// What it takes to read a long transcript that no cache holds. Alone on the machine: it is a measurement.
+// What it takes to read a long transcript that no cache holds. Alone on the machine: it is a
+// measurement.
 import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
 import { fileStore } from '../../store/values/file-store.ts';

@@ -1,4 +1,5 @@
-// What MCP servers add to an iteration in which nothing of their lists has changed. Alone on the machine: it is a measurement.
+// What MCP servers add to an iteration in which nothing of their lists has changed. Alone on the
+// machine: it is a measurement.
 import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
 import { atBest } from '../support/at-best.ts';

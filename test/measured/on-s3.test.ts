@@ -1,4 +1,5 @@
-// A store in a bucket that takes 10 ms for each request: its turns beside those of a store in a folder, by the bench, whose processes are each alone.
+// A store in a bucket that takes 10 ms for each request: its turns beside those of a store in a
+// folder, by the bench, whose processes are each alone.
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,5 @@
-// How soon a run moves on after its worker was killed and another one is ready. Alone on the machine: it is a measurement.
+// How soon a run moves on after its worker was killed and another one is ready. Alone on the
+// machine: it is a measurement.
 import { expect, test } from 'vitest';
 import { gate, reply } from '../../scripted-model/index.ts';
 import { atBest } from '../support/at-best.ts';

@@ -1,4 +1,5 @@
-// The client in a bundle with all that it needs, run where no package is installed: it works, and says what a bundle cannot have.
+// The client in a bundle with all that it needs, run where no package is installed: it works, and
+// says what a bundle cannot have.
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';

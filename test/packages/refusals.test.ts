@@ -1,4 +1,5 @@
-// Where the package cannot run, each of its entries says so in one sentence, with what to do, to import and to require() alike.
+// Where the package cannot run, each of its entries says so in one sentence, with what to do, to
+// import and to require() alike.
 import {
   chmodSync,
   cpSync,
@@ -89,7 +90,10 @@ test.runIf(HAS_NODES)(
   },
 );
 
-/** The tarball beside an `@temporalio/client` that calls itself another version; all else is that of the npm project. */
+/**
+ * The tarball beside an `@temporalio/client` that calls itself another version; all else is that of
+ * the npm project.
+ */
 async function projectBeside(name: string, version: string): Promise<string> {
   const cwd = join(tempDir(), name);
   const modules = join(cwd, 'node_modules');

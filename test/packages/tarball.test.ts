@@ -1,4 +1,5 @@
-// The packed tarball as a user gets it: what is in it, and what works in an empty project that has nothing else.
+// The packed tarball as a user gets it: what is in it, and what works in an empty project that has
+// nothing else.
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// examples/temporal-worker as its README says, from the packed tarball: what its owner had stays theirs, and the agent is in it.
+// examples/temporal-worker as its README says, from the packed tarball: what its owner had stays
+// theirs, and the agent is in it.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
@@ -55,7 +56,10 @@ function startWorker(lib: string, options: { readonly cwd: string; readonly env:
   };
 }
 
-/** Of a workflow's history, without the key: how its payloads are encoded, and what can be read of them. */
+/**
+ * Of a workflow's history, without the key: how its payloads are encoded, and what can be read of
+ * them.
+ */
 async function readAsServer(client: Client, workflowId: string) {
   const history = JSON.stringify(await client.workflow.getHandle(workflowId).fetchHistory());
   const values = (name: string): string[] =>

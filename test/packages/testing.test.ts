@@ -1,4 +1,5 @@
-// `perdure/testing` from the packed tarball: a user's agent with its tool is tested in a project that has nothing else.
+// `perdure/testing` from the packed tarball: a user's agent with its tool is tested in a project
+// that has nothing else.
 import { expect, inject, test } from 'vitest';
 import { readHistory } from '../support/kept-history.ts';
 import { projectAt, runProgram } from './empty-project.ts';

@@ -1,4 +1,5 @@
-// A page that is open to other machines: who gets in, what each may do, and what is refused before anything listens.
+// A page that is open to other machines: who gets in, what each may do, and what is refused before
+// anything listens.
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-// Schedules on the page, asked as a browser, another site and a stranger would ask. No port is opened.
+// Schedules on the page, asked as a browser, another site and a stranger would ask. No port is
+// opened.
 import { expect, test } from 'vitest';
 import { ownAccess } from '../../page/hosting/access.ts';
 import type { PagePorts } from '../../page/ports.ts';

@@ -1,4 +1,5 @@
-// How browsers are let in to a page of this machine: by a code that is good once, or by a token, neither of which stays in an address.
+// How browsers are let in to a page of this machine: by a code that is good once, or by a token,
+// neither of which stays in an address.
 import { expect, test } from 'vitest';
 import { ownAccess } from '../../page/hosting/access.ts';
 import { codeTaker, CODE_MINUTES, isPass, newCode, newPass } from '../../page/hosting/passes.ts';

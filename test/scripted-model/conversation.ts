@@ -1,4 +1,5 @@
-// A conversation with the scripted model whose every reply thinks, as an append-only client has it: what the tests of the prefix check edit.
+// A conversation with the scripted model whose every reply thinks, as an append-only client has it:
+// what the tests of the prefix check edit.
 import { reply, text, thinking, toolUse, type Reply } from '../../scripted-model/index.ts';
 import type { ScriptedModelOptions } from '../../scripted-model/index.ts';
 import { model, post, refusal, type Body } from './support.ts';

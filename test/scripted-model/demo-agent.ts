@@ -1,4 +1,5 @@
-// A loop just large enough to run the demo with the real tools, whose answers it must be able to read.
+// A loop just large enough to run the demo with the real tools, whose answers it must be able to
+// read.
 import { randomUUID } from 'node:crypto';
 import type { ContentBlock, MessageParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import { globTool } from '../../tools/builtin/glob.ts';

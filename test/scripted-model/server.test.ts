@@ -74,7 +74,10 @@ test('a request costs time in proportion to its length, up to 1 MB', async () =>
     { role: 'user', content: 'x'.repeat(10_000), cache_control: undefined },
     { role: 'assistant', content: 'line\n'.repeat(1_000) },
   ];
-  /** The least of some times, in milliseconds: collecting garbage makes a time longer and never shorter. */
+  /**
+   * The least of some times, in milliseconds: collecting garbage makes a time longer and never
+   * shorter.
+   */
   const leastTime = async (turns: number): Promise<number> => {
     const messages = [...Array.from({ length: turns }, () => turn).flat(), { role: 'user', content: 'end' }];
     const body = JSON.stringify({ ...hello, stream: true, cache_control: { type: 'ephemeral' }, messages });

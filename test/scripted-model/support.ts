@@ -1,4 +1,5 @@
-// What the tests of the scripted model share: a server that ends with its test, raw requests, and the SDK as a client.
+// What the tests of the scripted model share: a server that ends with its test, raw requests, and
+// the SDK as a client.
 import Anthropic from '@anthropic-ai/sdk';
 import { onTestFinished } from 'vitest';
 import { startScriptedModel } from '../../scripted-model/index.ts';

@@ -1,4 +1,5 @@
-// What people are asked in sessions of agents: listed at the session that a person began, decided there, and nowhere by an agent.
+// What people are asked in sessions of agents: listed at the session that a person began, decided
+// there, and nowhere by an agent.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

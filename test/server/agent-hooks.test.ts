@@ -1,4 +1,5 @@
-// The hooks about agents on a real server: `agentIdle` is asked in the agent's own session before it ends, `agentEnded` told of by its parent's.
+// The hooks about agents on a real server: `agentIdle` is asked in the agent's own session before
+// it ends, `agentEnded` told of by its parent's.
 import { describe, expect, test } from 'vitest';
 import type { HookInput } from '../../activities/hooks/hooks.ts';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';

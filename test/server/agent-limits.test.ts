@@ -1,4 +1,5 @@
-// How narrow agents are: what they are granted of their parent's limits, what they may do, and what is for main agents alone.
+// How narrow agents are: what they are granted of their parent's limits, what they may do, and what
+// is for main agents alone.
 import proto from '@temporalio/proto';
 import { expect, test } from 'vitest';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';

@@ -1,4 +1,5 @@
-// The runtime limit of a session stands still while all of its work waits, also where it is agents that wait, at any depth.
+// The runtime limit of a session stands still while all of its work waits, also where it is agents
+// that wait, at any depth.
 import type { WorkflowHandle } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';

@@ -1,4 +1,5 @@
-// Agents that a session starts: child sessions, what they answer, how they are carried and how they are stopped.
+// Agents that a session starts: child sessions, what they answer, how they are carried and how they
+// are stopped.
 import { expect, test } from 'vitest';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { addSpend, noSpend } from '../../workflows/contract/loop.ts';

@@ -1,5 +1,5 @@
-// The hooks `waiting` and `failed` on a real server (O17): someone is told that a person is waited for, or that a run has ended badly,
-// while nothing waits for the telling.
+// The hooks `waiting` and `failed` on a real server (O17): someone is told that a person is waited
+// for, or that a run has ended badly, while nothing waits for the telling.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

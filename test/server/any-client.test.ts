@@ -1,4 +1,5 @@
-// A session as any Temporal client meets it: what it may be opened with, what its signals and updates say, and how it refuses.
+// A session as any Temporal client meets it: what it may be opened with, what its signals and
+// updates say, and how it refuses.
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -146,7 +147,9 @@ test('Temporal’s clients are told what each signal, update and query is for', 
   });
 });
 
-/** The commands of docs/embedding.md that begin with `temporal`, each on the lines that it takes. */
+/**
+ * The commands of docs/embedding.md that begin with `temporal`, each on the lines that it takes.
+ */
 function documented(): readonly string[] {
   const page = readFileSync(new URL('../../docs/embedding.md', import.meta.url), 'utf8');
   const [, section = ''] = page.split('## From other languages');

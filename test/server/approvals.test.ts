@@ -1,4 +1,5 @@
-// Approvals on a real server (L55): a call that must be asked about waits in the workflow, with nothing running, until it is decided.
+// Approvals on a real server (L55): a call that must be asked about waits in the workflow, with
+// nothing running, until it is decided.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// Questions that people ask aside, on a real server: answered from the conversation as it is sent, which keeps no trace of them.
+// Questions that people ask aside, on a real server: answered from the conversation as it is sent,
+// which keeps no trace of them.
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';

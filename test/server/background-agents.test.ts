@@ -1,4 +1,5 @@
-// Agents in the background: begun and gone on without, told of when they end, asked, stopped, and counted.
+// Agents in the background: begun and gone on without, told of when they end, asked, stopped, and
+// counted.
 import { expect, test } from 'vitest';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { agentsEnded, agentsOf, entriesOf, outcomes, usageOf } from '../support/agents.ts';

@@ -1,4 +1,5 @@
-// Commands in the background of a session: started, read, ended, and told of, over handovers and to the end of the session.
+// Commands in the background of a session: started, read, ended, and told of, over handovers and to
+// the end of the session.
 import { randomUUID } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,5 @@
-// What runs beside the loop on a real server: summaries of batches (L42) and handlers after a natural end (L56).
+// What runs beside the loop on a real server: summaries of batches (L42) and handlers after a
+// natural end (L56).
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// What one run leaves for the next: what was asked for and not done, options it was brought, handlers that still run.
+// What one run leaves for the next: what was asked for and not done, options it was brought,
+// handlers that still run.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-// What arrives during a handover comes with the new run's first task (L4). Here such a run is started by hand from what another was
-// handed, so that the order of things is certain.
+// What arrives during a handover comes with the new run's first task (L4). Here such a run is
+// started by hand from what another was handed, so that the order of things is certain.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -27,7 +27,10 @@ const playing = () =>
     handover: { ...defaultHandover, signals: 2 },
   });
 
-/** The session waits for a decision, is handed over, and ends; what the new run was given is returned. */
+/**
+ * The session waits for a decision, is handed over, and ends; what the new run was given is
+ * returned.
+ */
 async function handed(h: Harness, session: OpenSession): Promise<ResumedInput> {
   const waits = async () => (await session.memo())?.phase === 'waiting_approval';
   await until(waits);

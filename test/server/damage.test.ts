@@ -1,4 +1,5 @@
-// What is stored is damaged while a session lives: it is said, and the session stays usable as far as that can be.
+// What is stored is damaged while a session lives: it is said, and the session stays usable as far
+// as that can be.
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

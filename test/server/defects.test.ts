@@ -1,4 +1,5 @@
-// An activity fails in a way that nobody expects and says that it must not be retried: nothing is lost, and the session goes on.
+// An activity fails in a way that nobody expects and says that it must not be retried: nothing is
+// lost, and the session goes on.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';

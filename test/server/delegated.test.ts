@@ -1,4 +1,5 @@
-// Calls that the workflow carries out: activities and workflows of a user's own as tools, on a worker and a queue of the user's own.
+// Calls that the workflow carries out: activities and workflows of a user's own as tools, on a
+// worker and a queue of the user's own.
 import { expect, test } from 'vitest';
 import { stepReader } from '../../client/sessions/history/steps.ts';
 import { z } from 'zod';
@@ -34,7 +35,10 @@ function told(bodies: readonly { readonly messages: readonly { readonly content:
   return last.filter(({ type }) => type === 'tool_result').map(({ content }) => JSON.stringify(content));
 }
 
-/** It looks whether it is to be handed over when something comes: a message that comes during a handover may be too early. */
+/**
+ * It looks whether it is to be handed over when something comes: a message that comes during a
+ * handover may be too early.
+ */
 async function handsOver(session: OpenSession): Promise<void> {
   const { runId } = await session.handle.describe();
   await until(async () => {

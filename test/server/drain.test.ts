@@ -1,4 +1,5 @@
-// A worker that is told to stop: how long what runs may finish, and what becomes of it when that was not enough.
+// A worker that is told to stop: how long what runs may finish, and what becomes of it when that
+// was not enough.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

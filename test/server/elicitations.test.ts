@@ -1,4 +1,5 @@
-// Questions of MCP servers in the middle of a call (L77): people answer them as those of the model, while the call waits.
+// Questions of MCP servers in the middle of a call (L77): people answer them as those of the model,
+// while the call waits.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { AnswerServer } from '../../tools/mcp/servers.ts';

@@ -1,4 +1,5 @@
-// A batch of which one call changes what becomes of the others: it ends the run, or a person edited it.
+// A batch of which one call changes what becomes of the others: it ends the run, or a person edited
+// it.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

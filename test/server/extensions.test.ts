@@ -1,5 +1,5 @@
-// What a worker's configuration adds to a run, on a real server: tools that come and go and change what follows, attachments, and
-// the run's name as its parts are told it.
+// What a worker's configuration adds to a run, on a real server: tools that come and go and change
+// what follows, attachments, and the run's name as its parts are told it.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// Sessions that work in folders besides their workspace, with variables for their tools, on a real server and real commands.
+// Sessions that work in folders besides their workspace, with variables for their tools, on a real
+// server and real commands.
 import {
   mkdirSync,
   mkdtempSync,

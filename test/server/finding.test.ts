@@ -1,4 +1,5 @@
-// Sessions found by what visibility knows of them, on a real server: by attributes, and by memos where there are none.
+// Sessions found by what visibility knows of them, on a real server: by attributes, and by memos
+// where there are none.
 import { expect, test } from 'vitest';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { createClient } from '../../client/client.ts';
@@ -31,7 +32,8 @@ async function found(client: PerdureClient, filter: string): Promise<readonly Se
 test('a filter means the same sessions by attributes and by memos, in pages and at once (O1 O3)', async () => {
   const h = await harness({ script: [reply('Done.'), reply('Done.'), reply('Done.'), reply('Done.')] });
   const [fast, slow] = [clientOf(h, true), clientOf(h, false)];
-  // The server cannot tell of it, the oldest, whether it is meant: the last page does not promise another for it.
+  // The server cannot tell of it, the oldest, whether it is meant: the last page does not promise
+  // another for it.
   await slow.start('A session without attributes.', { cwd: h.cwd });
   const mine = `mine-${h.taskQueue.slice(-8)}`;
   const tags = { team: mine, kind: `it's "1"` };

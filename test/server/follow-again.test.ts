@@ -1,4 +1,5 @@
-// A follower that comes again, with the live channel of its first time, without it, or while the run goes on.
+// A follower that comes again, with the live channel of its first time, without it, or while the
+// run goes on.
 import { expect, test } from 'vitest';
 import { fileLive } from '../../store/live/file-live.ts';
 import type { Told } from '../../store/live/events.ts';

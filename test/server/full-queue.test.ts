@@ -1,4 +1,5 @@
-// Megabytes of waiting messages. Not in the uncached tier: there each task fetches and replays all of them again.
+// Megabytes of waiting messages. Not in the uncached tier: there each task fetches and replays all
+// of them again.
 import { expect, onTestFinished, test } from 'vitest';
 import { reply, toolUse, type Reply } from '../../scripted-model/index.ts';
 import { UPDATES, type Phase } from '../../workflows/contract/session.ts';
@@ -45,7 +46,10 @@ test.each(waits)('takes thousands that arrive together while it is %s (L4 L14 L5
   expect(await taken(session)).toEqual(['0', ...arrived]);
 });
 
-/** In one task they take the SDK more than a second, of a busy machine many; a handover would be due, and cannot carry them. */
+/**
+ * In one task they take the SDK more than a second, of a busy machine many; a handover would be
+ * due, and cannot carry them.
+ */
 const BURST = 3_000;
 
 async function approve(session: OpenSession, { client: temporal, taskQueue }: Harness): Promise<void> {

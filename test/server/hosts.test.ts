@@ -1,4 +1,5 @@
-// Sessions of hosts that share a store stay on the host that has their folder: two workers, on hosts of their own, poll one queue.
+// Sessions of hosts that share a store stay on the host that has their folder: two workers, on
+// hosts of their own, poll one queue.
 import { mkdirSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { reply, toolUse } from '../../scripted-model/index.ts';

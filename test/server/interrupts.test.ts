@@ -1,4 +1,5 @@
-// A stop from outside where nothing streams and no tool runs (L47, L49): during a compaction, a stop hook, a parking, an approval.
+// A stop from outside where nothing streams and no tool runs (L47, L49): during a compaction, a
+// stop hook, a parking, an approval.
 import { describe, expect, test } from 'vitest';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';

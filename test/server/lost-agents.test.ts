@@ -1,4 +1,5 @@
-// Agents that are ended from outside: what they were granted stays spent, and who is still there is never taken for gone.
+// Agents that are ended from outside: what they were granted stays spent, and who is still there is
+// never taken for gone.
 import { expect, test } from 'vitest';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { agentsOf, entriesOf, grantOf, outcomes } from '../support/agents.ts';

@@ -30,7 +30,10 @@ test('an interrupt whose answer was lost leaves the next run alone, also after a
   expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });
 });
 
-/** The first signal arrives, and the connection breaks before the server has answered. The next is sent after `pause`. */
+/**
+ * The first signal arrives, and the connection breaks before the server has answered. The next is
+ * sent after `pause`.
+ */
 function losingFirstAnswer(client: Client, pause: Promise<unknown>): Client {
   let sent = 0;
   const getHandle = (id: string) => ({

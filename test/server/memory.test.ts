@@ -1,4 +1,5 @@
-// Notes of a workspace on a real server: made after a run, told in the next session, and paid (L80).
+// Notes of a workspace on a real server: made after a run, told in the next session, and paid
+// (L80).
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -30,7 +31,8 @@ test('a run makes a note, and a later session is told of it, over handovers; bot
       return (extracted += 1) === 1 ? reply('# Tests\n- Run them with `make t`.', usage(5_000)) : reply('NONE');
     calls += 1;
     if (calls === 1) return reply('Done.');
-    // The pick is not waited for: the third call ends when it has come, and notes are told before one of the next.
+    // The pick is not waited for: the third call ends when it has come, and notes are told before
+    // one of the next.
     if (calls === 3) await picked.hold;
     return JSON.stringify(request.messages).includes('From notes of this workspace:') ? reply('Done.') : look;
   };

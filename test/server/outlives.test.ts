@@ -1,4 +1,5 @@
-// What is left of a session that has ended, or of a call that it has given up: it ends, and nothing of it comes back in the way (L64).
+// What is left of a session that has ended, or of a call that it has given up: it ends, and nothing
+// of it comes back in the way (L64).
 import { Context } from '@temporalio/activity';
 import { expect, test } from 'vitest';
 import { z } from 'zod';

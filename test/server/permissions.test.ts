@@ -1,4 +1,5 @@
-// Permission rules and modes on a real server: what the run's options say reaches every call, early ones too.
+// Permission rules and modes on a real server: what the run's options say reaches every call, early
+// ones too.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// Worker Versioning beside PerdurePlugin: what the user sets up for a worker holds for the one that records, too.
+// Worker Versioning beside PerdurePlugin: what the user sets up for a worker holds for the one that
+// records, too.
 import { expect, test } from 'vitest';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { until } from '../support/until.ts';

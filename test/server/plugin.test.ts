@@ -1,4 +1,5 @@
-// Agents inside a Temporal worker of the user's own: its queue, codec, interceptors and connection, and PerdurePlugin.
+// Agents inside a Temporal worker of the user's own: its queue, codec, interceptors and connection,
+// and PerdurePlugin.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { NativeConnection, Worker, type ActivityInterceptorsFactory, type WorkerPlugin } from '@temporalio/worker';

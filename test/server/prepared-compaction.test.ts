@@ -43,7 +43,10 @@ async function atWork({ client }: Harness, { id }: OpenSession): Promise<readonl
 const boundaries = async (session: OpenSession) =>
   (await session.entries()).flatMap((entry) => (entry.kind === 'boundary' ? [entry] : []));
 
-/** The summary is answered when another call of the run has begun meanwhile, of which none fills the window. */
+/**
+ * The summary is answered when another call of the run has begun meanwhile, of which none fills the
+ * window.
+ */
 function overlapping() {
   let calls = 0;
   return async (request: ParsedRequest): Promise<Reply> => {

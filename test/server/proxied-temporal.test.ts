@@ -1,4 +1,5 @@
-// A Temporal server that is reached through a proxy: by clients and by workers, and a failure that names it.
+// A Temporal server that is reached through a proxy: by clients and by workers, and a failure that
+// names it.
 import { NativeConnection } from '@temporalio/worker';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { connectClient, connectionOptions } from '../../connection/connect-client.ts';

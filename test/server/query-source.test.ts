@@ -1,4 +1,5 @@
-// How each prompt came is kept with it: in the transcript, for hooks, in lists; also of those that agents and programs send.
+// How each prompt came is kept with it: in the transcript, for hooks, in lists; also of those that
+// agents and programs send.
 import { expect, test } from 'vitest';
 import { createClient } from '../../client/index.ts';
 import { fileStore } from '../../store/values/file-store.ts';

@@ -1,4 +1,5 @@
-// Questions of the model on a real server (L81): each waits in the workflow, with nothing running, until it is answered.
+// Questions of the model on a real server (L81): each waits in the workflow, with nothing running,
+// until it is answered.
 import { expect, test } from 'vitest';
 import { chosenAnswer } from '../../cli/approving/answer-question.ts';
 import { stepReader } from '../../client/sessions/history/steps.ts';
@@ -43,7 +44,8 @@ test('a question waits with nothing running, is listed with its options, and the
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
   expect(told(h)).toContain('The user answered: green');
   expect((await session.memo())?.answered).toMatchObject([{ call, by: 'ann' }]);
-  // With timer, update, and what lists show, from the task after its reply to the one after its outcome.
+  // With timer, update, and what lists show, from the task after its reply to the one after its
+  // outcome.
   expect(await eventsOfCall(session.handle)).toBeLessThanOrEqual(9);
   await keepHistory('a question whose end goes into the next step (L81)', session.handle);
 });

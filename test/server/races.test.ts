@@ -1,4 +1,5 @@
-// Stops and messages that arrive when nobody expects them: before a run, between two, during a handover, at the very end.
+// Stops and messages that arrive when nobody expects them: before a run, between two, during a
+// handover, at the very end.
 import { once } from 'node:events';
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +29,8 @@ describe('an interrupt', () => {
       handover: { ...defaultHandover, iterations: 1 },
     });
     const session = await h.open('Go.');
-    // The server starts the next run's first task a moment later: what comes now is delivered with it.
+    // The server starts the next run's first task a moment later: what comes now is delivered with
+    // it.
     await handedOver(session);
     await session.interrupt();
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_streaming', by: 'interrupt' } });

@@ -1,4 +1,5 @@
-// Agents in a Temporal worker of the user's own: a workflow there starts one as a child, on the queue of a worker of Perdure.
+// Agents in a Temporal worker of the user's own: a workflow there starts one as a child, on the
+// queue of a worker of Perdure.
 import { randomUUID } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

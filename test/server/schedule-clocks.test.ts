@@ -31,7 +31,9 @@ const DAY = 86_400_000;
 /** The server tells at most a thousand times at once. */
 const PIECE = 150 * DAY;
 
-/** Two years of times at which the server says that it will fire, in milliseconds since the epoch. */
+/**
+ * Two years of times at which the server says that it will fire, in milliseconds since the epoch.
+ */
 async function timesOf(temporal: Client, name: string): Promise<readonly number[]> {
   const found: number[] = [];
   const from = Date.now();

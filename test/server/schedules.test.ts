@@ -1,4 +1,5 @@
-// Schedules on a real server: what fires opens a session, or is the next prompt of one, and what is known of it without a worker.
+// Schedules on a real server: what fires opens a session, or is the next prompt of one, and what is
+// known of it without a worker.
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../client/client.ts';

@@ -1,4 +1,5 @@
-// A session steered by the client while it runs: more for the run under way, options for the next one, waits that end early (Q10).
+// A session steered by the client while it runs: more for the run under way, options for the next
+// one, waits that end early (Q10).
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../store/log/entries.ts';

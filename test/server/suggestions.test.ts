@@ -1,4 +1,5 @@
-// What a person may write next, on a real server: told by the session's memo, until something is written (L56).
+// What a person may write next, on a real server: told by the session's memo, until something is
+// written (L56).
 import { expect, test } from 'vitest';
 import { sessionInfo } from '../../client/sessions/info.ts';
 import { gate, reply, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';

@@ -1,4 +1,5 @@
-// Traces of runs on a real server, taken by an OTLP/HTTP receiver that reads them as a collector does (O15).
+// Traces of runs on a real server, taken by an OTLP/HTTP receiver that reads them as a collector
+// does (O15).
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createServer, type AddressInfo, type Server } from 'node:net';

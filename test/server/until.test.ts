@@ -1,4 +1,5 @@
-// A session that is opened for one run, as a child workflow is: its first message comes with its input, and it returns what came of it.
+// A session that is opened for one run, as a child workflow is: its first message comes with its
+// input, and it returns what came of it.
 import { randomUUID } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import { expect, onTestFinished, test } from 'vitest';

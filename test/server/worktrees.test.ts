@@ -1,4 +1,5 @@
-// Agents in git work trees of their own: what they change is on a branch, and their parent is told which.
+// Agents in git work trees of their own: what they change is on a branch, and their parent is told
+// which.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -206,7 +206,8 @@ test('a gc that is killed on its way has lost nothing, and the next one ends it 
   killed.signal('SIGKILL');
   await killed.status;
   const left = files.filter((file) => existsSync(file) && statSync(file).mtime <= past).length;
-  // One may have been made younger, and not set aside any more: the cleaning after its grace takes it.
+  // One may have been made younger, and not set aside any more: the cleaning after its grace takes
+  // it.
   const younger = orphans.length - asideNow() - left;
   expect(younger).toBeLessThanOrEqual(1);
   const said = await place.run('gc', '--dry-run');

@@ -1,4 +1,5 @@
-// A cluster as people run it: hosts with disks and workspaces of their own, one Temporal server, one bucket and one Redis between them.
+// A cluster as people run it: hosts with disks and workspaces of their own, one Temporal server,
+// one bucket and one Redis between them.
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Credentials of a bucket, in the environment of a worker: nothing that is stored, recorded, logged or shown has a piece of one (W3).
+// Credentials of a bucket, in the environment of a worker: nothing that is stored, recorded, logged
+// or shown has a piece of one (W3).
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

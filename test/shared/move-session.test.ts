@@ -61,7 +61,8 @@ describe.each(WAYS)('from %s to %s', (from, to) => {
     for (const part of [LONG.slice(0, 40), 'seq 1 40000', 'Counted.', 'How far?', 'You count.'])
       expect(asked).toContain(part);
     expect(other.model.problems).toEqual([]);
-    // The same file again changes nothing, wherever the session has come to; a file of a later state is another.
+    // The same file again changes nothing, wherever the session has come to; a file of a later
+    // state is another.
     expect(await imported(other, path)).toEqual({ session, again: true });
     expect(await other.sessions.describe(session)).toMatchObject({ phase: 'idle', runs: 2 });
     const later = join(other.cwd, 'later.perdure');

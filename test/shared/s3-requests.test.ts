@@ -1,4 +1,5 @@
-// What a store in a bucket asks for and keeps: requests of a step and of a cold view, and the cache on the machine's disk.
+// What a store in a bucket asks for and keeps: requests of a step and of a cold view, and the cache
+// on the machine's disk.
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// A step in a bucket: its record carries its values, which lie under their own names as well, whoever writes them there.
+// A step in a bucket: its record carries its values, which lie under their own names as well,
+// whoever writes them there.
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { hashOf } from '../../store/values/store.ts';
@@ -16,7 +17,10 @@ const textOf = (bytes: Uint8Array | null): string | null => bytes && Buffer.from
 
 describe('a writer that dies between the record of a step and its values (W2)', () => {
   const KEY = 'steps/s-1/a';
-  /** Of a store whose values are refused for as long as `refused` says: the step fails, and its record is there. */
+  /**
+   * Of a store whose values are refused for as long as `refused` says: the step fails, and its
+   * record is there.
+   */
   async function recordAlone(refused: { value: boolean }) {
     const fault = ({ method, path }: Passing): Fault | null =>
       refused.value && method === 'PUT' && path.includes('/blobs/') ? 'denied' : null;

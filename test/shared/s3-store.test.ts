@@ -1,4 +1,5 @@
-// The store in a bucket: the contract of every backend on a real gateway, and each fault of a network or a service before it.
+// The store in a bucket: the contract of every backend on a real gateway, and each fault of a
+// network or a service before it.
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { storePlaceProblem } from '../../store/values/open-store.ts';

@@ -43,7 +43,10 @@ async function written(text = 'its holder'): Promise<void> {
   await opened().writeStep({ key: NAME, bytes: bytesOf(text), blobs: [bytesOf('carried')] });
 }
 
-/** The record with other bytes, its checksum right; `nonce` makes the first value of the one that is there. */
+/**
+ * The record with other bytes, its checksum right; `nonce` makes the first value of the one that is
+ * there.
+ */
 async function forge(nonce = (text: string): string => text, bytes = 'another folder'): Promise<void> {
   const there = decodeRecord(NAME, (await bucket().get(`keys/${NAME}`)) as Uint8Array);
   if ('problem' in there) throw new Error(there.problem);

@@ -1,4 +1,5 @@
-// Machines with disks of their own that share a Temporal server and a bucket: the commands as people run them on each (W1).
+// Machines with disks of their own that share a Temporal server and a bucket: the commands as
+// people run them on each (W1).
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +12,10 @@ import { newKeys } from '../support/new-keys.ts';
 import { ownNamespace } from '../support/own-namespace.ts';
 import { until } from '../support/until.ts';
 
-/** All machines of one cluster: `machine()` is one more, whose disk has nothing but the keys that they have in common. */
+/**
+ * All machines of one cluster: `machine()` is one more, whose disk has nothing but the keys that
+ * they have in common.
+ */
 async function cluster(model: ScriptedModel, endpoint = inject('s3Endpoint')) {
   const shared = {
     ...S3_KEYS,

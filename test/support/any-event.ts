@@ -1,4 +1,5 @@
-// Random worlds for the machine: rules, and for each move one of the ways it can end. Weighted so that walks are long.
+// Random worlds for the machine: rules, and for each move one of the ways it can end. Weighted so
+// that walks are long.
 import type {
   Call,
   Collapsed,

@@ -1,4 +1,5 @@
-// HTTP requests as bytes: most nearly right, so that they reach what reads them, and wrong in one or a few places.
+// HTTP requests as bytes: most nearly right, so that they reach what reads them, and wrong in one
+// or a few places.
 import { METHODS, VERSIONS, PIECES, WHOLE, FOREIGN, ODD_HOSTS, HEADERS, BODIES, CHUNKS } from './odd-http.ts';
 import type { Random } from './random.ts';
 
@@ -18,7 +19,10 @@ export type Face = {
 
 export type AnyRequest = {
   readonly bytes: Buffer;
-  /** It names one host, another than those that are answered, and says so well enough that all servers read it the same. */
+  /**
+   * It names one host, another than those that are answered, and says so well enough that all
+   * servers read it the same.
+   */
   readonly foreign: boolean;
 };
 

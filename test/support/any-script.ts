@@ -1,5 +1,6 @@
-// Random conversations: what the model answers is a function of a seed and of the request alone, so that an attempt that is made
-// again is answered again the same way, and two loops that ask the same get the same.
+// Random conversations: what the model answers is a function of a seed and of the request alone, so
+// that an attempt that is made again is answered again the same way, and two loops that ask the
+// same get the same.
 import { fault, reply, text, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { random, type Random } from './random.ts';
 

@@ -1,4 +1,5 @@
-// Random transcripts as the loop would leave them: marks and boundaries mean what is in view, and everything else is in any order.
+// Random transcripts as the loop would leave them: marks and boundaries mean what is in view, and
+// everything else is in any order.
 import * as fc from 'fast-check';
 import type { Entry } from '../../store/log/entries.ts';
 import { inView } from '../../store/view/in-view.ts';

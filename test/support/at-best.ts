@@ -1,6 +1,6 @@
 /**
- * The least of some measurements, in milliseconds: no more of them than are needed to see `enough`, for a machine that is busy
- * with something else makes a time longer and never shorter.
+ * The least of some measurements, in milliseconds: no more of them than are needed to see `enough`,
+ * for a machine that is busy with something else makes a time longer and never shorter.
  */
 export async function atBest(enough: number, tries: number, measure: () => Promise<number>): Promise<number> {
   const taken: number[] = [];

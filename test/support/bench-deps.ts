@@ -1,4 +1,5 @@
-// Activities without a server: the real bodies on a memory store, a recorded live channel, and the scripted model over HTTP.
+// Activities without a server: the real bodies on a memory store, a recorded live channel, and the
+// scripted model over HTTP.
 import { logText } from '../../system/log.ts';
 import Anthropic from '@anthropic-ai/sdk';
 import { onTestFinished } from 'vitest';

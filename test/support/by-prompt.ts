@@ -1,4 +1,5 @@
-// A scripted model for several conversations at once: each is known by the first thing that it was told, and has replies of its own.
+// A scripted model for several conversations at once: each is known by the first thing that it was
+// told, and has replies of its own.
 import { toolUse, type ParsedRequest, type Reply, type ReplyBlock } from '../../scripted-model/index.ts';
 
 /** A call of an agent whose conversation begins with `prompt`. */

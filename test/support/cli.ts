@@ -1,5 +1,6 @@
-// The CLI as a user runs it, on a data folder of its own, which is stopped and removed with the test. What works or follows is a process,
-// `node bin/perdure.mjs`; commands that only look or tell run in the test's own.
+// The CLI as a user runs it, on a data folder of its own, which is stopped and removed with the
+// test. What works or follows is a process, `node bin/perdure.mjs`; commands that only look or tell
+// run in the test's own.
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +31,9 @@ export type Command = {
 
 export type { Result };
 
-/** They start no worker and follow nothing; the tiers `packages` and `crash` run them as processes. */
+/**
+ * They start no worker and follow nothing; the tiers `packages` and `crash` run them as processes.
+ */
 const LIGHT: ReadonlySet<string> = new Set(
   'approvals approve btw deny list resume send show snip start top top-up'.split(' '),
 );

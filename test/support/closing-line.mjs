@@ -1,5 +1,5 @@
-// Prints `N passed, N failed` alone on the last line, after every other reporter has spoken. Of a module that ran more than once the
-// last run counts.
+// Prints `N passed, N failed` alone on the last line, after every other reporter has spoken. Of a
+// module that ran more than once the last run counts.
 import { relative } from 'node:path';
 
 /** @implements {import('vitest/node').Reporter} */

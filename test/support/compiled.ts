@@ -1,4 +1,5 @@
-// Runs a TypeScript file of this repository as a `node` process of its own: it and what it imports, as JavaScript in `dist` below the package's manifest.
+// Runs a TypeScript file of this repository as a `node` process of its own: it and what it imports,
+// as JavaScript in `dist` below the package's manifest.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';

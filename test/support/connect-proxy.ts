@@ -1,4 +1,5 @@
-// A proxy as companies have them, in this process: it tunnels CONNECT, forwards plain requests, and remembers what it was asked.
+// A proxy as companies have them, in this process: it tunnels CONNECT, forwards plain requests, and
+// remembers what it was asked.
 import http from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
@@ -13,7 +14,10 @@ export type ConnectProxy = {
   close(): Promise<void>;
 };
 
-/** `answer`: instead of doing what it is asked. `to`: where each tunnel leads, whatever was asked for. */
+/**
+ * `answer`: instead of doing what it is asked. `to`: where each tunnel leads, whatever was asked
+ * for.
+ */
 export async function startConnectProxy({
   answer,
   to,

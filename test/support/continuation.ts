@@ -1,12 +1,14 @@
-// Whether a request only adds to the one before it: what a model's thinking is bound to, and what the prompt cache can read again.
+// Whether a request only adds to the one before it: what a model's thinking is bound to, and what
+// the prompt cache can read again.
 import { isDeepStrictEqual } from 'node:util';
 
 type Body = Readonly<Record<string, unknown>> & { readonly messages: readonly Message[] };
 type Message = { readonly role: string; readonly content: string | readonly object[] };
 
 /**
- * The first thing that differs; undefined when `after` continues `before`. Marks for the cache do not count. A summary that the API has signed
- * stands for the beginning of what was said, and what it does not stand for follows at once.
+ * The first thing that differs; undefined when `after` continues `before`. Marks for the cache do
+ * not count. A summary that the API has signed stands for the beginning of what was said, and what
+ * it does not stand for follows at once.
  */
 export function continuationProblem(before: unknown, after: unknown): string | undefined {
   const [one, two] = [plain(before), plain(after)];

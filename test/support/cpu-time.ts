@@ -1,6 +1,10 @@
-// What something costs, whatever else the machine does: the time of a test's own process on the processors.
+// What something costs, whatever else the machine does: the time of a test's own process on the
+// processors.
 
-/** Milliseconds that this process works until it is done. Nothing else of the process may run meanwhile. */
+/**
+ * Milliseconds that this process works until it is done. Nothing else of the process may run
+ * meanwhile.
+ */
 export async function cpuTime(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   await work();

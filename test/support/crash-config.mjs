@@ -1,5 +1,5 @@
-// The configuration of workers that are killed while a tool runs whose start can be checked, or asked about (L40), or that the workflow
-// carries out (L62). Runs the built product.
+// The configuration of workers that are killed while a tool runs whose start can be checked, or
+// asked about (L40), or that the workflow carries out (L62). Runs the built product.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,10 @@ const isThere = async (path) => {
   while (!existsSync(path)) await sleep(20);
 };
 
-/** Its effect is a line with its key. It is begun with a file `answer`, or waits for one `go`, before its effect or after it. */
+/**
+ * Its effect is a line with its key. It is begun with a file `answer`, or waits for one `go`,
+ * before its effect or after it.
+ */
 function deliver(recovery, more) {
   return defineTool({
     name: `deliver_${recovery}`,
@@ -61,7 +64,10 @@ const inquire = defineTool({
   },
 });
 
-/** As an errand, beside others. It is begun with a file `answer`, or waits for one `go`, before it is handed over. */
+/**
+ * As an errand, beside others. It is begun with a file `answer`, or waits for one `go`, before it
+ * is handed over.
+ */
 const chore = defineTool({
   name: 'chore',
   description: 'Does a chore.',

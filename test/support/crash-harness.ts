@@ -1,4 +1,5 @@
-// A scripted model in this process, workers in others, one workspace: what a crash test kills and what outlives it.
+// A scripted model in this process, workers in others, one workspace: what a crash test kills and
+// what outlives it.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +28,10 @@ export type CrashOptions = {
   readonly config?: PerdureConfig;
   /** A module whose default export is the configuration, instead of `config`. */
   readonly configFile?: string;
-  /** Workers run workflows in a thread of their own, as in the product: where much is to be done at once. */
+  /**
+   * Workers run workflows in a thread of their own, as in the product: where much is to be done at
+   * once.
+   */
   readonly ownThread?: true;
 };
 
@@ -46,7 +50,10 @@ export async function crashHarness(options: CrashOptions) {
     return new Client({ connection });
   };
   const client = await connect();
-  /** Whole lines of a file in the workspace: there is a moment in which whoever writes the first has made the file, and no more. */
+  /**
+   * Whole lines of a file in the workspace: there is a moment in which whoever writes the first has
+   * made the file, and no more.
+   */
   const lines = (file: string): readonly string[] => {
     const path = join(folders.cwd, file);
     return existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
@@ -83,8 +90,8 @@ export async function crashHarness(options: CrashOptions) {
 }
 
 /**
- * Decides as the client does, however long a busy machine takes: a session whose task failed refuses updates until another worker
- * has taken it. The answer is applied once for each question.
+ * Decides as the client does, however long a busy machine takes: a session whose task failed
+ * refuses updates until another worker has taken it. The answer is applied once for each question.
  */
 export async function decidePatiently(
   client: Client,
@@ -97,7 +104,8 @@ export async function decidePatiently(
     try {
       await session.handle.executeUpdate<void, [unknown]>(UPDATES[decision], asked);
     } catch (error) {
-      // What a dead worker had taken is answered when another has it: the same update is asked for again.
+      // What a dead worker had taken is answered when another has it: the same update is asked for
+      // again.
       throw error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ? new NotYet(error) : error;
     }
   };
@@ -107,8 +115,9 @@ export async function decidePatiently(
 let replayed: Promise<unknown> = Promise.resolve();
 
 /**
- * Invariant: every run of the session's chain replays. Throws what a replay throws. One after the other: a replay that ends shuts the
- * SDK's runtime down when it holds nothing else, also under one that is just being made.
+ * Invariant: every run of the session's chain replays. Throws what a replay throws. One after the
+ * other: a replay that ends shuts the SDK's runtime down when it holds nothing else, also under one
+ * that is just being made.
  */
 export function replays(client: Client, session: OpenSession): Promise<void> {
   const mine = replayed.then(() => replayChain(client, session));

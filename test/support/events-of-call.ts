@@ -1,7 +1,10 @@
 // How many events of history the one call of a session has, that the workflow carried out.
 import type { WorkflowHandle } from '@temporalio/client';
 
-/** From what begins it, in the task after its reply, to the task after its outcome. Throws when an activity of its own began or ended it. */
+/**
+ * From what begins it, in the task after its reply, to the task after its outcome. Throws when an
+ * activity of its own began or ended it.
+ */
 export async function eventsOfCall(handle: WorkflowHandle): Promise<number> {
   const { events } = await handle.fetchHistory();
   const scheduled = (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: activity }, at) =>

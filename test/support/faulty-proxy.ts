@@ -23,8 +23,8 @@ export type Passing = { readonly method: string; readonly path: string; readonly
 type Passed = Passing & { bytes: number };
 
 /**
- * `fault`: what becomes of a request; null: it passes. `delayMs` is waited before each. `load`: requests that are open, most at once, and
- * connections so far.
+ * `fault`: what becomes of a request; null: it passes. `delayMs` is waited before each. `load`:
+ * requests that are open, most at once, and connections so far.
  */
 export async function faultyProxy(
   target: string,

@@ -1,4 +1,5 @@
-// Random trees of agents, each wholly made from its seed: who starts whom, what every reply takes, and what is done to them meanwhile.
+// Random trees of agents, each wholly made from its seed: who starts whom, what every reply takes,
+// and what is done to them meanwhile.
 import { reply, toolUse, type ParsedRequest, type Reply, type ReplyBlock } from '../../scripted-model/index.ts';
 import { agentCall, promptOf } from './by-prompt.ts';
 import { random, type Random } from './random.ts';

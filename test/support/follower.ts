@@ -1,4 +1,5 @@
-// A follower of a session in a test, as a program or `perdure watch` has one: what it was shown must come to what is stored.
+// A follower of a session in a test, as a program or `perdure watch` has one: what it was shown
+// must come to what is stored.
 import type { Client } from '@temporalio/client';
 import { expect, onTestFinished } from 'vitest';
 import { fileLive } from '../../store/live/file-live.ts';

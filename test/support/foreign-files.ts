@@ -1,4 +1,5 @@
-// Files as a stranger would write them, to stand a worker still: pieces that parsers look for, in any order and number, whole and broken.
+// Files as a stranger would write them, to stand a worker still: pieces that parsers look for, in
+// any order and number, whole and broken.
 import { deflateSync } from 'node:zlib';
 import type { Random } from './random.ts';
 

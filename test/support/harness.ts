@@ -1,4 +1,5 @@
-// A real worker, a scripted model and a workspace, on the tier's server. Sessions end with the test.
+// A real worker, a scripted model and a workspace, on the tier's server. Sessions end with the
+// test.
 import { randomUUID } from 'node:crypto';
 import { inject, onTestFinished } from 'vitest';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
@@ -46,7 +47,10 @@ export type HarnessOptions = {
   readonly env?: Readonly<Record<string, string>>;
   /** Of a server of the test's own. */
   readonly address?: string;
-  /** Payloads are sealed with these, as on the embedded server of a data folder; plain without, so that histories can be kept. */
+  /**
+   * Payloads are sealed with these, as on the embedded server of a data folder; plain without, so
+   * that histories can be kept.
+   */
   readonly keys?: KeyRing;
 };
 
@@ -210,7 +214,10 @@ export async function endSession(handle: WorkflowHandle): Promise<void> {
   if (status.name === 'RUNNING') await handle.terminate('the test is over');
 }
 
-/** A client on the harness's store; nothing is told live. `taskQueue`: it asks for the workers of this one. */
+/**
+ * A client on the harness's store; nothing is told live. `taskQueue`: it asks for the workers of
+ * this one.
+ */
 export const clientOf = ({ client, storePlace }: Harness, taskQueue?: string) =>
   createClient({
     temporal: client,

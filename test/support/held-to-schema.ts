@@ -1,4 +1,5 @@
-// Every event that a test collects, from a follower, a watcher or `--json`, satisfies the published schema (Q12).
+// Every event that a test collects, from a follower, a watcher or `--json`, satisfies the published
+// schema (Q12).
 import { z } from 'zod';
 import { eventSchema } from '../../client/event-schema.ts';
 

@@ -1,5 +1,5 @@
-// Kept histories: recorded once, when a scenario has none yet, and never again. They are what sessions in the field look like; the
-// replay test holds today's workflow against them.
+// Kept histories: recorded once, when a scenario has none yet, and never again. They are what
+// sessions in the field look like; the replay test holds today's workflow against them.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,5 @@
-// Kills a process at a state that it could leave while it is looked at: it stands still for each look.
+// Kills a process at a state that it could leave while it is looked at: it stands still for each
+// look.
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';

@@ -1,5 +1,6 @@
-// Cases in which a worker is killed and another one takes over, played at once: one worker dies under all of them, and one takes all over.
-// Each case has a folder of its own, whose name tells the model whose request it is.
+// Cases in which a worker is killed and another one takes over, played at once: one worker dies
+// under all of them, and one takes all over. Each case has a folder of its own, whose name tells
+// the model whose request it is.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ParsedRequest, Reply } from '../../scripted-model/index.ts';
@@ -32,7 +33,10 @@ export type KilledPlace = Pick<Harness, 'client' | 'storePlace' | 'follow' | 'li
   replaced(): Promise<void>;
 };
 
-/** Plays all of them when the first is asked for. A case that fails fails alone. Each of its sessions must replay. */
+/**
+ * Plays all of them when the first is asked for. A case that fails fails alone. Each of its
+ * sessions must replay.
+ */
 export function playKilled(
   cases: readonly KilledCase[],
   settings: { readonly configFile: string },
@@ -115,10 +119,15 @@ function placeOf(
   };
 }
 
-/** Less than a test's own time: who waits for another case is told which, and what has come this far ends. */
+/**
+ * Less than a test's own time: who waits for another case is told which, and what has come this far
+ * ends.
+ */
 const PATIENCE_MS = 400_000;
 
-/** Something that is done once, when all have come; without those who do not come in time it fails. */
+/**
+ * Something that is done once, when all have come; without those who do not come in time it fails.
+ */
 function meeting<T>(names: readonly string[], act: () => Promise<T>) {
   const missing = new Map(names.entries());
   let begin = (): void => {};

@@ -1,4 +1,5 @@
-// All that a worker makes of a view, in one value: two views that are as good as each other have the same.
+// All that a worker makes of a view, in one value: two views that are as good as each other have
+// the same.
 import { seenFiles } from '../../store/view/seen-files.ts';
 import { chooseKept, scaleOf } from '../../activities/compaction/choose-kept.ts';
 import { oldStretches } from '../../activities/compaction/collapse.ts';

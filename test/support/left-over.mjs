@@ -1,16 +1,21 @@
-// Finds the processes that a run of the tests has started and that outlive it. Linux alone tells of them (/proc): elsewhere none is found.
-// The product gives what it starts an environment from allow-lists, so that no variable of a run's own arrives there. But all that a test
-// makes lies in the run's temporary folder, if it has one (TMPDIR): what works there names it in its environment, arguments or working folder.
+// Finds the processes that a run of the tests has started and that outlive it. Linux alone tells of
+// them (/proc): elsewhere none is found. The product gives what it starts an environment from
+// allow-lists, so that no variable of a run's own arrives there. But all that a test makes lies in
+// the run's temporary folder, if it has one (TMPDIR): what works there names it in its environment,
+// arguments or working folder.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /**
- * `line`: its arguments, with blanks between them. `environment`: what it was started with, as NAME=value, separated by NUL.
- * @typedef {{ readonly pid: number, readonly parent: number, readonly line: string, readonly environment: string, readonly cwd: string }} SeenProcess
+ * `line`: its arguments, with blanks between them. `environment`: what it was started with, as
+ * NAME=value, separated by NUL.
+ * @typedef {{ readonly pid: number, readonly parent: number, readonly line: string, readonly
+ * environment: string, readonly cwd: string }} SeenProcess
  */
 
 /**
- * `own`: the process that asks. It and those above it are no part of what it has started; nor is the process that starts programs for it, as it
- * did where the server had to be built, and which ends with it.
+ * `own`: the process that asks. It and those above it are no part of what it has started; nor is
+ * the process that starts programs for it, as it did where the server had to be built, and which
+ * ends with it.
  * @param {string} folder
  * @param {readonly SeenProcess[]} seen
  * @param {number} own
@@ -62,12 +67,16 @@ function orEmpty(read) {
   }
 }
 
-/** Only where something is left is it waited for: what was killed as the last thing of a run is gone in a moment. */
+/**
+ * Only where something is left is it waited for: what was killed as the last thing of a run is gone
+ * in a moment.
+ */
 const PATIENCE_MS = 60_000;
 const POLL_MS = 50;
 
 /**
- * What is left when the run is over and the servers of whole tiers have been stopped: a line each, at most after a minute. Blocks meanwhile.
+ * What is left when the run is over and the servers of whole tiers have been stopped: a line each,
+ * at most after a minute. Blocks meanwhile.
  * @param {string} folder
  * @returns {readonly string[]}
  */

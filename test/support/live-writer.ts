@@ -1,4 +1,5 @@
-// A process that writes one step of a session to the live channel. Arguments: folder, session, step, how many deltas.
+// A process that writes one step of a session to the live channel. Arguments: folder, session,
+// step, how many deltas.
 import { fileLive } from '../../store/live/file-live.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 

@@ -1,5 +1,6 @@
-// A conversation of many turns over days, in one process against the strict scripted model: with thinking, summaries, tools that come and
-// go, and a fallback and back. The same seed gives the same conversation.
+// A conversation of many turns over days, in one process against the strict scripted model: with
+// thinking, summaries, tools that come and go, and a fallback and back. The same seed gives the
+// same conversation.
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Deps } from '../../activities/deps.ts';
@@ -33,7 +34,10 @@ export type Conversation = {
   readonly even?: boolean;
 };
 
-/** What came of it. Tokens are those of the conversation's own requests, as the scripted model bills them. */
+/**
+ * What came of it. Tokens are those of the conversation's own requests, as the scripted model bills
+ * them.
+ */
 export type Conversed = {
   readonly ends: readonly string[];
   readonly replies: number;
@@ -43,7 +47,10 @@ export type Conversed = {
   readonly tokens: { readonly read: number; readonly all: number };
   /** Requests of which less than half was read from the cache, but for the first to a model. */
   readonly misses: number;
-  /** What must not be: requests that were refused, or that neither continue the one before nor say why. */
+  /**
+   * What must not be: requests that were refused, or that neither continue the one before nor say
+   * why.
+   */
   readonly problems: readonly string[];
 };
 
@@ -110,7 +117,10 @@ export async function converse(asked: Conversation): Promise<Conversed> {
   return { ends, ...countIn(entries), problems };
 }
 
-/** A request that was answered. `differs`: how it does not continue the one before it to the same model. */
+/**
+ * A request that was answered. `differs`: how it does not continue the one before it to the same
+ * model.
+ */
 type Sent = { readonly model: string; readonly digest: string; readonly differs?: string };
 
 function digestOf({ system, tools, messages }: Pick<ParsedRequest, 'system' | 'tools' | 'messages'>): string {

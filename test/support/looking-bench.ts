@@ -1,5 +1,6 @@
-// A conversation of calls, each thought about, whose worker has other tools from turn to turn, restarts, and sums up: against the scripted
-// model, which binds thinking to all that stood before it.
+// A conversation of calls, each thought about, whose worker has other tools from turn to turn,
+// restarts, and sums up: against the scripted model, which binds thinking to all that stood before
+// it.
 import { z } from 'zod';
 import { callModel } from '../../activities/call-model.ts';
 import { compact } from '../../activities/compaction/compact.ts';

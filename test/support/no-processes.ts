@@ -1,4 +1,5 @@
-// The tier `fast` starts no process: a file of it that does is named `*.process.test.ts`, and belongs to the tier `process`.
+// The tier `fast` starts no process: a file of it that does is named `*.process.test.ts`, and
+// belongs to the tier `process`.
 import childProcess from 'node:child_process';
 import { syncBuiltinESMExports } from 'node:module';
 

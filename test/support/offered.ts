@@ -1,4 +1,5 @@
-// What a request offers and tells, wherever it says so: tools come at its head and by messages of the role system.
+// What a request offers and tells, wherever it says so: tools come at its head and by messages of
+// the role system.
 
 type Tool = { readonly name?: string };
 type Block = { readonly type?: string; readonly tool?: Tool & { readonly definition?: Tool } };

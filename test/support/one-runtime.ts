@@ -1,4 +1,5 @@
-// Temporal's runtime can be installed once in a process, and every test file that starts a worker wants it.
+// Temporal's runtime can be installed once in a process, and every test file that starts a worker
+// wants it.
 import { installRuntime } from '../../worker/install-runtime.ts';
 import { workerLog } from '../../worker/log.ts';
 

@@ -1,4 +1,5 @@
-// A namespace of a test's own on the tier's Temporal server: workers of other tests that run beside it poll another one.
+// A namespace of a test's own on the tier's Temporal server: workers of other tests that run beside
+// it poll another one.
 import { randomUUID } from 'node:crypto';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { Connection } from '@temporalio/client';

@@ -1,5 +1,6 @@
-// What the tier `packages` shares: the packed tarball, an npm project that it is installed in, and in it the packages that the tests and the
-// examples need beside it. Packing and installing take most of the tier's time.
+// What the tier `packages` shares: the packed tarball, an npm project that it is installed in, and
+// in it the packages that the tests and the examples need beside it. Packing and installing take
+// most of the tier's time.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// The page without a server: sessions as a test says they stand, transcripts in memory, a live channel that says what it is given.
+// The page without a server: sessions as a test says they stand, transcripts in memory, a live
+// channel that says what it is given.
 import type { Told } from '../../store/live/events.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';

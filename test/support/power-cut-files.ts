@@ -1,5 +1,6 @@
-// A file system that loses what was not flushed: after a cut, a file has its flushed bytes and a folder its flushed names, and of
-// the other names whichever it pleases. Stricter than any real one, so what survives here survives everywhere.
+// A file system that loses what was not flushed: after a cut, a file has its flushed bytes and a
+// folder its flushed names, and of the other names whichever it pleases. Stricter than any real
+// one, so what survives here survives everywhere.
 import { posix } from 'node:path';
 import type { Files } from '../../store/values/file-io.ts';
 
@@ -15,7 +16,10 @@ type Folder = {
 export type PowerCutFiles = Files & {
   /** Operations so far. */
   readonly operations: () => number;
-  /** What is there after the cut: everything flushed, and what `spares` says of the names that were not. */
+  /**
+   * What is there after the cut: everything flushed, and what `spares` says of the names that were
+   * not.
+   */
   survivor(spares?: (path: string) => boolean): PowerCutFiles;
 };
 

@@ -1,4 +1,5 @@
-// A real Prometheus on a free port, ended with the test: it scrapes one address every half second and has our alert rules loaded.
+// A real Prometheus on a free port, ended with the test: it scrapes one address every half second
+// and has our alert rules loaded.
 import { spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

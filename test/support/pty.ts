@@ -1,4 +1,5 @@
-// A program on a pseudo-terminal, as `script` of util-linux makes one; what it writes is shown on a screen that a test can read.
+// A program on a pseudo-terminal, as `script` of util-linux makes one; what it writes is shown on a
+// screen that a test can read.
 import { spawn } from 'node:child_process';
 import { onTestFailed, onTestFinished } from 'vitest';
 import { terminalScreen } from './terminal-screen.ts';

@@ -1,4 +1,5 @@
-// Repeatable random numbers: the same seed gives the same world, and a test that fails prints its seed.
+// Repeatable random numbers: the same seed gives the same world, and a test that fails prints its
+// seed.
 
 export type Random = {
   /** From 0 to `most`, both included. */

@@ -1,4 +1,5 @@
-// A real redis-server on a free port, in memory alone, ended with the test or the file that started it.
+// A real redis-server on a free port, in memory alone, ended with the test or the file that started
+// it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { freePort } from '../../worker/embedded/server-args.ts';

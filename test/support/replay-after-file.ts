@@ -1,4 +1,5 @@
-// After each file of the server tier the sessions it opened are replayed, from their first task to their last.
+// After each file of the server tier the sessions it opened are replayed, from their first task to
+// their last.
 import { afterAll, expect } from 'vitest';
 import { replayGathered } from './replay-histories.ts';
 

@@ -1,4 +1,5 @@
-// A real S3 gateway for all files of the `shared` tier: versitygw on a folder, built once with Go into the cache of our programs.
+// A real S3 gateway for all files of the `shared` tier: versitygw on a folder, built once with Go
+// into the cache of our programs.
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';

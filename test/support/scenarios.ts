@@ -1,4 +1,5 @@
-// All scenarios: each runs once in peace, once with the worker killed at a model call, and once handed over at every iteration.
+// All scenarios: each runs once in peace, once with the worker killed at a model call, and once
+// handed over at every iteration.
 import { contextScenarios } from './scenarios/context.ts';
 import { endScenarios } from './scenarios/ends.ts';
 import { plainScenarios } from './scenarios/plain.ts';

@@ -1,5 +1,6 @@
-// What a browser test plays on: the product's own server, worker and page on a data folder of its own, a scripted model in which each
-// session has a script of its own, and a browser. One for a file.
+// What a browser test plays on: the product's own server, worker and page on a data folder of its
+// own, a scripted model in which each session has a script of its own, and a browser. One for a
+// file.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -26,7 +27,10 @@ export type Stage = {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Starts a session whose requests are answered with these. */
   play(task: string, replies: readonly Reply[], options?: Partial<RunOptions>): Promise<string>;
-  /** A tab that has been let in, at this path; what goes wrong in its scripts fails the test that closes it. */
+  /**
+   * A tab that has been let in, at this path; what goes wrong in its scripts fails the test that
+   * closes it.
+   */
   visit(path: string, options?: BrowserContextOptions): Promise<Visit>;
   worker: RunningWorker;
   /** Another worker. */
@@ -41,7 +45,8 @@ export async function openStage(): Promise<Stage> {
   const cwd = join(root, 'workspace');
   mkdirSync(cwd);
   const scripts = new Map<string, Reply[]>();
-  // The page shows thinking: the model shows it, though today's default model would not unless asked.
+  // The page shows thinking: the model shows it, though today's default model would not unless
+  // asked.
   const model = await startScriptedModel({ script: (request) => answer(scripts, request), display: 'summarized' });
   const env = {
     PATH: process.env.PATH,
@@ -144,7 +149,10 @@ export async function axeFindings(tab: Page): Promise<readonly string[]> {
 
 type Violation = { readonly id: string; readonly nodes: readonly { readonly html: string }[] };
 
-/** Pictures for who looks at the page: wide and narrow, light and dark, in the folder that PAGE_SHOTS names. */
+/**
+ * Pictures for who looks at the page: wide and narrow, light and dark, in the folder that
+ * PAGE_SHOTS names.
+ */
 export async function shoot(tab: Page, name: string): Promise<void> {
   const folder = process.env['PAGE_SHOTS'];
   if (!folder) return;

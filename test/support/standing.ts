@@ -1,10 +1,14 @@
-// What a follower has shown, less what was taken back, and what a transcript holds, as comparable lines: replies and outcomes.
+// What a follower has shown, less what was taken back, and what a transcript holds, as comparable
+// lines: replies and outcomes.
 import type { Followed } from '../../client/follow/cursor.ts';
 import type { Entry } from '../../store/log/entries.ts';
 
 const SUMS_UP = '-sums-up';
 
-/** Of runs that have ended. A reply without text, and an outcome that is told twice in the same words, are one line each. */
+/**
+ * Of runs that have ended. A reply without text, and an outcome that is told twice in the same
+ * words, are one line each.
+ */
 export function storedLines(entries: readonly Entry[], from = 1): readonly string[] {
   const lines = new Set<string>();
   const names = namesOf(entries);
@@ -21,7 +25,10 @@ export function storedLines(entries: readonly Entry[], from = 1): readonly strin
   return [...lines].toSorted();
 }
 
-/** `entries`: the transcript that events of step 0 name positions of. `from`: the first run that is followed. */
+/**
+ * `entries`: the transcript that events of step 0 name positions of. `from`: the first run that is
+ * followed.
+ */
 export function shownLines(events: readonly Followed[], entries: readonly Entry[], from = 1): readonly string[] {
   const names = namesOf(entries);
   const texts = new Map<string, string>();
@@ -58,7 +65,10 @@ function outcomeLine(name: string, index: number, isError: boolean, content: str
 
 const runOf = (name: string): number => Number(name.split('.')[0]);
 
-/** Replies by position, named by run and iteration; the call that sums up a run has the iteration of the one before it. */
+/**
+ * Replies by position, named by run and iteration; the call that sums up a run has the iteration of
+ * the one before it.
+ */
 function namesOf(entries: readonly Entry[]): ReadonlyMap<number, string> {
   const names = new Map<number, string>();
   let run = 0;

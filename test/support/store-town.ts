@@ -1,4 +1,5 @@
-// A namespace, a store and a worker of a test's own, for what concerns a store and all of its sessions.
+// A namespace, a store and a worker of a test's own, for what concerns a store and all of its
+// sessions.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// A process that writes to a store until it is killed or done, and says in one line each what was acknowledged.
-// Arguments: folder, name of this writer, how many steps.
+// A process that writes to a store until it is killed or done, and says in one line each what was
+// acknowledged. Arguments: folder, name of this writer, how many steps.
 import { writeSync } from 'node:fs';
 import { fileStore } from '../../store/values/file-store.ts';
 import { hashOf } from '../../store/values/store.ts';

@@ -1,4 +1,5 @@
-// One embedded Temporal server for all tiers of a run that need one: the product's own, on a data folder of its own.
+// One embedded Temporal server for all tiers of a run that need one: the product's own, on a data
+// folder of its own.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

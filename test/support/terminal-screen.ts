@@ -1,4 +1,5 @@
-// What a terminal shows of what is written to it: as much of one as we use, cursor up and right, erasing, and styles passed over.
+// What a terminal shows of what is written to it: as much of one as we use, cursor up and right,
+// erasing, and styles passed over.
 
 import { eastAsianWidth } from 'get-east-asian-width';
 

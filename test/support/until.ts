@@ -2,9 +2,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const TICK_MS = 10;
-/** A probe takes at most this share of the time: one that asks a server is made less often than one that looks at an array. */
+/**
+ * A probe takes at most this share of the time: one that asks a server is made less often than one
+ * that looks at an array.
+ */
 const SHARE = 0.1;
-/** And no rest is longer: a probe that a busy machine held up would be followed by one that holds up the test. */
+/**
+ * And no rest is longer: a probe that a busy machine held up would be followed by one that holds up
+ * the test.
+ */
 const LONGEST_REST_MS = 400;
 
 const tick = (): Promise<void> => sleep(TICK_MS);

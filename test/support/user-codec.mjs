@@ -1,4 +1,5 @@
-// A codec of a user's own: every payload is turned inside out, under an encoding that nobody else knows.
+// A codec of a user's own: every payload is turned inside out, under an encoding that nobody else
+// knows.
 export const ENCODING = 'binary/users-own';
 
 const turned = (bytes) => Uint8Array.from(bytes, (byte) => byte ^ 0x5a);

@@ -1,4 +1,5 @@
-// A Temporal worker of a user's own, with PerdurePlugin: its workflows, activity, codec, queue and connection.
+// A Temporal worker of a user's own, with PerdurePlugin: its workflows, activity, codec, queue and
+// connection.
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';

@@ -1,4 +1,5 @@
-// A Temporal worker of a user's own, which knows nothing of agents: its activities and workflows are tools of one.
+// A Temporal worker of a user's own, which knows nothing of agents: its activities and workflows
+// are tools of one.
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { Context, heartbeat } from '@temporalio/activity';
@@ -11,7 +12,10 @@ import { oneRuntime } from './one-runtime.ts';
 
 type Order = { readonly article: string };
 
-/** `started` holds the attempts of its activities; `deliver` goes on until the gate is open. `more`: other activities of it. */
+/**
+ * `started` holds the attempts of its activities; `deliver` goes on until the gate is open. `more`:
+ * other activities of it.
+ */
 export async function usersWorker({
   keys,
   taskQueue = `users-${randomUUID()}`,

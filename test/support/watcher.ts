@@ -1,4 +1,5 @@
-// A watcher of the live channel in a test: follows until the test is over, and can be asked what it has seen.
+// A watcher of the live channel in a test: follows until the test is over, and can be asked what it
+// has seen.
 import { onTestFinished } from 'vitest';
 import type { Told, Watched } from '../../store/live/events.ts';
 import { fileLive } from '../../store/live/file-live.ts';

@@ -1,5 +1,6 @@
-// A worker in a process of its own, to be killed: runs the built product. Settings come as one JSON argument; prints `ready` when
-// it polls. `configFile` is a module with a configuration that JSON cannot hold. Ends by SIGTERM (drain) or with its standard input.
+// A worker in a process of its own, to be killed: runs the built product. Settings come as one JSON
+// argument; prints `ready` when it polls. `configFile` is a module with a configuration that JSON
+// cannot hold. Ends by SIGTERM (drain) or with its standard input.
 import { startWorker } from '../../dist/worker/start-worker.js';
 import { installRuntime } from '../../dist/worker/install-runtime.js';
 import { workerLog } from '../../dist/worker/log.js';

@@ -23,7 +23,10 @@ export type ProcessSettings = Omit<StartWorker, 'log' | 'tools' | 'env'> & {
   readonly processEnv?: Readonly<Record<string, string>>;
 };
 
-/** Workers that are only there to die run workflows in the main thread, as in one-thread.ts: they are ready after two thirds of the work. */
+/**
+ * Workers that are only there to die run workflows in the main thread, as in one-thread.ts: they
+ * are ready after two thirds of the work.
+ */
 export const ONE_THREAD = { TEMPORAL_DEBUG: '1' };
 
 const program = fileURLToPath(new URL('./worker-process.mjs', import.meta.url));

@@ -1,4 +1,5 @@
-// Approvals as values (L55): a call that would ask runs nothing until a decision for exactly it is there.
+// Approvals as values (L55): a call that would ask runs nothing until a decision for exactly it is
+// there.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Ask, Decision } from '../../workflows/contract/activities.ts';

@@ -1,4 +1,5 @@
-// What tools may give back, however odd: an outcome the model can read, JSON that can be stored, nothing that hangs or crashes.
+// What tools may give back, however odd: an outcome the model can read, JSON that can be stored,
+// nothing that hangs or crashes.
 import { expect, test } from 'vitest';
 import { executeCall } from '../../activities/calls/execute.ts';
 import { readOutcome } from '../../activities/calls/journal.ts';

@@ -1,4 +1,5 @@
-// A call that asks the small model: in an activity of its own, whose attempts together pay once for what each was billed.
+// A call that asks the small model: in an activity of its own, whose attempts together pay once for
+// what each was billed.
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { smallModelOfCalls } from '../../activities/compaction/small-model.ts';

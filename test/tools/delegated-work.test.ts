@@ -1,4 +1,5 @@
-// Tools whose work an activity or a workflow of the user's does: options that Temporal would refuse are found when they are defined.
+// Tools whose work an activity or a workflow of the user's does: options that Temporal would refuse
+// are found when they are defined.
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../tools/tool.ts';

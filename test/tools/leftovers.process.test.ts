@@ -1,4 +1,5 @@
-// What a first attempt left running is ended before a second one says anything, and nobody else is (L40).
+// What a first attempt left running is ended before a second one says anything, and nobody else is
+// (L40).
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';

@@ -1,4 +1,5 @@
-// The end of a question or a wait goes into the transcript with the next step, which records it first.
+// The end of a question or a wait goes into the transcript with the next step, which records it
+// first.
 import { describe, expect, test } from 'vitest';
 import { callModel, findReply } from '../../activities/call-model.ts';
 import { collapse } from '../../activities/compaction/collapse.ts';

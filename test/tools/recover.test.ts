@@ -1,4 +1,5 @@
-// A call that was started and lost its result (L40): a check, or a person, may let it run again, once for each generation.
+// A call that was started and lost its result (L40): a check, or a person, may let it run again,
+// once for each generation.
 import { expect, test, vi } from 'vitest';
 import type { Decision } from '../../workflows/contract/activities.ts';
 import { claimCall, inputHash, recordStopped } from '../../activities/calls/journal.ts';

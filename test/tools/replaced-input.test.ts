@@ -1,4 +1,5 @@
-// A tool's own check that puts another input in the place of the call's own, and a rule of a tool that answers later (L33, L55).
+// A tool's own check that puts another input in the place of the call's own, and a rule of a tool
+// that answers later (L33, L55).
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { executeCall, executeEarly } from '../../activities/calls/execute.ts';

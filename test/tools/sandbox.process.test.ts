@@ -1,4 +1,5 @@
-// What each way to hold a command promises. The kinds a machine lacks are left to the probe's own test; `group` works everywhere.
+// What each way to hold a command promises. The kinds a machine lacks are left to the probe's own
+// test; `group` works everywhere.
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +18,8 @@ const bwraps = sandboxes.filter(({ kind }) => kind === 'bwrap');
 
 async function run(sandbox: Sandbox, confinement: Confinement, command: string): Promise<string> {
   const [program, ...args] = unfiltered(sandbox.wrap(['bash', '-c', command], confinement));
-  // A bash at the outermost level whose standard input is a socket, as here, takes itself for a login and reads ~/.bashrc.
+  // A bash at the outermost level whose standard input is a socket, as here, takes itself for a
+  // login and reads ~/.bashrc.
   const env = { ...process.env, SHLVL: '9' };
   const { stdout, stderr } = await promisify(execFile)(program, args, { cwd: confinement.cwd, env }).catch(
     (error: { stdout: string; stderr: string }) => error,

@@ -1,4 +1,5 @@
-// What tests of tools share: a workspace folder that goes away, a bench over a store in memory, simple tools.
+// What tests of tools share: a workspace folder that goes away, a bench over a store in memory,
+// simple tools.
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -100,7 +101,10 @@ export function toolContext(cwd: string, more: Partial<ToolContext> = {}): ToolC
   };
 }
 
-/** A tool that takes `{text?}` and answers what `call` says; effectful and reported unless told otherwise. */
+/**
+ * A tool that takes `{text?}` and answers what `call` says; effectful and reported unless told
+ * otherwise.
+ */
 export function simpleTool(
   more: Partial<Tool> & { call?: (input: unknown, context: ToolContext) => Promise<ToolOutput> },
 ): Tool {

@@ -1,4 +1,5 @@
-// Context modifiers (L38): what a tool may change for the calls after it, and what the working directory means to the built-in tools.
+// Context modifiers (L38): what a tool may change for the calls after it, and what the working
+// directory means to the built-in tools.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// The worker's log: JSON lines for programs, text for a person at a terminal, secrets and what acts on a terminal in neither.
+// The worker's log: JSON lines for programs, text for a person at a terminal, secrets and what acts
+// on a terminal in neither.
 import { expect, test } from 'vitest';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

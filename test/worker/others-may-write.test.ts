@@ -1,4 +1,5 @@
-// Files that choose policy, which another user of the machine could write: they are refused in one line that says what to do.
+// Files that choose policy, which another user of the machine could write: they are refused in one
+// line that says what to do.
 import { chmodSync, chownSync, lchownSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

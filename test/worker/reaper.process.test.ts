@@ -12,7 +12,10 @@ const living = formatIdentity(processIdentity());
 
 type Failed = { readonly workflowId: string; readonly activityId: string };
 
-/** A server with sessions whose activities, all begun by a worker that is dead, can be failed once by whoever is first. */
+/**
+ * A server with sessions whose activities, all begun by a worker that is dead, can be failed once
+ * by whoever is first.
+ */
 function server(
   sessions: Readonly<Record<string, readonly string[]>>,
   taken: readonly string[],

@@ -1,4 +1,5 @@
-// The agent tool (L66): a task for another agent, a session of its own that the workflow starts. It may do no more than the one that calls.
+// The agent tool (L66): a task for another agent, a session of its own that the workflow starts. It
+// may do no more than the one that calls.
 import { z } from 'zod';
 import type { Isolation } from '../../workflows/contract/delegation.ts';
 import { GENERAL, type AgentSettings } from '../agent-types.ts';

@@ -1,4 +1,5 @@
-// The ask_user tool (L81): a question to people, which waits as an approval does, with no slot and no process held.
+// The ask_user tool (L81): a question to people, which waits as an approval does, with no slot and
+// no process held.
 import { z } from 'zod';
 import type { DelegatedEnd } from '../../workflows/contract/delegation.ts';
 import { withPlainEnd } from '../plain-end.ts';

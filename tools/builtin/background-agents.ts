@@ -1,4 +1,5 @@
-// The tools that reach agents in the background (L71), which the workflow asks: their output so far, a message to one, its end.
+// The tools that reach agents in the background (L71), which the workflow asks: their output so
+// far, a message to one, its end.
 import { z } from 'zod';
 import { defineDelegatedTool, type Tool } from '../tool.ts';
 import { refuseNul } from './files/options.ts';

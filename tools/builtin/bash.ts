@@ -1,4 +1,5 @@
-// The bash tool: a command in the workspace, held by the sandbox, ended with all its processes, its output bounded.
+// The bash tool: a command in the workspace, held by the sandbox, ended with all its processes, its
+// output bounded.
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
 import { throttled } from '../../system/async.ts';
@@ -77,7 +78,8 @@ export function bashTool(options: BuiltinOptions): Tool {
       commands: parseShell(command),
       readsOnly: (commands) => {
         const judged = readOnlyCommands(commands, context, context.dir);
-        // Beside commands that change things git has no environment that keeps it to reading: a rule must name it.
+        // Beside commands that change things git has no environment that keeps it to reading: a
+        // rule must name it.
         return judged.readOnly && judged.gitIn.length === 0 && !leavesWorkspace(context, judged.paths, options.dataDir);
       },
     }),
@@ -126,7 +128,10 @@ async function run(input: BashInput, context: ToolContext, options: BuiltinOptio
   return withNotes(bashResult(input.command, timeoutMs, end, output.ends()), context, options);
 }
 
-/** What a command may have failed for: a folder of the run that has gone, an agent for keys that it does not reach. */
+/**
+ * What a command may have failed for: a folder of the run that has gone, an agent for keys that it
+ * does not reach.
+ */
 function withNotes(result: ToolOutput, { folders = [] }: ToolContext, { sandbox }: BuiltinOptions): ToolOutput {
   const gone = folders.filter((folder) => realOf(folder) !== folder).map((folder) => `(${sayGone(folder)})`);
   const noAgent = result.isError === true && sandbox.kind === 'bwrap' ? sayNoAgent(result.content) : undefined;
@@ -180,7 +185,8 @@ async function start(
     readOnly,
     sockets: keyAgentSockets(keyAgents, process.env),
   });
-  // A command that was judged to only read names no variable, and runs unasked: none may make another of it.
+  // A command that was judged to only read names no variable, and runs unasked: none may make
+  // another of it.
   const set = readOnly ? {} : given;
   const traced = traceparent === undefined ? {} : { TRACEPARENT: traceparent };
   const pass = keyAgents.includes('ssh') && !readOnly ? [...passEnv, SSH_SOCKET] : passEnv;

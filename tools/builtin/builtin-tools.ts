@@ -42,7 +42,8 @@ export function builtinTools(options: BuiltinOptions): readonly Tool[] {
   return builtinNames.map((name) => makers[name](options)).filter((tool) => tool !== null);
 }
 
-// The names of the built-in tools, apart from the tools: who only asks for a name need not load them.
+// The names of the built-in tools, apart from the tools: who only asks for a name need not load
+// them.
 
 export const builtinNames = [
   'agent',

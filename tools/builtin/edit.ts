@@ -1,5 +1,6 @@
-// The edit tool: replaces exact text in a file, byte for byte, so that what it does not touch stays as it is, whatever its encoding.
-// Doing it twice may do more than once, so a call that died is reported, not repeated (L40).
+// The edit tool: replaces exact text in a file, byte for byte, so that what it does not touch stays
+// as it is, whatever its encoding. Doing it twice may do more than once, so a call that died is
+// reported, not repeated (L40).
 import type { Stats } from 'node:fs';
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';

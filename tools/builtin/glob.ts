@@ -1,4 +1,5 @@
-// The glob tool: files by name, as ripgrep lists them (ignore files heeded, links not followed), matched here.
+// The glob tool: files by name, as ripgrep lists them (ignore files heeded, links not followed),
+// matched here.
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
 import { quotePath, fromRoot, workspaceOf } from './files/confine.ts';

@@ -1,4 +1,5 @@
-// The read tool: numbered lines of a file, or of a stored result, a range at a time; images and PDF documents as they are (L85).
+// The read tool: numbered lines of a file, or of a stored result, a range at a time; images and PDF
+// documents as they are (L85).
 import type { FileHandle } from 'node:fs/promises';
 import { z } from 'zod';
 import { entryRange } from '../../store/log/entries.ts';
@@ -14,7 +15,10 @@ import { isNotebook, notebookText, LARGEST_NOTEBOOK } from './files/notebook.ts'
 import { fileChunks, readLines, type Line, type LineRange, type LinesEnd } from './files/lines.ts';
 
 const DEFAULT_LINES = 2_000;
-/** Characters of an answer: under what would be stored and previewed, or reading a stored result would store another. */
+/**
+ * Characters of an answer: under what would be stored and previewed, or reading a stored result
+ * would store another.
+ */
 const BUDGET = 45_000;
 const MIN_LINE = 2_000;
 const MAX_LINE = 40_000;

@@ -1,4 +1,5 @@
-// The skill tool (L79): the text of one skill, and the names of its files, which the tool `read` opens.
+// The skill tool (L79): the text of one skill, and the names of its files, which the tool `read`
+// opens.
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';

@@ -1,4 +1,5 @@
-// The todo tool (L83): the run's task list. Each call replaces it, and its result is the list: an entry of the transcript as any other.
+// The todo tool (L83): the run's task list. Each call replaces it, and its result is the list: an
+// entry of the transcript as any other.
 import { z } from 'zod';
 import { onOneLine } from '../../system/text.ts';
 import { NO_TASKS } from '../../store/view/task-list.ts';

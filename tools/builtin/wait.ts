@@ -1,4 +1,5 @@
-// The wait tool (L82): the run is parked on a durable timer, with no slot and no process held, for seconds or for weeks.
+// The wait tool (L82): the run is parked on a durable timer, with no slot and no process held, for
+// seconds or for weeks.
 import { z } from 'zod';
 import type { DelegatedEnd } from '../../workflows/contract/delegation.ts';
 import { withPlainEnd } from '../plain-end.ts';

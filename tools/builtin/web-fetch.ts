@@ -1,4 +1,5 @@
-// The web_fetch tool (L86): a page as a text, or the small model's answer from it. What strangers wrote is marked as such.
+// The web_fetch tool (L86): a page as a text, or the small model's answer from it. What strangers
+// wrote is marked as such.
 import { z } from 'zod';
 import { createLimit } from '../../system/async.ts';
 import { defineTool, FatalToolFailure, ToolFailure, type Tool, type ToolContext } from '../tool.ts';

@@ -1,5 +1,6 @@
-// The write tool: puts a whole file in place. Writing the same content twice is the same as once, so a call that died runs again. What
-// somebody else wrote since the agent last saw the file is not written over, by a call that runs again either.
+// The write tool: puts a whole file in place. Writing the same content twice is the same as once,
+// so a call that died runs again. What somebody else wrote since the agent last saw the file is not
+// written over, by a call that runs again either.
 import { isUtf8 } from 'node:buffer';
 import type { Stats } from 'node:fs';
 import { z } from 'zod';
@@ -15,7 +16,10 @@ import { factsIn, openFile, sayLike } from './files/open-inside.ts';
 import { isWhollyCrlf } from './files/replace-text.ts';
 import { refuseRoot, sayParted, writeInside } from './files/write-inside.ts';
 
-/** Bytes of the old file that are looked at: whether they are the new ones, and in which encoding they are. */
+/**
+ * Bytes of the old file that are looked at: whether they are the new ones, and in which encoding
+ * they are.
+ */
 const MOST_COMPARED = 16 * 1024 * 1024;
 
 export function writeTool({ dataDir, sandbox: { places, programs } }: BuiltinOptions): Tool {
@@ -63,7 +67,10 @@ export function writeTool({ dataDir, sandbox: { places, programs } }: BuiltinOpt
 
 type Old = { readonly stats: Stats; readonly start: Buffer };
 
-/** Null where there is none. Throws ToolFailure, also for a new file whose name looks like that of another. */
+/**
+ * Null where there is none. Throws ToolFailure, also for a new file whose name looks like that of
+ * another.
+ */
 async function readOld(workspace: Workspace, target: Confined): Promise<Old | null> {
   const [first] = target.missing;
   if (first !== undefined) {
@@ -82,7 +89,10 @@ async function readOld(workspace: Workspace, target: Confined): Promise<Old | nu
   }
 }
 
-/** With the mark, and in the encoding, of the file that is there. Throws ToolFailure where that is unknown and would not be kept. */
+/**
+ * With the mark, and in the encoding, of the file that is there. Throws ToolFailure where that is
+ * unknown and would not be kept.
+ */
 function encodeLike(old: Old | null, content: string, name: string): { readonly bytes: Buffer; readonly mark: Mark } {
   const mark = old === null ? 'none' : markOf(old.start);
   if (mark !== 'none') return { bytes: encodeFile(Buffer.from(content.replace(/^\ufeff/, '')), mark), mark };
@@ -101,7 +111,10 @@ function losesCrlf({ start }: Old, content: string): boolean {
   return file.kind === 'text' ? isWhollyCrlf(file.utf8) : file.kind === 'unknown' && isWhollyCrlf(start);
 }
 
-/** Throws ToolFailure when somebody else has changed the file since a tool of the session last saw it, or may have. */
+/**
+ * Throws ToolFailure when somebody else has changed the file since a tool of the session last saw
+ * it, or may have.
+ */
 async function requireSeen(
   { path, name }: Confined,
   { stats }: Old,

@@ -1,7 +1,11 @@
-// Whom a server means that asks people in the middle of a call (elicitation, L77): it does not say in which one it asks.
+// Whom a server means that asks people in the middle of a call (elicitation, L77): it does not say
+// in which one it asks.
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 
-/** `session`: whose people are asked. Without `answer` they are not: but a server may ask for it all the same. */
+/**
+ * `session`: whose people are asked. Without `answer` they are not: but a server may ask for it all
+ * the same.
+ */
 export type Asker = { readonly session: string; readonly answer?: OnAsked };
 
 /** `signal`: the server no longer waits. */
@@ -26,7 +30,10 @@ export class Askers {
     this.end(asker);
   }
 
-  /** Of one session in the last call that began, and not where people of another could be asked, or for a call that is over. */
+  /**
+   * Of one session in the last call that began, and not where people of another could be asked, or
+   * for a call that is over.
+   */
   readonly ask: OnAsked = (asked, gone) => {
     const [last, ...others] = [...this.#open].toReversed();
     if (!last || this.#hasGivenUp || others.some(({ session }) => session !== last.session))

@@ -1,4 +1,5 @@
-// What an MCP server at an address is asked with: the configuration's headers, and no answer, nor one event of a stream, beyond a bound.
+// What an MCP server at an address is asked with: the configuration's headers, and no answer, nor
+// one event of a stream, beyond a bound.
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { reasonOf } from '../../system/text.ts';
 import { NoHeaders } from './failures.ts';
@@ -13,7 +14,10 @@ type Bounded = Pick<HttpServer, 'headers'> & {
   readonly told?: (headers: McpHeaders) => void;
 };
 
-/** One for each connection: a function for headers is asked at its first request, and once more for each 401 that the last answer of it gets. */
+/**
+ * One for each connection: a function for headers is asked at its first request, and once more for
+ * each 401 that the last answer of it gets.
+ */
 export function boundedFetch({ headers: source, limit, fetch: base = fetch, told }: Bounded): FetchLike {
   let current: Promise<McpHeaders> | null = null;
   const ask = (): Promise<McpHeaders> => {
@@ -77,8 +81,9 @@ function boundedBytes(limit: number): TransformStream<Uint8Array, Uint8Array> {
 }
 
 /**
- * Bounds each event by itself. The request that one answers which is too large is answered with an error: where the stream is for one request
- * alone, at once; where others' answers come over it too, when its end tells its id, and the stream goes on.
+ * Bounds each event by itself. The request that one answers which is too large is answered with an
+ * error: where the stream is for one request alone, at once; where others' answers come over it
+ * too, when its end tells its id, and the stream goes on.
  */
 function boundedEvents(limit: number, answersTo: string | number | undefined): TransformStream<Uint8Array, Uint8Array> {
   let [size, last] = [0, 0];

@@ -1,5 +1,5 @@
-// A server that asks people in the middle of a call (elicitation, L77): its form as one question, and the answer as the form wants it; or an
-// address that they are to open.
+// A server that asks people in the middle of a call (elicitation, L77): its form as one question,
+// and the answer as the form wants it; or an address that they are to open.
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 import { reasonOf, clip, onOneLine } from '../../system/text.ts';
 import type { AskPeople, PeopleQuestion } from '../people/ask-people.ts';
@@ -63,11 +63,17 @@ export class CallClock {
 type Form = {
   readonly question: string;
   readonly options?: readonly string[];
-  /** The content that an answer means; null: the person declines. Throws a sentence for what is no answer. */
+  /**
+   * The content that an answer means; null: the person declines. Throws a sentence for what is no
+   * answer.
+   */
   readonly read: (text: string) => ElicitResult['content'] | null;
 };
 
-/** `signal`: nobody waits for the answer any more. Throws a sentence for a form that nobody could look over. */
+/**
+ * `signal`: nobody waits for the answer any more. Throws a sentence for a form that nobody could
+ * look over.
+ */
 export async function answerServer(
   server: string,
   asked: ElicitRequest['params'],
@@ -126,8 +132,8 @@ export function formOf(message: string, requested: Schema): Form {
 }
 
 /**
- * Nobody opens it but whoever is asked. The address stands there as a browser reads it, and first: what the server says, however long, can neither
- * push it out of sight nor look like it.
+ * Nobody opens it but whoever is asked. The address stands there as a browser reads it, and first:
+ * what the server says, however long, can neither push it out of sight nor look like it.
  */
 function visitOf({ message, url }: { readonly message: string; readonly url: string }): Form {
   const { protocol, host, username, password, href } = new URL(url);
@@ -194,7 +200,10 @@ function choicesOf(field: Field): ReadonlyMap<string, unknown> | undefined {
     : undefined;
 }
 
-/** Throws a sentence for content that the form does not want. What a form has beside its fields could make a check endless, as a pattern can. */
+/**
+ * Throws a sentence for content that the form does not want. What a form has beside its fields
+ * could make a check endless, as a pattern can.
+ */
 function checkOf({ type, properties, required = [] }: Schema): (content: unknown) => ElicitResult['content'] {
   // Words for what is offered, which no schema knows.
   const schema = JSON.stringify({ type, properties, required }, (key, value: unknown) =>

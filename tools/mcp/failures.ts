@@ -1,7 +1,10 @@
 // What goes wrong with an MCP server, and whether it is for want of credentials (L34, L75).
 import type { McpServer } from './servers.ts';
 
-/** `refused`: the server answered that it will not. `lost`: the connection is of no use any longer. The message is the end of a sentence. */
+/**
+ * `refused`: the server answered that it will not. `lost`: the connection is of no use any longer.
+ * The message is the end of a sentence.
+ */
 export class McpError extends Error {
   override readonly name = 'McpError';
   readonly kind: 'refused' | 'late' | 'lost' | 'unreadable';
@@ -19,7 +22,10 @@ export function withLastWords(reason: string, said: string): string {
   return said === '' ? reason : `${reason}; it said last: ${said}`;
 }
 
-/** The server cannot be reached now. The message is a sentence. `fatal`: no run is to go on without it. */
+/**
+ * The server cannot be reached now. The message is a sentence. `fatal`: no run is to go on without
+ * it.
+ */
 export class Away extends Error {
   override readonly name = 'Away';
   readonly fatal: boolean;
@@ -34,7 +40,10 @@ export class NoHeaders extends Error {
   override readonly name = 'NoHeaders';
 }
 
-/** The server wants credentials that it was not given, and its configuration says that no run goes on without. */
+/**
+ * The server wants credentials that it was not given, and its configuration says that no run goes
+ * on without.
+ */
 export function endsRun(server: McpServer, error: unknown): boolean {
   return 'url' in server && server.missingCredentials === 'end' && lacksCredentials(error);
 }

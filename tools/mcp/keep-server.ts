@@ -1,5 +1,6 @@
-// One server of the configuration, for as long as the worker lives: connected when it starts, and again after its end, with back-off, when
-// somebody needs it. Its list of tools is the last that came; nothing waits for the next one longer than a bound (L75).
+// One server of the configuration, for as long as the worker lives: connected when it starts, and
+// again after its end, with back-off, when somebody needs it. Its list of tools is the last that
+// came; nothing waits for the next one longer than a bound (L75).
 import type { Log } from '../../system/log.ts';
 import { awaitInTime, TimedOut, within } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
@@ -21,7 +22,10 @@ type Listed = { readonly tools: readonly ListedTool[]; readonly print: string };
 /** `late`: nobody waits for it. */
 type Pending = { readonly done: Promise<void>; late: boolean };
 
-/** Milliseconds: one that ended sooner counts as one more failure in a row; how long an end is waited for. */
+/**
+ * Milliseconds: one that ended sooner counts as one more failure in a row; how long an end is
+ * waited for.
+ */
 const [LIVED_MS, LONGEST_END_MS] = [10_000, 5_000];
 const MOST_WARNINGS = 100;
 const NO_TOOLS = { tools: [], print: '', leftOut: [] };
@@ -94,7 +98,10 @@ export class KeptServer {
     this.#warn(`it was not ready within ${listMs} ms: runs go on without what is new of it`);
   }
 
-  /** Its first list, however long it takes to connect. Throws what the signal is aborted with, and Away. */
+  /**
+   * Its first list, however long it takes to connect. Throws what the signal is aborted with, and
+   * Away.
+   */
   async arrive(signal: AbortSignal): Promise<void> {
     if (this.#list !== null) return;
     await this.link(signal);
@@ -124,7 +131,10 @@ export class KeptServer {
     }
   }
 
-  /** The next call gets another. `error`: it is of no use. Null: what its server asks may be about a call that was given up (L77). */
+  /**
+   * The next call gets another. `error`: it is of no use. Null: what its server asks may be about a
+   * call that was given up (L77).
+   */
   retire(link: Link, error: Error | null): void {
     if (error !== null) this.#lose(link, error.message, error);
     else if (this.#current?.link === link) void this.#begin();

@@ -1,4 +1,5 @@
-// One connection to an MCP server, from the handshake to its end, by the official client library (L74). Nothing here outlives it.
+// One connection to an MCP server, from the handshake to its end, by the official client library
+// (L74). Nothing here outlives it.
 import type { Client, Progress, Transport } from '@modelcontextprotocol/client';
 import type { z } from 'zod';
 import { awaitInTime } from '../../system/async.ts';
@@ -25,7 +26,10 @@ export type Link = {
   readonly closed: Promise<string>;
   /** For the log alone. */
   readonly said: () => string;
-  /** Takes out what the server was given as `env` and `headers`: it may repeat that wherever it says what went wrong (L74). */
+  /**
+   * Takes out what the server was given as `env` and `headers`: it may repeat that wherever it says
+   * what went wrong (L74).
+   */
   readonly redact: Redact;
   close(): Promise<void>;
 };
@@ -35,7 +39,10 @@ export type Asking = {
   /** Milliseconds. */
   readonly timeout: number;
   readonly onProgress?: (progress: Progress) => void;
-  /** Who is asked what the server asks meanwhile (L77). Absent: for no session, which is asked nothing. */
+  /**
+   * Who is asked what the server asks meanwhile (L77). Absent: for no session, which is asked
+   * nothing.
+   */
   readonly asker?: Asker;
 };
 
@@ -76,7 +83,10 @@ export function linkOpener(
 const LONGEST_WORDS = 500;
 const MOST_SECRETS = 100;
 
-/** What a server has been given that others should not read: of headers by a function, the last ones. */
+/**
+ * What a server has been given that others should not read: of headers by a function, the last
+ * ones.
+ */
 class Secrets {
   #values: readonly string[];
   #hide: Redact | null = null;
@@ -94,7 +104,10 @@ class Secrets {
   readonly redact: Redact = (text) => (this.#hide ??= hideTexts(this.#values))(text);
 }
 
-/** To a server in this process, which `connect` gives its end of the connection. The signal says how long the handshake may take. */
+/**
+ * To a server in this process, which `connect` gives its end of the connection. The signal says how
+ * long the handshake may take.
+ */
 export async function linkTo(
   connectServer: (transport: Transport) => Promise<void>,
   signal: AbortSignal,
@@ -118,7 +131,8 @@ function transportOf(
   const options = { fetch: boundedFetch({ ...server, ...network, limit: bounds.message, told: secrets.add }) };
   const url = new URL(server.url);
   if (server.type === 'http') return new StreamableHTTPClientTransport(url, options);
-  // Its stream opens itself again and again, and the server knows nothing of whoever does: what was begun on the old one is over.
+  // Its stream opens itself again and again, and the server knows nothing of whoever does: what was
+  // begun on the old one is over.
   let why: string | undefined;
   const transport: EndingTransport = Object.assign(new SSEClientTransport(url, options), {
     why: () => why,
@@ -147,7 +161,8 @@ async function connect(
   listening: Listening,
 ): Promise<Link> {
   const { toolsChanged, redact, asks } = listening;
-  // What asks for a person in the middle of a call holds the call's slot (L63): it is declared where the configuration says so, and no model is.
+  // What asks for a person in the middle of a call holds the call's slot (L63): it is declared
+  // where the configuration says so, and no model is.
   const capabilities = asks ? { elicitation: { form: {}, url: {} } } : {};
   const client = new library.Client({ name: 'perdure', version: '0' }, { capabilities });
   const askers = new Askers();

@@ -1,4 +1,5 @@
-// The list of a server's tools, read page by page and bounded: a tool that no request could carry is left out, and the rest are kept.
+// The list of a server's tools, read page by page and bounded: a tool that no request could carry
+// is left out, and the rest are kept.
 import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { z } from 'zod';
@@ -22,7 +23,10 @@ export type ListedTool = {
   /** As the server names it. */
   readonly name: string;
   readonly description: string;
-  /** The model is shown all of it, and its input is held to it but for patterns, and for required fields that have a default. */
+  /**
+   * The model is shown all of it, and its input is held to it but for patterns, and for required
+   * fields that have a default.
+   */
   readonly inputSchema: StandardSchema;
   readonly readOnly: boolean;
   readonly idempotent: boolean;
@@ -145,13 +149,19 @@ function sentProblem(schema: JsonSchema): string | undefined {
   return wrong === undefined ? undefined : `the API takes no field named ${JSON.stringify(wrong.slice(0, 80))}`;
 }
 
-/** Schemas that one value is held to: more would keep the worker, which checks inputs of all its sessions, for long. */
+/**
+ * Schemas that one value is held to: more would keep the worker, which checks inputs of all its
+ * sessions, for long.
+ */
 const MOST_FOR_ONE_VALUE = 10_000;
 /** The same, for an input and all that is in it. */
 const MOST_FOR_ONE_INPUT = 1_000_000;
 const TOO_MUCH = 'the schema holds it to itself too many times: give fewer or flatter values';
 
-/** A sentence for a schema that is none. Compiled when it is needed: that takes longer than all the rest of a list. */
+/**
+ * A sentence for a schema that is none. Compiled when it is needed: that takes longer than all the
+ * rest of a list.
+ */
 function checkedSchema(schema: JsonSchema): StandardSchema | string {
   const loop = schemaLoop(schema);
   if (loop !== undefined) return `${loop} refers to itself and to nothing else`;
@@ -184,10 +194,14 @@ const LAX = { strict: false, validateFormats: false, allErrors: true, logger: fa
 let shared: Ajv2020 | undefined;
 const meta = (): Ajv2020 => (shared ??= new Ajv2020(LAX));
 
-/** Held to as far as it is known: keywords that are not say nothing, and the server checks for itself. */
+/**
+ * Held to as far as it is known: keywords that are not say nothing, and the server checks for
+ * itself.
+ */
 function compileForeign(schema: JsonSchema): ValidateFunction {
   const { $schema: _, ...plain } = schema;
-  // References to names could lead anywhere: what checking costs is counted by those that are paths from its root.
+  // References to names could lead anywhere: what checking costs is counted by those that are paths
+  // from its root.
   const isNamed = /"\$(?:id|anchor|dynamicAnchor)":"/.test(JSON.stringify(schema));
   const ways = isNamed ? [] : [() => compileSchema(schema), () => new Ajv2020(LAX).compile(plain)];
   for (const compile of ways) {
@@ -201,8 +215,9 @@ function compileForeign(schema: JsonSchema): ValidateFunction {
 }
 
 /**
- * A pattern of a stranger's can be made to hang the worker: the server looks at those itself. A field with a default is required of what it
- * answers, as libraries write such schemas, and not of what it is sent.
+ * A pattern of a stranger's can be made to hang the worker: the server looks at those itself. A
+ * field with a default is required of what it answers, as libraries write such schemas, and not of
+ * what it is sent.
  */
 function asServersTakeIt(schema: JsonSchema): JsonSchema {
   // Its own name matters to others alone.

@@ -1,5 +1,6 @@
-// Reads JSON-RPC messages, a line each, from a program that may write anything: a line that is too long costs no memory, and the request
-// that it answers is found by the id at one of its ends, so that its call fails at once and no other does.
+// Reads JSON-RPC messages, a line each, from a program that may write anything: a line that is too
+// long costs no memory, and the request that it answers is found by the id at one of its ends, so
+// that its call fails at once and no other does.
 
 export type LineReader = {
   /** The bytes are kept until their line has ended. */

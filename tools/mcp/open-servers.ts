@@ -1,4 +1,5 @@
-// The MCP servers of a worker, beside its other tools: one registry for all of them, which follows what servers offer (L44, L75).
+// The MCP servers of a worker, beside its other tools: one registry for all of them, which follows
+// what servers offer (L44, L75).
 import { quoteLines } from '../../system/text.ts';
 import { within } from '../../system/async.ts';
 import type { Log } from '../../system/log.ts';
@@ -47,7 +48,10 @@ type OpenServers = Around & {
 /** Characters of all instructions together. */
 const MOST_INSTRUCTIONS = 16_000;
 
-/** `base`: the other tools, which go before a server's of the same name. They begin to connect at once. */
+/**
+ * `base`: the other tools, which go before a server's of the same name. They begin to connect at
+ * once.
+ */
 export function openServers(
   servers: McpServers,
   base: ToolRegistry,

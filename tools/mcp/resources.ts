@@ -1,4 +1,5 @@
-// Resources of MCP servers, listed and read by one tool, which runs are offered while a server has some (L77).
+// Resources of MCP servers, listed and read by one tool, which runs are offered while a server has
+// some (L77).
 import { z } from 'zod';
 import { clip, onOneLine } from '../../system/text.ts';
 import { RESOURCES } from '../listed.ts';

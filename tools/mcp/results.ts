@@ -1,4 +1,5 @@
-// What a server answers, as the model reads it: texts, images and documents. Of anything else it is said what was there.
+// What a server answers, as the model reads it: texts, images and documents. Of anything else it is
+// said what was there.
 import { z } from 'zod';
 import { examineMedia } from '../../store/transcript/media.ts';
 import type { ToolOutput } from '../tool.ts';
@@ -75,7 +76,10 @@ function resourcePart({ uri, mimeType, text, blob = '' }: z.output<typeof resour
   return mediumPart(blob, `(resource ${uri}${kind})`, `(resource ${uri}${kind}`);
 }
 
-/** `otherwise`: the beginning of what is said of bytes that are neither an image nor a PDF; a server may say that they are. */
+/**
+ * `otherwise`: the beginning of what is said of bytes that are neither an image nor a PDF; a server
+ * may say that they are.
+ */
 function mediumPart(base64: string, text: string, otherwise: string): Part {
   const bytes = Buffer.from(base64, 'base64');
   const found = examineMedia(bytes);
@@ -85,8 +89,8 @@ function mediumPart(base64: string, text: string, otherwise: string): Part {
 }
 
 /**
- * Servers are asked to say it as a text as well. Where it must be an object, many give what they say a name (`{"result":3}` beside `3`), and of
- * a list a text for each of its items.
+ * Servers are asked to say it as a text as well. Where it must be an object, many give what they
+ * say a name (`{"result":3}` beside `3`), and of a list a text for each of its items.
  */
 function structuredText(value: unknown, texts: readonly string[]): readonly string[] {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,5 +1,5 @@
-// The tools of an MCP server as tools of a run (L74, L76): a call goes over the server's connection, in its time, and whatever comes of it is
-// an outcome.
+// The tools of an MCP server as tools of a run (L74, L76): a call goes over the server's
+// connection, in its time, and whatever comes of it is an outcome.
 import type { ElicitRequest, Progress } from '@modelcontextprotocol/client';
 import {
   FatalToolFailure,
@@ -87,7 +87,10 @@ function questionOf(serverName: string, asked: ElicitRequest['params']): ServerQ
   return { serverName, message, mode: 'url', url: asked.url, elicitationId: asked.elicitationId };
 }
 
-/** `ask` gets the milliseconds that are left. Throws ToolFailure, and FatalToolFailure where the run is not to go on without credentials. */
+/**
+ * `ask` gets the milliseconds that are left. Throws ToolFailure, and FatalToolFailure where the run
+ * is not to go on without credentials.
+ */
 export async function askServer<Answer>(
   server: KeptServer,
   { signal, fence }: Pick<ToolContext, 'signal' | 'fence'>,

@@ -9,19 +9,37 @@ export type McpServer = StdioServer | HttpServer;
 export type McpServers = Readonly<Record<string, McpServer>>;
 
 type AnyServer = {
-  /** Its annotations count: `readOnlyHint` runs unasked, `idempotentHint` runs again when its result was lost (L76). Absent: no. */
+  /**
+   * Its annotations count: `readOnlyHint` runs unasked, `idempotentHint` runs again when its result
+   * was lost (L76). Absent: no.
+   */
   readonly trusted?: boolean;
-  /** What it asks in the middle of a call (elicitation) is put to people, and the call waits for them (L77). Absent: it is refused. */
+  /**
+   * What it asks in the middle of a call (elicitation) is put to people, and the call waits for
+   * them (L77). Absent: it is refused.
+   */
   readonly asksPeople?: boolean;
-  /** Answers that instead of people, where the configuration is; null: people are asked where they may be. */
+  /**
+   * Answers that instead of people, where the configuration is; null: people are asked where they
+   * may be.
+   */
   readonly answers?: AnswerServer;
-  /** Milliseconds in which a call must be answered, without the time that people take. Absent: 120,000. */
+  /**
+   * Milliseconds in which a call must be answered, without the time that people take. Absent:
+   * 120,000.
+   */
   readonly timeoutMs?: number;
-  /** Milliseconds in which a connection must stand; the program may have to be installed first. Absent: 60,000. */
+  /**
+   * Milliseconds in which a connection must stand; the program may have to be installed first.
+   * Absent: 60,000.
+   */
   readonly connectTimeoutMs?: number;
 };
 
-/** What a server asks in the middle of a call: for the fields of a form (`requestedSchema`), or that a page is opened (`url`). */
+/**
+ * What a server asks in the middle of a call: for the fields of a form (`requestedSchema`), or that
+ * a page is opened (`url`).
+ */
 export type ServerQuestion = {
   readonly serverName: string;
   readonly message: string;
@@ -63,7 +81,10 @@ export type HttpServer = AnyServer & {
   readonly url: string;
   /** A function is asked once for each connection, and again when the server answers 401. */
   readonly headers?: McpHeaders | (() => McpHeaders | Promise<McpHeaders>);
-  /** When a call meets an answer of 401, or headers that cannot be had: the model is told, or the run ends (L34). Absent: `tell`. */
+  /**
+   * When a call meets an answer of 401, or headers that cannot be had: the model is told, or the
+   * run ends (L34). Absent: `tell`.
+   */
   readonly missingCredentials?: 'tell' | 'end';
 };
 
@@ -101,7 +122,10 @@ export const CONNECT_MS = 60_000;
 /** Of one server. Characters, but for the number of tools. */
 export const MOST = { tools: 200, description: 4_000, schema: 64 * 1024, list: 512 * 1024, instructions: 4_000 };
 
-/** The name of its tool for the model, rules and hooks. One that the API would refuse is made fit, and told apart by a hash. */
+/**
+ * The name of its tool for the model, rules and hooks. One that the API would refuse is made fit,
+ * and told apart by a hash.
+ */
 export function toolName(server: string, tool: string): string {
   const whole = `${OF_SERVER}${server}__${tool}`;
   if (VALID_NAME.test(whole)) return whole;

@@ -1,4 +1,5 @@
-// An MCP server that is a process: started with an allow-listed environment, ended with all it has started, and gone when this process is.
+// An MCP server that is a process: started with an allow-listed environment, ended with all it has
+// started, and gone when this process is.
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -28,7 +29,10 @@ export type ServerProcesses = {
 /** A transport that says why it was closed. */
 export type EndingTransport = Transport & {
   readonly why?: () => string | undefined;
-  /** What the server printed last to its standard error. It may be anything, so that it is for the log alone. */
+  /**
+   * What the server printed last to its standard error. It may be anything, so that it is for the
+   * log alone.
+   */
   readonly said?: () => string;
   /** A server at an address may forget the session. */
   readonly terminateSession?: () => Promise<void>;
@@ -93,7 +97,8 @@ export function stdioTransport(
       );
       said = lastWords(child);
       void child.exit.then(({ code, signal }) => {
-        // What it said last may still be in the pipe, which something that it started may hold open.
+        // What it said last may still be in the pipe, which something that it started may hold
+        // open.
         void awaitInTime(read, undefined, graceMs).then(() => {
           const unstarted = notStarted(server, said());
           // Which says it all.
@@ -145,7 +150,10 @@ async function startServer(
   return { child, end };
 }
 
-/** By what bubblewrap, or the shell that holds it, says of a program that is not there; of one that was started itself: undefined. */
+/**
+ * By what bubblewrap, or the shell that holds it, says of a program that is not there; of one that
+ * was started itself: undefined.
+ */
 function notStarted(server: StdioServer, said: string): string | undefined {
   const [, program, why] =
     /(?:execvp|exec:) (.+?): (not found|No such file or directory|Permission denied)$/.exec(said) ?? [];

@@ -1,5 +1,6 @@
-// Asks people from within a call that runs (L77): the question is stored, the workflow puts it among the approvals, and the call looks for
-// the answer until it comes, or nobody waits for it any more.
+// Asks people from within a call that runs (L77): the question is stored, the workflow puts it
+// among the approvals, and the call looks for the answer until it comes, or nobody waits for it any
+// more.
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import { ELICIT_SIGNAL, type Elicitation, type ElicitationEnd } from '../../workflows/contract/people.ts';
@@ -15,7 +16,10 @@ export type People = {
   endOf(id: string): Promise<ElicitationEnd>;
 };
 
-/** `why`: one line for lists, without the question. `options`: nothing else is an answer; blanks around one do not count. */
+/**
+ * `why`: one line for lists, without the question. `options`: nothing else is an answer; blanks
+ * around one do not count.
+ */
 export type PeopleQuestion = { readonly why: string; readonly question: string; readonly options?: readonly string[] };
 
 /** `unanswered`: in time, or the question was withdrawn. */
@@ -25,7 +29,10 @@ export type PeopleAnswer =
 /** `signal`: withdraws the question. */
 export type AskPeople = (question: PeopleQuestion, signal: AbortSignal) => Promise<PeopleAnswer>;
 
-/** Milliseconds between two looks at whether there is an answer, and from when on it is looked for less often. */
+/**
+ * Milliseconds between two looks at whether there is an answer, and from when on it is looked for
+ * less often.
+ */
 const [LOOK_MS, LAST_LOOK_MS] = [250, 2_000];
 
 const LONGEST_WHY = 200;
@@ -41,8 +48,8 @@ export function peopleOf(handle: () => Pick<WorkflowHandle, 'signal' | 'query'>)
 }
 
 /**
- * One question at a time of a call, and no more than a history bears: each is written there. Throws StoreError, and what the server of the
- * workflow says.
+ * One question at a time of a call, and no more than a history bears: each is written there. Throws
+ * StoreError, and what the server of the workflow says.
  */
 export function askPeople(people: People, store: Store, key: CallKey): AskPeople {
   let left = MOST_QUESTIONS;

@@ -2,7 +2,10 @@
 import { type Client, ScheduleNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
-/** As the server tells of a schedule. `started`: the newest firings, oldest first. `startedAt`: milliseconds since the epoch. */
+/**
+ * As the server tells of a schedule. `started`: the newest firings, oldest first. `startedAt`:
+ * milliseconds since the epoch.
+ */
 export type FiringsSeen = {
   readonly paused: boolean;
   readonly started: readonly { readonly workflow: string; readonly run: string; readonly startedAt: number }[];

@@ -1,5 +1,6 @@
-// Whether allow rules let a shell command run (L55): each of its simple commands begins with a rule's words, or only reads. What
-// cannot be read for certain is never allowed: a wrong no costs a question.
+// Whether allow rules let a shell command run (L55): each of its simple commands begins with a
+// rule's words, or only reads. What cannot be read for certain is never allowed: a wrong no costs a
+// question.
 import { isHarmless } from '../builtin/shell/read-only-shell.ts';
 import type { SimpleCommand, Word } from '../shell-command.ts';
 import type { RuleSubject } from '../tool.ts';
@@ -8,7 +9,10 @@ import { isRunner, runIn, runsInput, type Reading } from './runners.ts';
 
 type CommandSubject = Extract<RuleSubject, { kind: 'command' }>;
 
-/** These change the shell (its folder, PATH, names), and with it what a command after them is: it is not judged by its name. */
+/**
+ * These change the shell (its folder, PATH, names), and with it what a command after them is: it is
+ * not judged by its name.
+ */
 const CHANGE_SHELL = new Set(
   (
     '. alias bind builtin cd command declare enable eval exec export getopts hash let local mapfile popd printf pushd read ' +
@@ -54,7 +58,8 @@ function changesShell({ words: [name] }: SimpleCommand): boolean {
   return name === undefined || CHANGE_SHELL.has(name.text) || name.text.includes('=');
 }
 
-// The pattern of a rule for shell commands: `git status` is those words and no more, `git status:*` those and whatever follows.
+// The pattern of a rule for shell commands: `git status` is those words and no more, `git status:*`
+// those and whatever follows.
 
 type CommandPattern = { readonly words: readonly string[]; readonly open: boolean };
 
@@ -63,13 +68,17 @@ function commandPattern(pattern: string): CommandPattern {
   return { words: (open ? pattern.slice(0, -2) : pattern).trim().split(/\s+/), open };
 }
 
-// Whether a deny or ask rule is about a shell command (L55): any of its simple commands may be what the rule names. In doubt it is.
-// Shells have more ways to spell a command than can be listed; what holds whatever is spelt is the confinement.
+// Whether a deny or ask rule is about a shell command (L55): any of its simple commands may be what
+// the rule names. In doubt it is. Shells have more ways to spell a command than can be listed; what
+// holds whatever is spelt is the confinement.
 
 /** Where a command may begin. */
 type Place = { readonly words: readonly Word[]; readonly at: number };
 
-/** The bound for all rules together. A command that would take more counts as touched by the remaining rules; no person writes one. */
+/**
+ * The bound for all rules together. A command that would take more counts as touched by the
+ * remaining rules; no person writes one.
+ */
 const MOST_STEPS = 1_000_000;
 
 /** Tells it of one pattern after the other. */
@@ -106,7 +115,10 @@ function placesByName(readings: readonly Reading[]): ReadonlyMap<string, readonl
   return places;
 }
 
-/** The rule's words from its second on; between them may stand options, each perhaps with a value: `git -C sub push`. */
+/**
+ * The rule's words from its second on; between them may stand options, each perhaps with a value:
+ * `git -C sub push`.
+ */
 function fits({ words: [, ...wanted], open }: CommandPattern, { words, at }: Place, work: { left: number }): boolean {
   let reached: ReadonlySet<number> = new Set([at + 1]);
   for (const word of wanted) {
@@ -162,7 +174,10 @@ function pipedInto(commands: readonly SimpleCommand[]): readonly (readonly Word[
 /** Of a command that is no plain list. */
 const mayPipeSpelt = (text: string): boolean => text.includes('|') && text.includes("$'") && SPELT.test(text);
 
-/** What `echo -e`, `printf` and `$'…'` spell by codes, or put together from pieces: any word may come of it. */
+/**
+ * What `echo -e`, `printf` and `$'…'` spell by codes, or put together from pieces: any word may
+ * come of it.
+ */
 const SPELT = /\\(?:x[0-9a-f]|u[0-9a-f]|0?[0-7]{2})|%s%|\w%s|%s\w/i;
 
 /** Some runners take a command within an option: `env -S"rm x"`, `su -c"rm x"`. */
@@ -173,7 +188,10 @@ function looseText(words: readonly Word[]): string {
 /** `printf` and `echo -e` print these escapes as blanks. */
 const printedText = (words: readonly Word[]): string => looseText(words).replaceAll(/\\[nrtv]/g, ' ');
 
-/** Whatever could be a word of a command, however it is quoted and nested: a command may begin at any. */
+/**
+ * Whatever could be a word of a command, however it is quoted and nested: a command may begin at
+ * any.
+ */
 function looseReading(text: string): Reading {
   const unquoted = text.replaceAll(/\\\n|["'\\]/g, '');
   const words = unquoted.split(/[\s;&|()<>`{}=$!,[\]]+/).filter((word) => word !== '');

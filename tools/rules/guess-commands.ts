@@ -1,18 +1,24 @@
-// The commands in a text that could not be read for certain: cut at whatever may be an operator, with a `$` where something is
-// substituted. Each step takes time in proportion to the text.
+// The commands in a text that could not be read for certain: cut at whatever may be an operator,
+// with a `$` where something is substituted. Each step takes time in proportion to the text.
 import type { Word } from '../shell-command.ts';
 
 /** A word of which nobody can say what it stands for. */
 export const ANYTHING: Word = { text: '$_', literal: false, glob: -1 };
 
-/** Substitutions, innermost first: `$'…'`, a backquoted command, `${…}`; and then `$(…)`, which any of them may stand in. */
+/**
+ * Substitutions, innermost first: `$'…'`, a backquoted command, `${…}`; and then `$(…)`, which any
+ * of them may stand in.
+ */
 const SUBSTITUTIONS = [/\$'(?:[^'\\]|\\.)*'|`((?:[^`\\]|\\.)*)`|\$\{[^{}]*\}/gs, /\$\(([^()]*)\)/g];
 /** Up to the parenthesis that ends a pattern of `case`: it closes none. */
 const CASE_PATTERN = /(?:\bcase\s[^\n;|&()]{0,200}?\sin\s|;;&?)(?!\s*esac\b)\s*\(?[^()\n;&]{0,200}\)/g;
 /** The beginning of a here-document with a quoted delimiter: nothing in it is substituted. */
 const QUOTED_HERE = /<<-?[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\(\w+))/g;
 const REDIRECTION = /&?(?<![<>])[<>]+[&|]?\s*(?:"[^"]*"|'[^']*'|[^\s;&|()<>"'])+/g;
-/** Stand for characters in quotes: no command that is judged holds them (a text that does is in doubt). */
+/**
+ * Stand for characters in quotes: no command that is judged holds them (a text that does is in
+ * doubt).
+ */
 const QUOTED_DOLLAR = '\u0002';
 const OPERATORS = ';&|()<>\n';
 const FIRST_OPERATOR = 0x0e;
@@ -37,7 +43,8 @@ export function guessCommands(text: string, escaped = 0): readonly (readonly Wor
       });
     }
   }
-  // Within backquotes others are escaped, and those of a text that is run are none of the text's own.
+  // Within backquotes others are escaped, and those of a text that is run are none of the text's
+  // own.
   const deeper = [text, ...inner].filter((each) => each.includes('\\`')).map(unescaped);
   const pieces = [rest, ...inner].map((part) => withoutQuotedOperators(part).replaceAll(REDIRECTION, ' '));
   const commands = pieces.flatMap((piece) => piece.split(/[;&|()\n]+/)).map(guessedWords);
@@ -63,8 +70,8 @@ function withoutQuotedDocuments(text: string): string {
 }
 
 /**
- * Within quotes they are none, and a `$` within single ones is a character; to a shell that is given the text they are again. A
- * quote that is not closed is a character.
+ * Within quotes they are none, and a `$` within single ones is a character; to a shell that is
+ * given the text they are again. A quote that is not closed is a character.
  */
 function withoutQuotedOperators(text: string): string {
   const parts: string[] = [];

@@ -1,4 +1,5 @@
-// Matches the rules of a run against one call (L55). Pure but for links, which are looked up where a rule is about a path.
+// Matches the rules of a run against one call (L55). Pure but for links, which are looked up where
+// a rule is about a path.
 import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { parseRule, type Rule } from '../../workflows/contract/permission-rules.ts';
@@ -14,14 +15,20 @@ type RuledCall = {
   readonly cwd: string;
   /** Other folders of the run, absolute real paths. */
   readonly folders?: readonly string[] | undefined;
-  /** The subject of its input; undefined when the tool does not say what a pattern is about. Looked up when a rule needs it. */
+  /**
+   * The subject of its input; undefined when the tool does not say what a pattern is about. Looked
+   * up when a rule needs it.
+   */
   readonly subject: () => RuleSubject | null | undefined;
 };
 
 /** Tools that do what another does: who denies or asks about that one means these too. */
 const ALSO: Readonly<Record<string, string>> = { edit: 'write' };
 
-/** The first rule of the list that is about the call, as written; undefined when none is. In doubt it is. */
+/**
+ * The first rule of the list that is about the call, as written; undefined when none is. In doubt
+ * it is.
+ */
 export function touchingRule(list: PermissionRules['deny'] = [], call: RuledCall): string | undefined {
   let touched: ((pattern: string) => boolean) | undefined;
   const ofServer = resourcesOf(call);
@@ -35,7 +42,10 @@ export function touchingRule(list: PermissionRules['deny'] = [], call: RuledCall
   });
 }
 
-/** As `touchingRule` for a list that denies: what a search leaves out anyway does not keep it from the rest. */
+/**
+ * As `touchingRule` for a list that denies: what a search leaves out anyway does not keep it from
+ * the rest.
+ */
 export function denyingRule(list: PermissionRules['deny'], call: RuledCall): string | undefined {
   const subject = (): RuleSubject | null | undefined => {
     const found = call.subject();
@@ -44,7 +54,10 @@ export function denyingRule(list: PermissionRules['deny'], call: RuledCall): str
   return touchingRule(list, { ...call, subject });
 }
 
-/** Whether none of these rules is about a file, by its real path, for a tool that finds files; undefined when they are about none. */
+/**
+ * Whether none of these rules is about a file, by its real path, for a tool that finds files;
+ * undefined when they are about none.
+ */
 export function sieve(
   list: PermissionRules['deny'] = [],
   { tool, ...reach }: Pick<RuledCall, 'tool' | 'cwd' | 'folders'>,
@@ -65,7 +78,10 @@ export function sieve(
     );
 }
 
-/** What a server has beside tools, as if it were one of its tools: who denies or asks about all of these means it, too. */
+/**
+ * What a server has beside tools, as if it were one of its tools: who denies or asks about all of
+ * these means it, too.
+ */
 function resourcesOf({ tool, subject: subjectOf }: RuledCall): Pick<Tool, 'name'> | null {
   const subject = tool.name === RESOURCES ? subjectOf() : null;
   return subject?.kind === 'name' ? { name: `${OF_SERVER}${subject.name}__${RESOURCES}` } : null;
@@ -102,7 +118,10 @@ export function isAllowedByRules(list: PermissionRules['allow'] = [], call: Rule
     : isAllowedCommand(patterns, subject);
 }
 
-/** Whether the rule is about one of these tools. Several at once may be of servers that are away: they always are. */
+/**
+ * Whether the rule is about one of these tools. Several at once may be of servers that are away:
+ * they always are.
+ */
 export function namesSome(text: string, tools: readonly string[]): boolean {
   const rule = parseRule(text);
   return rule !== null && (rule.tool.includes('*') || rule.tool.startsWith('mcp__') || tools.includes(rule.tool));
@@ -112,8 +131,9 @@ function namesTool(rule: Rule, { name }: Pick<Tool, 'name'>): boolean {
   return meansTool(rule.tool, name) || (rule.tool.includes('*') && globMatcher(rule.tool)(name));
 }
 
-// Rules for paths (L55): globs relative to the workspace, or absolute behind `//`. An allow rule is held against where the path leads,
-// links followed; a deny or ask rule against that and against what was written, and a relative one in each folder of the run.
+// Rules for paths (L55): globs relative to the workspace, or absolute behind `//`. An allow rule is
+// held against where the path leads, links followed; a deny or ask rule against that and against
+// what was written, and a relative one in each folder of the run.
 
 type PathSubject = Extract<RuleSubject, { kind: 'path' }>;
 
@@ -124,7 +144,10 @@ function allowedPath(pattern: string, { path, tree = false }: PathSubject, cwd: 
   return name !== null && (!tree || /(?:^|\/)\*\*$/.test(glob)) && globMatcher(glob)(name);
 }
 
-/** Tells it of one pattern after the other. Of a whole folder also when the pattern is about something in it. */
+/**
+ * Tells it of one pattern after the other. Of a whole folder also when the pattern is about
+ * something in it.
+ */
 function touchedPath({ path, tree = false }: PathSubject, reach: Reach): (pattern: string) => boolean {
   const written = resolve(reach.cwd, path);
   const paths = [written, realOf(written)].filter((full) => full !== null);
@@ -145,8 +168,9 @@ function touchedPath({ path, tree = false }: PathSubject, reach: Reach): (patter
 }
 
 /**
- * Rules about what lies in the folder at `root`, relative to it, as a rule with an absolute path is about it: for a copy of the folder elsewhere.
- * In doubt they are about more. `below`: what they are relative to, as the beginning of a pattern.
+ * Rules about what lies in the folder at `root`, relative to it, as a rule with an absolute path is
+ * about it: for a copy of the folder elsewhere. In doubt they are about more. `below`: what they
+ * are relative to, as the beginning of a pattern.
  */
 export function asRelative(text: string, root: string, below = ''): readonly string[] {
   const rule = parseRule(text);
@@ -161,7 +185,10 @@ export function asRelative(text: string, root: string, below = ''): readonly str
   return [...new Set(relatives)];
 }
 
-/** The ends of a glob, by segments, that are about what lies below the folder whose names its beginning matches. */
+/**
+ * The ends of a glob, by segments, that are about what lies below the folder whose names its
+ * beginning matches.
+ */
 function restsBelow(globs: readonly string[], names: readonly string[]): readonly (readonly string[])[] {
   const from = (at: number): readonly number[] => (globs[at] === '**' ? [at, ...from(at + 1)] : [at]);
   const after = (at: number, name: string): readonly number[] => {
@@ -181,7 +208,10 @@ function withContents(glob: string): string {
   return /[*?]/.test(basename(glob)) ? glob : `${glob}/**`;
 }
 
-/** Whether what the pattern matches may lie below the folder: each of its segments is matched by the beginning of the pattern. */
+/**
+ * Whether what the pattern matches may lie below the folder: each of its segments is matched by the
+ * beginning of the pattern.
+ */
 function reachesInto(glob: string, folder: string): boolean {
   const names = folder === '' ? [] : folder.split('/');
   const segments = glob.split('/');

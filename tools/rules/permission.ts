@@ -1,5 +1,5 @@
-// Whether a call may run (L55): deny > ask > allow, of the tool's own rule and the run's, and the mode for the rest. Mode `bypass`
-// asks nothing: in it only what denies holds.
+// Whether a call may run (L55): deny > ask > allow, of the tool's own rule and the run's, and the
+// mode for the rest. Mode `bypass` asks nothing: in it only what denies holds.
 import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
 import { endsRun } from '../../workflows/contract/permission-rules.ts';
 import { isAllowedByRules, touchingRule, denyingRule } from './match-rules.ts';

@@ -1,5 +1,6 @@
-// Programs that run others besides runners (runners.ts): behind a verb (`docker exec`), in the value of an option (`tar --to-command`) or of
-// a variable (`PAGER=…`), in code (`awk`). What they run is read where that can be done; what is not listed here is not known.
+// Programs that run others besides runners (runners.ts): behind a verb (`docker exec`), in the
+// value of an option (`tar --to-command`) or of a variable (`PAGER=…`), in code (`awk`). What they
+// run is read where that can be done; what is not listed here is not known.
 import type { Word } from '../shell-command.ts';
 import { ANYTHING, asText } from './guess-commands.ts';
 
@@ -65,7 +66,10 @@ const VARIABLE =
 /** Give git a configuration that cannot be read here. */
 const UNREADABLE = /^(?:--config-env(?:=|$)|GIT_CONFIG_PARAMETERS=)/;
 
-/** What options and variables say is run. An option is looked at once for each program of the table that stands before it. */
+/**
+ * What options and variables say is run. An option is looked at once for each program of the table
+ * that stands before it.
+ */
 export function* optionTexts(words: readonly Word[], starts: ReadonlySet<number>): Iterable<string> {
   const firsts = new Map<RegExp, number>();
   for (const at of starts) {

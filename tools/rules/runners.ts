@@ -1,4 +1,5 @@
-// Commands that run another, which their arguments name: where in a command others may begin. In doubt one does.
+// Commands that run another, which their arguments name: where in a command others may begin. In
+// doubt one does.
 import type { Word } from '../shell-command.ts';
 import { ANYTHING, asText, guessCommands } from './guess-commands.ts';
 import { codeWords, nameAt, optionTexts, readsCode, VERBS } from './run-options.ts';
@@ -33,7 +34,10 @@ const TEXT_RUNNERS = new Set([
 /** A text may begin within an option: `env -S"rm x"`, `su -c"rm x"`. */
 const TEXT_OPTION = /^(?:-[A-Za-z0-9]{0,8}?[Sc]|--[a-z-]{1,30}=)(?=.)/s;
 const OTHERS = new Set('. find function source ssh'.split(' '));
-/** Texts within texts, their characters, and the commands in them: beyond any nobody can say what is run. */
+/**
+ * Texts within texts, their characters, and the commands in them: beyond any nobody can say what is
+ * run.
+ */
 const MOST_NESTED = 6;
 const MOST_CHARACTERS = 1_000_000;
 const MOST_READINGS = 5_000;
@@ -48,7 +52,10 @@ export function isRunner(words: readonly Word[]): boolean {
 /** Whether what is piped into it may be run. */
 export const runsInput = (words: readonly Word[]): boolean => isRunner(words) || readsCode(words, firstOf(words));
 
-/** The command itself, with those it runs, and those in texts it runs, however deep; where that goes on for too long, one that may be anything. */
+/**
+ * The command itself, with those it runs, and those in texts it runs, however deep; where that goes
+ * on for too long, one that may be anything.
+ */
 export function runIn(words: readonly Word[]): readonly Reading[] {
   const found: Reading[] = [];
   const seen = new Set<string>();
@@ -84,7 +91,10 @@ function* textsOf(readings: readonly Read[]): Iterable<string> {
   }
 }
 
-/** What any of its commands that run a text may take for it. An option is looked at once, whichever of them it belongs to. */
+/**
+ * What any of its commands that run a text may take for it. An option is looked at once, whichever
+ * of them it belongs to.
+ */
 function* textsIn({ words, starts }: Reading): Iterable<string> {
   const runners = [...starts].filter((at) => TEXT_RUNNERS.has(nameAt(words, at)));
   // A shell runs a text when an option says so, else a file.
@@ -102,7 +112,10 @@ function* textsIn({ words, starts }: Reading): Iterable<string> {
 
 const isTextOption = (word: string): boolean => /^-\w+$/.test(word) && /[cC]/.test(word);
 
-/** `verb`: of which program one is looked for. `after`: behind one; 'options': and options, whose values are not known to be none. */
+/**
+ * `verb`: of which program one is looked for. `after`: behind one; 'options': and options, whose
+ * values are not known to be none.
+ */
 type Step = {
   readonly at: number;
   readonly operands: number;
@@ -130,7 +143,10 @@ function startsFrom(words: readonly Word[], first: number): Omit<Read, 'words'> 
   return { starts, texts };
 }
 
-/** Behind a verb the operands are none of the command, and a value of an option is one only where it is known. */
+/**
+ * Behind a verb the operands are none of the command, and a value of an option is one only where it
+ * is known.
+ */
 function mayStart({ operands, verb, after }: Step, { literal, glob }: Word): boolean {
   if (verb !== undefined || (after && operands > 0)) return false;
   return after !== 'options' || (literal && glob === -1);

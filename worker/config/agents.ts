@@ -1,4 +1,5 @@
-// The schema of the agents in a configuration (L66), and the settings that it comes to with what is built in.
+// The schema of the agents in a configuration (L66), and the settings that it comes to with what is
+// built in.
 import { z } from 'zod';
 import {
   agentDefaults,

@@ -1,4 +1,5 @@
-// The configuration of a worker, and the one check of it. Strict: a key that is not known is a mistake, named by its path.
+// The configuration of a worker, and the one check of it. Strict: a key that is not known is a
+// mistake, named by its path.
 import { z } from 'zod';
 import type { HookConfig } from '../../activities/hooks/hooks.ts';
 import {
@@ -41,7 +42,10 @@ import { agentLimitsSchema, agentsSchema } from './agents.ts';
 import { mcpServersSchema } from './mcp-servers.ts';
 import { runDefaults } from './defaults.ts';
 
-/** Everything is optional: what is absent is the default, what a caller chooses for a run goes before (L57). */
+/**
+ * Everything is optional: what is absent is the default, what a caller chooses for a run goes
+ * before (L57).
+ */
 export type PerdureConfig = {
   /** Who has the same name works on the same sessions, with guards that are taken for the same. */
   readonly name?: string;
@@ -52,7 +56,10 @@ export type PerdureConfig = {
   readonly smallModel?: string;
   /** How much a model puts into its replies (X2). */
   readonly effort?: Effort;
-  /** By prefix of the name: what is given goes before what is known (X1). Tokens; US dollars per million tokens, null when not known. */
+  /**
+   * By prefix of the name: what is given goes before what is known (X1). Tokens; US dollars per
+   * million tokens, null when not known.
+   */
   readonly models?: ModelTable;
   readonly permissionMode?: PermissionMode;
   /** Hold beside those of a caller (L55). */
@@ -60,17 +67,34 @@ export type PerdureConfig = {
   readonly systemPrompt?: string;
   /** AGENTS.md files of the workspace are told to the model (L78). */
   readonly instructions?: boolean;
-  /** Notes of the workspace (L80). Absent: for sessions that the command line begins, and others that ask for it. */
+  /**
+   * Notes of the workspace (L80). Absent: for sessions that the command line begins, and others
+   * that ask for it.
+   */
   readonly memory?: boolean;
-  /** Notes of runs in a workspace, from 2 to 200, which the small model then merges into fewer (L80). */
+  /**
+   * Notes of runs in a workspace, from 2 to 200, which the small model then merges into fewer
+   * (L80).
+   */
   readonly consolidateMemoryAfter?: number;
-  /** After a run that ended by itself, what the person may write next, shown where they write (L56). */
+  /**
+   * After a run that ended by itself, what the person may write next, shown where they write (L56).
+   */
   readonly suggestPrompts?: boolean;
-  /** Variables for shell commands and other tools of this worker. They stay in its process: the place for those that are secret. */
+  /**
+   * Variables for shell commands and other tools of this worker. They stay in its process: the
+   * place for those that are secret.
+   */
   readonly toolEnv?: ToolEnv;
-  /** Other folders that tools may work in, where a caller names none: absolute real paths, at most 20. */
+  /**
+   * Other folders that tools may work in, where a caller names none: absolute real paths, at most
+   * 20.
+   */
   readonly additionalDirectories?: ExtraFolders;
-  /** Kinds of agents by name, beside the built-in `general` and `explore`; one of these names replaces it (L66). */
+  /**
+   * Kinds of agents by name, beside the built-in `general` and `explore`; one of these names
+   * replaces it (L66).
+   */
   readonly agents?: Readonly<Record<string, AgentType>>;
   readonly agentLimits?: Partial<AgentLimits>;
   readonly maxTurns?: number;
@@ -84,17 +108,26 @@ export type PerdureConfig = {
   readonly stallMs?: number;
   /** Milliseconds of a whole request to a model (L14). */
   readonly requestMs?: number;
-  /** What a server says, in small or large letters, when a request is too long for its model, beside the words that are known (L24). */
+  /**
+   * What a server says, in small or large letters, when a request is too long for its model, beside
+   * the words that are known (L24).
+   */
   readonly overflowWords?: readonly string[];
   /** `warning` and `critical` are shares of the window. */
   readonly compaction?: Partial<Pick<CompactionRules, 'enabled' | 'collapse' | 'warning' | 'critical'>>;
   readonly batchSummaries?: boolean;
   readonly approvalTimeoutMs?: number;
-  /** Milliseconds in which what runs may finish when the worker is told to stop, also when its command or query() ends (L50). */
+  /**
+   * Milliseconds in which what runs may finish when the worker is told to stop, also when its
+   * command or query() ends (L50).
+   */
   readonly drainMs?: number;
   /** Times between worker and server: `machine` where it is the embedded one, else `fleet`. */
   readonly profile?: Profile;
-  /** Activities that run side by side in one worker: model calls, tools, hooks. What records has slots of its own. */
+  /**
+   * Activities that run side by side in one worker: model calls, tools, hooks. What records has
+   * slots of its own.
+   */
   readonly maxConcurrentActivities?: number;
   /** Beside the built-in ones. A function is asked again between iterations (L44). */
   readonly tools?: ToolSource;
@@ -106,7 +139,9 @@ export type PerdureConfig = {
   readonly sandbox?: SandboxSettings;
   /** Folders of skills, absolute, at most 20 (L79). */
   readonly skills?: readonly string[];
-  /** Skills of a workspace count, too: whoever writes there then tells the model what it may load. */
+  /**
+   * Skills of a workspace count, too: whoever writes there then tells the model what it may load.
+   */
   readonly workspaceSkills?: boolean;
   readonly hooks?: HookConfig;
   readonly afterStop?: readonly AfterStopHandler[];
@@ -120,7 +155,10 @@ export function defineConfig(config: PerdureConfig): PerdureConfig {
   return config;
 }
 
-/** A configuration that cannot be used: one line for people, that names the file. Commands end with status 2. */
+/**
+ * A configuration that cannot be used: one line for people, that names the file. Commands end with
+ * status 2.
+ */
 export class ConfigProblem extends Error {
   override readonly name = 'ConfigProblem';
 }

@@ -1,4 +1,5 @@
-// The schema of the hooks in a configuration: a function, or an object with either `run` or `command`.
+// The schema of the hooks in a configuration: a function, or an object with either `run` or
+// `command`.
 import { z } from 'zod';
 import type { HookName } from '../../activities/hooks/hooks.ts';
 import { nameSchema, run, upTo } from './tools.ts';

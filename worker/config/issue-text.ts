@@ -1,10 +1,14 @@
-// A wrong value of a configuration, said in one sentence: where it is, what is there, what would be right.
+// A wrong value of a configuration, said in one sentence: where it is, what is there, what would be
+// right.
 import { z } from 'zod';
 
 type Issue = z.core.$ZodIssue;
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
 
-/** For `safeParse`. Of a schema without words of its own, what would be right; and issues that carry the value that is wrong. */
+/**
+ * For `safeParse`. Of a schema without words of its own, what would be right; and issues that carry
+ * the value that is wrong.
+ */
 export const tellRight: z.core.ParseContext<Issue> = { reportInput: true, error: rightOf };
 
 /** Characters. */
@@ -41,7 +45,10 @@ function sized(n: number, origin: string): string {
   return one === undefined ? `${n}` : `${n} ${one}${n === 1 ? '' : 's'}`;
 }
 
-/** A message that begins with "give" says what would be right, and what is there is put before it; any other says it all. */
+/**
+ * A message that begins with "give" says what would be right, and what is there is put before it;
+ * any other says it all.
+ */
 export function issueText(issue: Issue | undefined, above: readonly PropertyKey[] = []): string {
   if (issue === undefined) return 'it cannot be used';
   const path = [...above, ...issue.path];
@@ -62,7 +69,10 @@ export function issueText(issue: Issue | undefined, above: readonly PropertyKey[
   }
 }
 
-/** The alternative that was meant has what is wrong further down, or is of the right kind; else any of them would be right. */
+/**
+ * The alternative that was meant has what is wrong further down, or is of the right kind; else any
+ * of them would be right.
+ */
 function unionText({ errors, input }: Extract<Issue, { code: 'invalid_union' }>, path: readonly PropertyKey[]): string {
   const firsts = errors.flatMap(([first]) => first ?? []);
   const meant = firsts.find((first) => !isOtherKind(first));

@@ -1,5 +1,5 @@
-// Finds and loads a worker's configuration. Only a file that a person named, or the one in their own configuration folder: what
-// lies in a workspace never chooses policy, hooks or tools.
+// Finds and loads a worker's configuration. Only a file that a person named, or the one in their
+// own configuration folder: what lies in a workspace never chooses policy, hooks or tools.
 import { existsSync } from 'node:fs';
 import { extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -21,8 +21,8 @@ const EXTENSIONS = ['.ts', '.mjs', '.js'];
 const LOAD_MS = 5_000;
 
 /**
- * `path` (of `--config`), else PERDURE_CONFIG, else `perdure/perdure.config.{ts,mjs,js}` in the user's XDG configuration folder.
- * Throws ConfigProblem: one line that names the file.
+ * `path` (of `--config`), else PERDURE_CONFIG, else `perdure/perdure.config.{ts,mjs,js}` in the
+ * user's XDG configuration folder. Throws ConfigProblem: one line that names the file.
  */
 export async function loadConfig(path: string | undefined, env: Env): Promise<LoadedConfig> {
   const file = configFile(path, env);

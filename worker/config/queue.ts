@@ -1,7 +1,8 @@
-// Which workers a session is for. A configuration guards its sessions (hooks, rules) and extends them (tools): a session that is begun
-// with one has a task queue that only workers of this configuration poll. The code of a hook cannot be compared, so a configuration
-// is known by its name, else by its file; one that a program gives without a name is known to that program alone, and its session's
-// queue is the session's own.
+// Which workers a session is for. A configuration guards its sessions (hooks, rules) and extends
+// them (tools): a session that is begun with one has a task queue that only workers of this
+// configuration poll. The code of a hook cannot be compared, so a configuration is known by its
+// name, else by its file; one that a program gives without a name is known to that program alone,
+// and its session's queue is the session's own.
 import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
@@ -15,8 +16,8 @@ export type ConfigSource = { readonly kind: 'file'; readonly path: string } | { 
 const OF_THE_PROCESS: readonly (keyof PerdureConfig)[] = ['drainMs', 'maxConcurrentActivities', 'profile'];
 
 /**
- * `place` sets apart equal paths of different machines: the id of the store. Null for a configuration that is a program's alone: its
- * session has a queue of its own.
+ * `place` sets apart equal paths of different machines: the id of the store. Null for a
+ * configuration that is a program's alone: its session has a queue of its own.
  */
 export function forWorkersOf(config: PerdureConfig, source: ConfigSource, place: string): ForWorkers | null {
   const { name } = config;

@@ -1,5 +1,6 @@
-// The host that a worker's sessions stay on, where machines share a store: steps that need a session's folder go to the workers that have its
-// disk. A machine that has a store of its own needs none: all of its workers have all of its folders (W7, W10).
+// The host that a worker's sessions stay on, where machines share a store: steps that need a
+// session's folder go to the workers that have its disk. A machine that has a store of its own
+// needs none: all of its workers have all of its folders (W7, W10).
 import { randomBytes } from 'node:crypto';
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';

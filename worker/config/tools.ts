@@ -88,7 +88,8 @@ export const sandboxSchema = z.strictObject({
   agents: z.array(z.enum(KEY_AGENTS, 'give "ssh" or "gpg"')).max(KEY_AGENTS.length).optional(),
 } satisfies Readonly<Record<keyof SandboxSettings, unknown>>);
 
-// The schema of the tools in a configuration. A tool that cannot be registered is found before anything starts, and named by its place.
+// The schema of the tools in a configuration. A tool that cannot be registered is found before
+// anything starts, and named by its place.
 
 const risks = ['read', 'write', 'execute', 'external'] as const satisfies readonly Risk[];
 const recoveries = ['rerun', 'verify', 'ask', 'report'] as const satisfies readonly Recovery[];
@@ -147,7 +148,10 @@ function definitionProblem(given: unknown): string | undefined {
   }
 }
 
-/** A rule for `Bash` means bash: a tool with a name that differs in case alone would be ruled by what is meant for the other. */
+/**
+ * A rule for `Bash` means bash: a tool with a name that differs in case alone would be ruled by
+ * what is meant for the other.
+ */
 function builtinLike(name: string): string | undefined {
   const builtin = name.toLowerCase();
   return builtinNames.some((known) => known === builtin)

@@ -2,7 +2,10 @@
 import { createRequire } from 'node:module';
 import type { JitiOptions } from 'jiti';
 
-/** Said one by one: JITI_… variables would decide otherwise. Compiled files lie nowhere: the default is a shared folder, and they are run. */
+/**
+ * Said one by one: JITI_… variables would decide otherwise. Compiled files lie nowhere: the default
+ * is a shared folder, and they are run.
+ */
 const OPTIONS: JitiOptions = {
   fsCache: false,
   rebuildFsCache: false,
@@ -23,7 +26,10 @@ const OPTIONS: JitiOptions = {
 
 const PARSE = 'ParseError: ';
 
-/** `file`: absolute. Throws what the file throws; for one that is no TypeScript, with the place in the first line. */
+/**
+ * `file`: absolute. Throws what the file throws; for one that is no TypeScript, with the place in
+ * the first line.
+ */
 export async function importTypeScript(file: string): Promise<{ readonly default?: unknown }> {
   // Loaded here alone: most configurations need none of it.
   const { createJiti } = createRequire(import.meta.url)('jiti') as typeof import('jiti');
@@ -51,7 +57,10 @@ type Statement = {
 type Program = { readonly node: { readonly body: Statement[] } };
 type Babel = { readonly template: { readonly statement: { readonly ast: (code: string) => Statement } } };
 
-/** A module without the name that is imported fails, as in Node: jiti would go on without, and a guard's hook be missing unseen. */
+/**
+ * A module without the name that is imported fails, as in Node: jiti would go on without, and a
+ * guard's hook be missing unseen.
+ */
 function requireImports({ template }: Babel): object {
   const checks = (body: readonly Statement[]): Statement[] =>
     body

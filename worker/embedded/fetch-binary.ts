@@ -1,5 +1,6 @@
-// The SDK's own download of the Temporal dev server, as its testing package does it. The call is not part of the SDK's public
-// interface and a download cannot be cancelled, so it runs in a process of its own that is killed when nothing arrives.
+// The SDK's own download of the Temporal dev server, as its testing package does it. The call is
+// not part of the SDK's public interface and a download cannot be cancelled, so it runs in a
+// process of its own that is killed when nothing arrives.
 import { mkdtempSync, readdirSync, renameSync, rmSync, statSync, existsSync, createReadStream } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, basename, dirname } from 'node:path';
@@ -17,7 +18,10 @@ import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 const STALLED_MS = 15_000;
 const POLL_MS = 500;
 
-/** Arguments: the SDK's worker module, the folder. The server is started once, in memory, to see that it runs. */
+/**
+ * Arguments: the SDK's worker module, the folder. The server is started once, in memory, to see
+ * that it runs.
+ */
 const script = `
 const [module, downloadDir] = process.argv.slice(1);
 const { Runtime, DefaultLogger } = require(module);
@@ -63,7 +67,10 @@ async function download(folder: string, programs: Programs): Promise<string | nu
   return code === 0 ? null : lastCause(errors);
 }
 
-/** A program without input that is told by its standard error; it does not outlive this process. Else why it cannot be started. */
+/**
+ * A program without input that is told by its standard error; it does not outlive this process.
+ * Else why it cannot be started.
+ */
 async function begin(
   argv: readonly string[],
   cwd: string,
@@ -110,9 +117,12 @@ function sizeOf(folder: string): number {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-// Builds the Temporal CLI with Go: the way that needs nothing but a Go proxy. About four minutes on two cores, once.
+// Builds the Temporal CLI with Go: the way that needs nothing but a Go proxy. About four minutes on
+// two cores, once.
 
-/** The newest version that `go install` takes: later ones replace modules. It holds server 1.29.1. */
+/**
+ * The newest version that `go install` takes: later ones replace modules. It holds server 1.29.1.
+ */
 const VERSION = 'v1.5.1';
 const PACKAGE = `github.com/temporalio/cli/cmd/temporal@${VERSION}`;
 const REPORT_MS = 30_000;
@@ -159,8 +169,9 @@ function minutes(ms: number): string {
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-// The checksum of a server binary of our cache when it was got, recorded beside it, where commands of the agent cannot write. It is not
-// started when it holds something else. A file that looks untouched is not read again: 250 MB take a second.
+// The checksum of a server binary of our cache when it was got, recorded beside it, where commands
+// of the agent cannot write. It is not started when it holds something else. A file that looks
+// untouched is not read again: 250 MB take a second.
 
 const recordSchema = z.object({
   sha256: z.string(),
@@ -170,7 +181,10 @@ const recordSchema = z.object({
 
 const REMEDY = 'remove both files; the next start downloads or builds a server again';
 
-/** Before it is started for anything. `unknown`: nothing is recorded. Throws SetupProblem when it is not what was recorded. */
+/**
+ * Before it is started for anything. `unknown`: nothing is recorded. Throws SetupProblem when it is
+ * not what was recorded.
+ */
 export async function checkBinary(path: string): Promise<'unchanged' | 'unknown'> {
   const record = recordPath(path);
   const file = readJsonFile(record, recordSchema);
@@ -197,7 +211,8 @@ function save(path: string, record: z.infer<typeof recordSchema>): void {
   try {
     writeJsonFile(recordPath(path), record, 'not durable');
   } catch (error) {
-    // Read-only, as for a command in the sandbox: nothing is changed there by this process, and the next one records it.
+    // Read-only, as for a command in the sandbox: nothing is changed there by this process, and the
+    // next one records it.
     if (!['EROFS', 'EACCES', 'EPERM'].includes(codeOf(error) ?? '')) throw error;
   }
 }
@@ -220,7 +235,10 @@ async function sha256Of(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Puts a binary in the folder `into` (absolute, there already) and returns its path, or says why not. */
+/**
+ * Puts a binary in the folder `into` (absolute, there already) and returns its path, or says why
+ * not.
+ */
 export type BinarySource = (get: {
   readonly into: string;
   readonly programs: Programs;

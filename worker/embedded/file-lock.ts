@@ -1,7 +1,8 @@
-// A lock between processes that survives the death of its holder, from files alone. Generation n is the file `n`, made by an
-// exclusive link and holding its maker's identity. Only the highest generation counts, and the highest is never removed, so
-// numbers only grow: whoever judged generation n dead can make n+1 once, and a latecomer finds it taken or outgrown.
-// Unlinking a stale lock file instead would let a slow process unlink its successor's.
+// A lock between processes that survives the death of its holder, from files alone. Generation n is
+// the file `n`, made by an exclusive link and holding its maker's identity. Only the highest
+// generation counts, and the highest is never removed, so numbers only grow: whoever judged
+// generation n dead can make n+1 once, and a latecomer finds it taken or outgrown. Unlinking a
+// stale lock file instead would let a slow process unlink its successor's.
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +36,10 @@ export const identitySchema = z.object({
 });
 const generationSchema = z.object({ holder: identitySchema.nullable() });
 
-/** Resolves to the release. Not reentrant. Throws SetupProblem when a living process keeps it for longer than `waitMs`. */
+/**
+ * Resolves to the release. Not reentrant. Throws SetupProblem when a living process keeps it for
+ * longer than `waitMs`.
+ */
 export async function fileLock(dir: string, options: LockOptions): Promise<() => void> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const deadline = Date.now() + options.waitMs;
@@ -63,7 +67,10 @@ function generations(dir: string): readonly number[] {
     .map(Number);
 }
 
-/** The pid that holds it. A file that cannot be read was cut by a power failure: its holder did not survive that either. */
+/**
+ * The pid that holds it. A file that cannot be read was cut by a power failure: its holder did not
+ * survive that either.
+ */
 function livingHolder(dir: string, generation: number): number | null {
   const file = readJsonFile(join(dir, String(generation)), generationSchema);
   if (file.kind !== 'read' || file.value.holder === null) return null;
@@ -120,7 +127,8 @@ export async function withLock<T>(dir: string, options: LockOptions, work: () =>
   }
 }
 
-// The lock under which the processes of a data folder decide who starts, stops, joins and leaves its server. Not reentrant.
+// The lock under which the processes of a data folder decide who starts, stops, joins and leaves
+// its server. Not reentrant.
 
 /** Longer than a start or a stop takes at its worst. */
 const WAIT_MS = 90_000;

@@ -1,5 +1,5 @@
-// Finds a Temporal server to run, or gets one: PATH, our cache, the SDK's own download, a Go build. Each step that does not
-// give one says why, and the last sentence lists them all.
+// Finds a Temporal server to run, or gets one: PATH, our cache, the SDK's own download, a Go build.
+// Each step that does not give one says why, and the last sentence lists them all.
 import { readdirSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { execFile } from 'node:child_process';
@@ -121,7 +121,9 @@ function listed(folder: string): readonly string[] {
 
 // Which Temporal server a `temporal` binary holds, and whether it will do.
 
-/** A `temporal` that can be started; `server` is the version of the server in it, such as 1.29.1. */
+/**
+ * A `temporal` that can be started; `server` is the version of the server in it, such as 1.29.1.
+ */
 export type Binary = { readonly path: string; readonly server: string };
 
 /** The oldest server that the tuning and the flags were measured with. */
@@ -134,7 +136,9 @@ async function binaryVersion(path: string, programs: Programs): Promise<{ server
   return version === undefined ? { problem: 'does not say which server it holds' } : { server: version };
 }
 
-/** Undefined when it will do. `wanted` is the version that made the database, null for a new one. */
+/**
+ * Undefined when it will do. `wanted` is the version that made the database, null for a new one.
+ */
 function versionProblem(server: string, wanted: string | null): string | undefined {
   const [major, minor] = releaseOf(server);
   if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]))

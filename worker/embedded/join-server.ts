@@ -1,5 +1,6 @@
-// One server for all processes that use a data folder: the first to come starts it, the last to leave stops it. Both are decided
-// under the folder's lock. A process that is killed leaves the server behind; the next to come takes it over.
+// One server for all processes that use a data folder: the first to come starts it, the last to
+// leave stops it. Both are decided under the folder's lock. A process that is killed leaves the
+// server behind; the next to come takes it over.
 import type { Binary } from './find-binary.ts';
 import type { DataFolder, Env } from '../../connection/data-folder.ts';
 import { withFolderLock } from './file-lock.ts';
@@ -21,7 +22,10 @@ export type JoinServer = {
   readonly env: Env;
   /** With Temporal's own UI, which asks nobody who they are. Absent: as it runs, or without. */
   readonly ui?: boolean;
-  /** Called only when a server has to be started. `wanted` is the version that made the database, null for a new one. */
+  /**
+   * Called only when a server has to be started. `wanted` is the version that made the database,
+   * null for a new one.
+   */
   readonly binary: (wanted: string | null) => Promise<Binary>;
   /** Progress for a person, one line each. */
   readonly say: (line: string) => void;
@@ -40,13 +44,16 @@ export type Embedded = {
   readonly startedHere: boolean;
   /** Aborted when this process begins to leave. */
   readonly left: AbortSignal;
-  /** Other living processes that poll for tasks of the queue and stay: of role `dev` or `worker`. */
+  /**
+   * Other living processes that poll for tasks of the queue and stay: of role `dev` or `worker`.
+   */
   liveWorkers(taskQueue: string): number;
   /** All that poll it, beside what this process registered when it joined. */
   otherWorkers(taskQueue: string): readonly Member[];
   /**
-   * Tells other processes whether this one polls for tasks: true before it begins to, and false before it stops to, so that they bring
-   * up a worker while it still finishes what it runs. `queues`: other ones than it joined with. Harmless twice.
+   * Tells other processes whether this one polls for tasks: true before it begins to, and false
+   * before it stops to, so that they bring up a worker while it still finishes what it runs.
+   * `queues`: other ones than it joined with. Harmless twice.
    */
   works(worker: boolean, queues?: readonly string[]): void;
   /** Stops the server when nobody else is joined, and resolves when it is gone. Harmless twice. */
@@ -113,7 +120,8 @@ function embedded(options: JoinServer, record: ServerRecord, self: Registration,
       try {
         self.works(worker, queues);
       } catch {
-        // A disk that is full must not keep a worker from starting or stopping; then others know only when it has left.
+        // A disk that is full must not keep a worker from starting or stopping; then others know
+        // only when it has left.
       }
     },
     leave: () => {

@@ -1,4 +1,5 @@
-// Who uses the server of a data folder: a file for each process, named by what identifies it. The dead are ignored and swept.
+// Who uses the server of a data folder: a file for each process, named by what identifies it. The
+// dead are ignored and swept.
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -20,7 +21,10 @@ const memberSchema = identitySchema.extend({
 /** `worker`: it polls for tasks, of `queues`. */
 export type Member = Readonly<z.infer<typeof memberSchema>>;
 
-/** Adds this process and returns how to take it off. The caller holds the folder's lock for both; `works` needs none. */
+/**
+ * Adds this process and returns how to take it off. The caller holds the folder's lock for both;
+ * `works` needs none.
+ */
 export function register(folder: DataFolder, about: About): Registration {
   const identity = processIdentity();
   const path = freePath(folder, `${identity.pid}-${identity.startTime}`);

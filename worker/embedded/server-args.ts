@@ -1,4 +1,5 @@
-// How the dev server is tuned for one machine. At its defaults every turn takes 200 ms and timers come up to a second late.
+// How the dev server is tuned for one machine. At its defaults every turn takes 200 ms and timers
+// come up to a second late.
 import { randomUUID, randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { basename } from 'node:path';
@@ -17,7 +18,8 @@ const dynamicConfig = (httpHost: string): readonly string[] => [
   'history.timerProcessorMaxTimeShift="10ms"',
   // An activity starts in the answer to the workflow task that asked for it.
   'system.enableActivityEagerExecution=true',
-  // Its HTTP API would do whatever a web page in the user's browser asks: it has no key, and answers any host and origin. Nobody knows this host.
+  // Its HTTP API would do whatever a web page in the user's browser asks: it has no key, and
+  // answers any host and origin. Nobody knows this host.
   `frontend.httpAllowedHosts=["${httpHost}"]`,
 ];
 
@@ -40,14 +42,17 @@ export type ServerArgs = {
 };
 
 /**
- * How the server, which runs in the data folder, is told of its database. SQLite reads what it is given as an address of a file: a path
- * with a sign of such addresses in it is not named.
+ * How the server, which runs in the data folder, is told of its database. SQLite reads what it is
+ * given as an address of a file: a path with a sign of such addresses in it is not named.
  */
 export function databaseArgument(path: string): string {
   return /[#?%]/.test(path) ? basename(path) : path;
 }
 
-/** Arguments of `temporal`. Other ports (metrics, HTTP, internal services) the server finds free itself, on loopback. */
+/**
+ * Arguments of `temporal`. Other ports (metrics, HTTP, internal services) the server finds free
+ * itself, on loopback.
+ */
 export function serverArgs(options: ServerArgs): readonly string[] {
   const flags = [
     ['--log-level', 'error'],
@@ -62,8 +67,9 @@ export function serverArgs(options: ServerArgs): readonly string[] {
   return ['server', 'start-dev', ...ui, ...flags.flat()];
 }
 
-// A port for a server that keeps it over restarts. Below the range that systems hand out for outgoing connections: while the
-// server is down, no other program's connection, and no worker's own attempt to reconnect, can sit on it.
+// A port for a server that keeps it over restarts. Below the range that systems hand out for
+// outgoing connections: while the server is down, no other program's connection, and no worker's
+// own attempt to reconnect, can sit on it.
 
 const FIRST = 20_000;
 const LAST = 32_000;

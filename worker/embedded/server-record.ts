@@ -1,5 +1,6 @@
-// Finds the server of a data folder. server.json names its process; the file beside the database names the version that made it.
-// If server.json is lost, the server is found by its command line, which names our database.
+// Finds the server of a data folder. server.json names its process; the file beside the database
+// names the version that made it. If server.json is lost, the server is found by its command line,
+// which names our database.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
@@ -28,12 +29,18 @@ export type ServerRecord = Readonly<z.infer<typeof recordSchema>>;
 
 const madeSchema = z.object({
   server: z.string(),
-  /** False until a server was ready on it once: its making may have been cut short, and it holds nothing. */
+  /**
+   * False until a server was ready on it once: its making may have been cut short, and it holds
+   * nothing.
+   */
   complete: z.boolean(),
 });
 export type DatabaseRecord = Readonly<z.infer<typeof madeSchema>>;
 
-/** The last record, of a server that may be gone. A damaged one is as good as none: the process list and the database remain. */
+/**
+ * The last record, of a server that may be gone. A damaged one is as good as none: the process list
+ * and the database remain.
+ */
 export function lastServer(folder: DataFolder): ServerRecord | null {
   const file = readJsonFile(folder.serverJson, recordSchema);
   return file.kind === 'read' ? file.value : null;
@@ -49,7 +56,10 @@ export function runningServer(folder: DataFolder): ServerRecord | null {
   return last !== null && isAlive(last, 'here') === 'alive' ? last : null;
 }
 
-/** A server whose starter died before it could write server.json. Reads the process list: call it only before starting another. */
+/**
+ * A server whose starter died before it could write server.json. Reads the process list: call it
+ * only before starting another.
+ */
 export function findUnrecordedServer(folder: DataFolder): ServerRecord | null {
   for (const { pid, args } of processes()) {
     if (!args.includes('start-dev') || !isOn(folder, pid, valueOf(args, '--db-filename'))) continue;
@@ -98,7 +108,10 @@ function listedByPs() {
   return lines.map((line) => line.trim().split(/\s+/)).map(([pid, ...args]) => ({ pid: Number(pid), args }));
 }
 
-/** Null when there is no database yet. Throws SetupProblem when nothing says which version made the one that is there. */
+/**
+ * Null when there is no database yet. Throws SetupProblem when nothing says which version made the
+ * one that is there.
+ */
 export function databaseRecord(folder: DataFolder): DatabaseRecord | null {
   if (!existsSync(folder.temporalDb)) return null;
   const path = madePath(folder);
@@ -112,8 +125,8 @@ export function databaseRecord(folder: DataFolder): DatabaseRecord | null {
 }
 
 /**
- * The keys that the sessions of a database are sealed with. Made with the database; without its keys nothing in it can be read. Throws
- * SetupProblem when they are missing or damaged.
+ * The keys that the sessions of a database are sealed with. Made with the database; without its
+ * keys nothing in it can be read. Throws SetupProblem when they are missing or damaged.
  */
 export function folderKeys({ payloadKeys, temporalDb }: DataFolder): KeyRing {
   const missing = `${payloadKeys}, the keys to what is in ${temporalDb}, is missing: restore it from a backup, or set PERDURE_DATA to another folder; nothing was changed`;
@@ -130,7 +143,9 @@ export function recordDatabase(folder: DataFolder, record: DatabaseRecord): void
   writeJsonFile(madePath(folder), record, 'durable');
 }
 
-/** Before anyone uses a ready server: from now on the database holds what people were told is safe. */
+/**
+ * Before anyone uses a ready server: from now on the database holds what people were told is safe.
+ */
 export function markComplete(folder: DataFolder): void {
   const made = databaseRecord(folder);
   if (made !== null && !made.complete) recordDatabase(folder, { ...made, complete: true });
@@ -138,7 +153,9 @@ export function markComplete(folder: DataFolder): void {
 
 const madePath = (folder: DataFolder) => `${folder.temporalDb}.json`;
 
-/** Temporal changes its schema only in minor releases, and a dev server does not migrate a database. */
+/**
+ * Temporal changes its schema only in minor releases, and a dev server does not migrate a database.
+ */
 export function sameSchema(a: string, b: string): boolean {
   return releaseOf(a).join('.') === releaseOf(b).join('.');
 }

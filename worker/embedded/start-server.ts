@@ -1,5 +1,6 @@
-// Starts the Temporal dev server of a data folder, tuned, as a process that outlives this one and that Ctrl-C does not reach.
-// The caller holds the folder's lock and has seen that no server runs on the database.
+// Starts the Temporal dev server of a data folder, tuned, as a process that outlives this one and
+// that Ctrl-C does not reach. The caller holds the folder's lock and has seen that no server runs
+// on the database.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -66,7 +67,8 @@ function prepareDatabase(folder: DataFolder, binary: Binary): void {
     return refuseOtherVersion(folder, made.server, binary);
   }
   if (!existsSync(folder.payloadKeys)) makeKeyFile(folder.payloadKeys);
-  // The server makes its tables only when the file is missing, so a start that was killed half-way would leave it useless for ever.
+  // The server makes its tables only when the file is missing, so a start that was killed half-way
+  // would leave it useless for ever.
   if (made !== null) setAside(folder);
   recordDatabase(folder, { server: binary.server, complete: false });
 }
@@ -79,14 +81,20 @@ function refuseOtherVersion(folder: DataFolder, made: string, binary: Binary): v
   );
 }
 
-/** Renamed, not deleted. No server was ever ready on it, so nobody was told that anything in it is safe. */
+/**
+ * Renamed, not deleted. No server was ever ready on it, so nobody was told that anything in it is
+ * safe.
+ */
 function setAside(folder: DataFolder): void {
   const suffix = `.incomplete-${Date.now()}`;
   for (const file of ['', '-wal', '-shm'].map((end) => `${folder.temporalDb}${end}`))
     if (existsSync(file)) renameSync(file, `${file}${suffix}`);
 }
 
-/** The last one, for workers keep the address; another only when it is taken and nobody counts on it. */
+/**
+ * The last one, for workers keep the address; another only when it is taken and nobody counts on
+ * it.
+ */
 async function choosePort({ folder, keepPort }: StartServer, tries: number): Promise<number> {
   const last = Number(lastServer(folder)?.address.split(':')[1] ?? 0);
   if (last === 0 || (!keepPort && tries > 1)) return freePort();
@@ -190,12 +198,18 @@ function didNotStart(folder: DataFolder, why: string): SetupProblem {
 
 // Stops a server that is provably the recorded one, and waits until it is gone.
 
-/** SIGTERM closes the port within 20 ms. The second of draining that follows is for a load balancer that is not there. */
+/**
+ * SIGTERM closes the port within 20 ms. The second of draining that follows is for a load balancer
+ * that is not there.
+ */
 const GRACE_MS = 200;
 const KILL_MS = 5_000;
 const POLL_MS = 5;
 
-/** Every answered write is in the database's log, which outlives a killed process. Throws SetupProblem when it cannot be killed. */
+/**
+ * Every answered write is in the database's log, which outlives a killed process. Throws
+ * SetupProblem when it cannot be killed.
+ */
 export async function stopServer(record: ServerRecord): Promise<void> {
   for (const [signal, ms] of [
     ['SIGTERM', GRACE_MS],

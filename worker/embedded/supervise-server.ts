@@ -1,5 +1,6 @@
-// Keeps the server of a data folder running for as long as a process that stays is joined. It sees a death by the process list,
-// not by being the parent: the starter may be another process. Whoever gets the folder's lock restarts it, the others find it.
+// Keeps the server of a data folder running for as long as a process that stays is joined. It sees
+// a death by the process list, not by being the parent: the starter may be another process. Whoever
+// gets the folder's lock restarts it, the others find it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withFolderLock } from './file-lock.ts';
 import type { Embedded } from './join-server.ts';
@@ -9,9 +10,14 @@ import { reasonOf } from '../../system/text.ts';
 import { startServer } from './start-server.ts';
 
 export type Supervise = {
-  /** The server died and one is ready again at the same address. `here`: this process started it. */
+  /**
+   * The server died and one is ready again at the same address. `here`: this process started it.
+   */
   readonly onRestart: (restart: { readonly address: string; readonly here: boolean }) => void;
-  /** It died and could not be started; it is tried again, less and less often. Said once for each different reason. */
+  /**
+   * It died and could not be started; it is tried again, less and less often. Said once for each
+   * different reason.
+   */
   readonly onProblem: (why: string) => void;
 };
 
@@ -30,7 +36,10 @@ const LOOK_MS = process.platform === 'linux' ? 200 : 1_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 
-/** Ends by itself when `embedded` is left. The returned function ends it earlier and resolves when nothing of it runs any more. */
+/**
+ * Ends by itself when `embedded` is left. The returned function ends it earlier and resolves when
+ * nothing of it runs any more.
+ */
 export function superviseServer(embedded: Embedded, supervise: Supervise): () => Promise<void> {
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, embedded.left]);
@@ -54,7 +63,8 @@ async function watch(embedded: Embedded, { onRestart, onProblem }: Supervise, si
       [said, pause] = [null, FIRST_PAUSE_MS];
       await rest(LOOK_MS, signal);
     } catch (error) {
-      // Whatever it is (a full disk, a lost binary), sessions wait for the server: say it and try again.
+      // Whatever it is (a full disk, a lost binary), sessions wait for the server: say it and try
+      // again.
       const why = reasonOf(error);
       if (why !== said) onProblem(why);
       said = why;

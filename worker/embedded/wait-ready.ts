@@ -1,4 +1,5 @@
-// When a server is ready: it answers, and its namespace is there and keeps what is closed for long enough.
+// When a server is ready: it answers, and its namespace is there and keeps what is closed for long
+// enough.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
@@ -38,7 +39,8 @@ export async function waitReady(
 
 /** Connecting calls getSystemInfo. Throws while the server is not ready. */
 async function prepare(address: string): Promise<void> {
-  // A channel of its own: one shared with this process's clients may be pausing after their last refusal.
+  // A channel of its own: one shared with this process's clients may be pausing after their last
+  // refusal.
   const channelArgs = { 'grpc.use_local_subchannel_pool': 1, 'grpc.enable_http_proxy': 0 };
   const connection = Connection.lazy({ address, connectTimeout: CALL_MS, interceptors: [], channelArgs });
   try {
@@ -65,8 +67,8 @@ async function keepClosedSessions({ workflowService }: Connection): Promise<void
 const ANSWER_MS = 15_000;
 
 /**
- * Null when none runs. The caller holds the folder's lock, so that none can come meanwhile.
- * Throws SetupProblem when one runs and does not answer: another beside it would share its database.
+ * Null when none runs. The caller holds the folder's lock, so that none can come meanwhile. Throws
+ * SetupProblem when one runs and does not answer: another beside it would share its database.
  */
 export async function readyServer(folder: DataFolder): Promise<ServerRecord | null> {
   const running = runningServer(folder) ?? recordFound(folder);

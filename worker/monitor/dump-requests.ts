@@ -1,4 +1,5 @@
-// Writes each request to the model as it is sent, for whoever looks for a mistake in one: a JSON file each, in a folder for the worker's user alone.
+// Writes each request to the model as it is sent, for whoever looks for a mistake in one: a JSON
+// file each, in a folder for the worker's user alone.
 import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { betasOf } from '../../activities/model/betas.ts';
@@ -13,7 +14,10 @@ export const DUMP = { folder: 'PERDURE_DUMP_REQUESTS', readable: 'PERDURE_DUMP_R
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Made, if need be; null where none is wanted. Throws SetupProblem for one that others, or commands of the agent, could read. */
+/**
+ * Made, if need be; null where none is wanted. Throws SetupProblem for one that others, or commands
+ * of the agent, could read.
+ */
 export function dumpFolder(env: Env, dataDir: string): string | null {
   const folder = env[DUMP.folder]?.trim() ?? '';
   if (folder === '') return null;

@@ -1,5 +1,6 @@
-// A line of the log for each event of a run (O16): at `debug` for what happens many times in one, at `info` for what a person may look for,
-// at `warn` for a run that has ended badly. No line holds what was said.
+// A line of the log for each event of a run (O16): at `debug` for what happens many times in one,
+// at `info` for what a person may look for, at `warn` for a run that has ended badly. No line holds
+// what was said.
 import { aboutRun, callersTrace, type Log, type LogFields } from '../../system/log.ts';
 import type { Observation, ObservedAbout, Observe } from '../../store/live/observe.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';

@@ -1,4 +1,5 @@
-// Whether a worker can do its work: its server answers, its store answers, and it is not on its way out (O17).
+// Whether a worker can do its work: its server answers, its store answers, and it is not on its way
+// out (O17).
 import type { Client } from '@temporalio/client';
 import type { Store } from '../../store/values/store.ts';
 import { within } from '../../system/async.ts';

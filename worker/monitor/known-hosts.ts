@@ -1,5 +1,6 @@
-// Which Host a monitor answers. A page of another site reaches this machine's ports under a name of its own that leads here (DNS rebinding);
-// it has no power over an address that is written as a number, nor over the names that the operator chose.
+// Which Host a monitor answers. A page of another site reaches this machine's ports under a name of
+// its own that leads here (DNS rebinding); it has no power over an address that is written as a
+// number, nor over the names that the operator chose.
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { ConfigProblem } from '../config/config.ts';
@@ -16,7 +17,9 @@ export function namedHosts(given = ''): readonly string[] {
   );
 }
 
-/** `listens`: the name or address that the monitor listens on. Absent: who asks is too old to say. */
+/**
+ * `listens`: the name or address that the monitor listens on. Absent: who asks is too old to say.
+ */
 export function isKnownHost(host: string | undefined, listens: string, named: readonly string[]): boolean {
   if (host === undefined) return true;
   const asked = /^(?:\[([0-9a-f:.]+)\]|([^:]*))(?::\d{1,5})?$/.exec(host.toLowerCase());

@@ -1,5 +1,6 @@
-// The metrics of a worker, on Temporal's own meter: they go out beside Temporal's, by whatever exporter its runtime has (O14). A counter counts
-// what this process has seen: it starts at 0 with it, and what a killed worker did not come to tell is counted nowhere.
+// The metrics of a worker, on Temporal's own meter: they go out beside Temporal's, by whatever
+// exporter its runtime has (O14). A counter counts what this process has seen: it starts at 0 with
+// it, and what a killed worker did not come to tell is counted nowhere.
 import type { MetricMeter, MetricTags } from '@temporalio/common';
 import type { ModelCallSeen, Observation, Observe } from '../../store/live/observe.ts';
 import type { Seen } from '../../workflows/contract/told.ts';
@@ -160,7 +161,10 @@ function createMeters(meter: Meter): Meters {
   };
 }
 
-/** Names come from callers and models: without a bound each would be a series for as long as the process lives. */
+/**
+ * Names come from callers and models: without a bound each would be a series for as long as the
+ * process lives.
+ */
 export function boundedLabel(most = MOST_VALUES): (value: string) => string {
   const known = new Set<string>();
   return (value) => {

@@ -1,6 +1,7 @@
-// Sends spans to an OpenTelemetry collector: OTLP over HTTP as JSON, in batches, never waited for. The collector is found as every
-// OpenTelemetry SDK finds it, by OTEL_EXPORTER_OTLP_ENDPOINT. An SDK makes the ids of its spans itself, and ends a span in the process
-// that began it; a run outlives its processes, so that its spans are written here.
+// Sends spans to an OpenTelemetry collector: OTLP over HTTP as JSON, in batches, never waited for.
+// The collector is found as every OpenTelemetry SDK finds it, by OTEL_EXPORTER_OTLP_ENDPOINT. An
+// SDK makes the ids of its spans itself, and ends a span in the process that began it; a run
+// outlives its processes, so that its spans are written here.
 import type { Log } from '../../system/log.ts';
 import { awaitInTime } from '../../system/async.ts';
 import { whyFetchFailed } from '../../system/network.ts';

@@ -1,5 +1,6 @@
-// Answers /metrics, /healthz and /readyz of one process, on an address that its operator chose (O14, O17). Temporal's exporter listens on a
-// free port of this machine's loopback, and what it says is passed on: one address for both.
+// Answers /metrics, /healthz and /readyz of one process, on an address that its operator chose
+// (O14, O17). Temporal's exporter listens on a free port of this machine's loopback, and what it
+// says is passed on: one address for both.
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ConfigProblem } from '../config/config.ts';
@@ -120,7 +121,10 @@ function held(health: Health): Health {
   };
 }
 
-/** `9464` is a port of this machine's loopback; `0.0.0.0:9464` and `[::1]:9464` name an interface too. */
+/**
+ * `9464` is a port of this machine's loopback; `0.0.0.0:9464` and `[::1]:9464` name an interface
+ * too.
+ */
 function parseAddress(address: string, asked: string): { readonly host: string; readonly port: number } {
   const [, ipv6, named, digits = ''] = /^(?:\[([0-9A-Fa-f:.]+)\]:|([A-Za-z0-9.-]+):)?(\d{1,5})$/.exec(address) ?? [];
   const port = Number(digits);

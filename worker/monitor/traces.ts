@@ -1,4 +1,5 @@
-// One trace for each run and the agents below it (O15), in the words of OpenTelemetry's GenAI conventions. Content is never in it.
+// One trace for each run and the agents below it (O15), in the words of OpenTelemetry's GenAI
+// conventions. Content is never in it.
 import { randomBytes } from 'node:crypto';
 import type { ModelCallSeen, Observation, Observe, ObservedAbout } from '../../store/live/observe.ts';
 import { iterationSpanOf, runSpanOf, traceIdOf } from '../../store/live/trace-context.ts';

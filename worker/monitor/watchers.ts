@@ -1,4 +1,5 @@
-// Who watches a worker, put together: each is told everything, and one that throws keeps it from no other and from no step (L21).
+// Who watches a worker, put together: each is told everything, and one that throws keeps it from no
+// other and from no step (L21).
 import { type InjectedSinks, Runtime } from '@temporalio/worker';
 import type { Log } from '../../system/log.ts';
 import type { Observe } from '../../store/live/observe.ts';
@@ -29,7 +30,10 @@ type Watched = {
   readonly network: Pick<Network, 'fetch'>;
 };
 
-/** Metrics, traces where a collector is named, the log where it is to have events, requests as files. Throws ConfigProblem and SetupProblem. */
+/**
+ * Metrics, traces where a collector is named, the log where it is to have events, requests as
+ * files. Throws ConfigProblem and SetupProblem.
+ */
 export function openWatchers({ env, log: given, logEvents = false, dataDir, network }: Watched): Watchers {
   const traces = openSpanExporter(env, given, network.fetch);
   const log = traces ? withTraces(given) : given;
@@ -64,7 +68,10 @@ export function observeAll(watchers: readonly Observe[], log: Log): Observe {
 
 type SeenSinks = { readonly [SEEN_SINK]: { see(seen: Seen): void } };
 
-/** What workflows tell their worker. Every worker that runs ours needs it; absent `observe`, nobody listens. */
+/**
+ * What workflows tell their worker. Every worker that runs ours needs it; absent `observe`, nobody
+ * listens.
+ */
 export function seenSinks(observe: Observe = () => {}): InjectedSinks<SeenSinks> {
   const fn = ({ workflowId: session }: { readonly workflowId: string }, seen: Seen): void => {
     observe({ kind: 'seen', session, seen });

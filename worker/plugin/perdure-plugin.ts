@@ -1,5 +1,6 @@
-// The exports of `perdure/plugin`: agents inside a Temporal worker of the user's own (Q3). Their workflows, activities, data converter,
-// codec, interceptors, logger, task queue and connection stay theirs; what the plugin adds has names of its own.
+// The exports of `perdure/plugin`: agents inside a Temporal worker of the user's own (Q3). Their
+// workflows, activities, data converter, codec, interceptors, logger, task queue and connection
+// stay theirs; what the plugin adds has names of its own.
 import '../../system/process/supported.ts';
 import { join, resolve } from 'node:path';
 import { Client } from '@temporalio/client';
@@ -27,7 +28,10 @@ import { workflowTime } from '../workflow-time.ts';
 import { refuseForeignBundle, refuseOtherCopy, withAgents } from './user-bundle.ts';
 
 export type PluginOptions = {
-  /** As in a configuration file; its `drainMs` and `maxConcurrentActivities` are the worker's own affair. */
+  /**
+   * As in a configuration file; its `drainMs` and `maxConcurrentActivities` are the worker's own
+   * affair.
+   */
   readonly config?: PerdureConfig;
   /** The workspace of agents that name none. Absent: the folder in which the worker was started. */
   readonly cwd?: string;
@@ -50,8 +54,9 @@ type Opened = {
 };
 
 /**
- * `Worker.create({ …, plugins: [new PerdurePlugin({ config })] })`; `bundleWorkflowCode`, `Worker.runReplayHistory` and a client take one
- * too. One plugin is for one worker. The constructor throws ConfigProblem; creating the worker throws SetupProblem and ConfigProblem.
+ * `Worker.create({ …, plugins: [new PerdurePlugin({ config })] })`; `bundleWorkflowCode`,
+ * `Worker.runReplayHistory` and a client take one too. One plugin is for one worker. The
+ * constructor throws ConfigProblem; creating the worker throws SetupProblem and ConfigProblem.
  */
 export class PerdurePlugin implements WorkerPlugin {
   readonly name = 'perdure';
@@ -112,12 +117,18 @@ export class PerdurePlugin implements WorkerPlugin {
     return { ...workflowTime, ...options };
   }
 
-  /** The user's module and ours in one bundle, whose `runAgent` starts agents on the queue of the worker that it is in. */
+  /**
+   * The user's module and ours in one bundle, whose `runAgent` starts agents on the queue of the
+   * worker that it is in.
+   */
   configureBundler(options: BundleOptions): BundleOptions {
     return withAgents(options, this.#cwd, this.#given.env ?? process.env);
   }
 
-  /** Beside the user's worker: a second one for what ends or records, and the look for workers of this machine that have died. */
+  /**
+   * Beside the user's worker: a second one for what ends or records, and the look for workers of
+   * this machine that have died.
+   */
   async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
     const opened = this.#opened;
     if (!opened || this.#isOwn(worker.options)) return next(worker);
@@ -140,7 +151,9 @@ export class PerdurePlugin implements WorkerPlugin {
   }
 }
 
-/** For what ends or records, and, where a store is shared, for what needs the folders of this host. */
+/**
+ * For what ends or records, and, where a store is shared, for what needs the folders of this host.
+ */
 function ownQueues({ taskQueue, host }: Pick<Opened, 'taskQueue' | 'host'>): readonly string[] {
   return [recordsQueue(taskQueue), ...(host ? [hostQueue(taskQueue, host)] : [])];
 }
@@ -149,7 +162,10 @@ type Final = Worker['options'];
 
 type Beside = { readonly workers: readonly Worker[]; readonly end: () => Promise<void> };
 
-/** `options`: those that the worker has after all plugins. A worker without a connection of the user's closes its own itself. */
+/**
+ * `options`: those that the worker has after all plugins. A worker without a connection of the
+ * user's closes its own itself.
+ */
 async function openBeside(opened: Opened, options: Final): Promise<Beside> {
   const { taskQueue, folder, store } = opened;
   const connection = opened.connection ?? (await NativeConnection.connect());
@@ -201,8 +217,9 @@ async function createOwnWorkers(
 }
 
 /**
- * The user's worker runs at once, for it may be shut down as soon as it was run, and drains first: what it ends is recorded meanwhile. It
- * ends too when the other could not be made or died; that is thrown.
+ * The user's worker runs at once, for it may be shut down as soon as it was run, and drains first:
+ * what it ends is recorded meanwhile. It ends too when the other could not be made or died; that is
+ * thrown.
  */
 async function runBeside(worker: Worker, running: Promise<void>, made: Promise<readonly Worker[]>): Promise<void> {
   const recording = made.then((own) => Promise.all(own.map((each) => each.run())));

@@ -1,5 +1,5 @@
-// One workflow bundle of the user's module and ours: an entry that holds both is made beside neither, where no command of an agent writes,
-// and the SDK bundles it.
+// One workflow bundle of the user's module and ours: an entry that holds both is made beside
+// neither, where no command of an agent writes, and the SDK bundles it.
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
@@ -47,7 +47,10 @@ function entryOf(theirs: string, cwd: string | undefined): string {
   ].join('\n');
 }
 
-/** The folder in which the user's module finds @temporalio/workflow: the one that ours finds, for two would not know of each other. */
+/**
+ * The folder in which the user's module finds @temporalio/workflow: the one that ours finds, for
+ * two would not know of each other.
+ */
 function packagesOf(theirs: string): string {
   const from = createRequire(join(theirs, 'here.js'));
   const found = resolved(from, SDK);
@@ -82,7 +85,10 @@ function twice(name: string, theirs: string, own: string): ConfigProblem {
 
 const keepOne = (name: string): string => `keep one: \`npm ls ${name}\` shows who brings the other`;
 
-/** Throws ConfigProblem: our own workers would run in a second runtime, with a connection that it does not know. */
+/**
+ * Throws ConfigProblem: our own workers would run in a second runtime, with a connection that it
+ * does not know.
+ */
 export function refuseOtherCopy({ connection }: Pick<WorkerOptions, 'connection'>): void {
   if (!connection || connection instanceof NativeConnection) return;
   const own = dirname(createRequire(import.meta.url).resolve('@temporalio/worker/package.json'));
@@ -91,10 +97,15 @@ export function refuseOtherCopy({ connection }: Pick<WorkerOptions, 'connection'
   );
 }
 
-/** As a name of the bundle's exports; the name alone stands in every workflow that starts agents. */
+/**
+ * As a name of the bundle's exports; the name alone stands in every workflow that starts agents.
+ */
 const EXPORTED = new RegExp(`["']${WORKFLOW_TYPE.replace('.', String.raw`\.`)}["']\\s*:`);
 
-/** Throws ConfigProblem for one that was built without our workflow: an agent in it would wait for ever. */
+/**
+ * Throws ConfigProblem for one that was built without our workflow: an agent in it would wait for
+ * ever.
+ */
 export function refuseForeignBundle({ workflowBundle }: Pick<WorkerOptions, 'workflowBundle'>): void {
   if (!workflowBundle) return;
   const code = 'code' in workflowBundle ? workflowBundle.code : readFileSync(workflowBundle.codePath, 'utf8');

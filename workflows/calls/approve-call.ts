@@ -1,5 +1,7 @@
-// One call to its outcome, with as many decisions of a person as it needs (L55), answered by one (L81), or carried out by the workflow (L62).
-// While nothing but decisions, answers and times is waited for, the runtime limit stands still; while no activity runs the session may continue as new (L4).
+// One call to its outcome, with as many decisions of a person as it needs (L55), answered by one
+// (L81), or carried out by the workflow (L62). While nothing but decisions, answers and times is
+// waited for, the runtime limit stands still; while no activity runs the session may continue as
+// new (L4).
 import { condition, isCancellation } from '@temporalio/workflow';
 import type { Call, OutcomeFacts, RunTool, ToolResult } from '../contract/activities.ts';
 import { endInWords, LARGEST_PLAIN, type DelegatedEnd } from '../contract/delegation.ts';
@@ -25,8 +27,8 @@ import { heldByNothing, type ToolsCarry } from '../session/session-state.ts';
 type Run = (more: Pick<RunTool, 'decision' | 'delegated'>) => Promise<ToolResult>;
 
 /**
- * The run was stopped, or a sibling failed, while it waited (`withdrawn`), or while the workflow carried it out (`stopped`). `end`: nothing is
- * recorded of it yet.
+ * The run was stopped, or a sibling failed, while it waited (`withdrawn`), or while the workflow
+ * carried it out (`stopped`). `end`: nothing is recorded of it yet.
  */
 export type Approved =
   | OutcomeFacts
@@ -139,7 +141,10 @@ async function waited(
   }
 }
 
-/** No activity of the batch runs, not even one that waits for an answer, and nothing that has come for a call was left untaken. */
+/**
+ * No activity of the batch runs, not even one that waits for an answer, and nothing that has come
+ * for a call was left untaken.
+ */
 function mayHandOver({ session }: RunBench, batch: Batch): boolean {
   return (
     batch.running === 0 &&
@@ -203,8 +208,9 @@ async function carriedOut(
 }
 
 /**
- * The end is recorded under the call's key, by an activity of its own or, where nothing waits for what it comes to, by the next step that
- * stores something; whoever keeps that from happening keeps the end from nobody.
+ * The end is recorded under the call's key, by an activity of its own or, where nothing waits for
+ * what it comes to, by the next step that stores something; whoever keeps that from happening keeps
+ * the end from nobody.
  */
 async function recorded(batch: Batch, { plain }: Call, end: DelegatedEnd, run: Run): Promise<Approved> {
   const note = plain && JSON.stringify(end).length <= LARGEST_PLAIN ? endInWords(end) : null;

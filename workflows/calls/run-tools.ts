@@ -1,4 +1,5 @@
-// Runs the calls of one reply: batch after batch, results in the model's order (L35, L36, L39, L48).
+// Runs the calls of one reply: batch after batch, results in the model's order (L35, L36, L39,
+// L48).
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { activityProblem, type ActivityProblem } from '../ports.ts';
 import { awaitDecision, type Approved } from './approve-call.ts';
@@ -27,13 +28,19 @@ const WITHDRAWN = 'Not run: cancelled while it waited for approval.';
 
 const NOT_ANSWERED = 'Nobody answered: cancelled while it waited for an answer.';
 
-/** Someone was asked whether to run it once more, because nobody knows what the first time did (L40). */
+/**
+ * Someone was asked whether to run it once more, because nobody knows what the first time did
+ * (L40).
+ */
 const NOT_AGAIN =
   'Outcome unknown: it was started once and may have taken effect. Cancelled while it waited for approval to run again; check before repeating it.';
 
 type RunTools = Extract<Move, { do: 'run_tools' }>;
 
-/** Returns at once when every call ran with its reply: a promise is dear in a workflow, see `LoopPort`. */
+/**
+ * Returns at once when every call ran with its reply: a promise is dear in a workflow, see
+ * `LoopPort`.
+ */
 export function runTools(bench: RunBench, state: RunState, move: RunTools): ToolsRan | Promise<ToolsRan> {
   const { session } = bench;
   const resumed = session.takeTools();
@@ -159,7 +166,10 @@ async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise
   });
 }
 
-/** The reason why a call that has not begun may not begin: a stop (L48), or the outcome of another call (L34, L36, L41). */
+/**
+ * The reason why a call that has not begun may not begin: a stop (L48), or the outcome of another
+ * call (L34, L36, L41).
+ */
 function whyNot(stop: StopCause | null, results: readonly CallResult[]): string | null {
   if (stop) return NOT_STARTED.stop;
   if (results.some(({ facts }) => facts.fatal !== undefined || facts.stop !== undefined)) return NOT_STARTED.ended;
@@ -208,8 +218,8 @@ function notRun(index: number, note: string): CallResult {
   return { item: { index, note }, facts: { error: true } };
 }
 
-// A call that was stopped, or failed for good, and did not say what had become of it: whoever takes its activity finds out, and
-// nothing begins any more (L39, L40, L48).
+// A call that was stopped, or failed for good, and did not say what had become of it: whoever takes
+// its activity finds out, and nothing begins any more (L39, L40, L48).
 
 const CHECK = 'It may have taken effect; check before repeating it.';
 
@@ -239,7 +249,10 @@ async function settleCall(
   }
 }
 
-/** Without its key: the record of its outcome may be what is damaged, and nobody shall look for it again. */
+/**
+ * Without its key: the record of its outcome may be what is damaged, and nobody shall look for it
+ * again.
+ */
 function unknownCall(index: number, { damaged, detail }: ActivityProblem): CallResult {
   const why = damaged ? 'what is stored of this call is damaged' : 'the call was given up';
   return {

@@ -1,4 +1,5 @@
-// The activity port: what the workflow asks of the world. activities/ implements it; content never crosses, only hashes and facts.
+// The activity port: what the workflow asks of the world. activities/ implements it; content never
+// crosses, only hashes and facts.
 import type { AlertKind, TellAlert } from './told.ts';
 import type { RunTool, ToolResult } from './calls.ts';
 import type { Append, AppendingStep, CallModel, ModelAnswer, ModelResult } from './model-call.ts';
@@ -37,8 +38,10 @@ export type Activities = {
 export type SessionActivities = Omit<Activities, 'storeText'>;
 
 /**
- * Answer a question that a person asks aside, from the conversation up to `head`, or to the reply that `call` has stored, though it is not over yet.
- * `said`: prompts that are stored with the next reply. `config`, `cap`: of the run under way; absent: there is none, and those of the last one count.
+ * Answer a question that a person asks aside, from the conversation up to `head`, or to the reply
+ * that `call` has stored, though it is not over yet. `said`: prompts that are stored with the next
+ * reply. `config`, `cap`: of the run under way; absent: there is none, and those of the last one
+ * count.
  */
 export type AnswerAside = Pick<CallModel, 'model' | 'taskRemaining' | 'left' | 'step' | 'iteration'> & {
   readonly head: Hash | null;
@@ -59,13 +62,19 @@ export type AsideEnd =
     }
   | { readonly kind: 'failed'; readonly detail: string; readonly spend: Spend };
 
-/** Store a piece of a text that is too long to travel in a message (Q4). `after`: what the pieces before it came to. */
+/**
+ * Store a piece of a text that is too long to travel in a message (Q4). `after`: what the pieces
+ * before it came to.
+ */
 export type StoreText = { readonly text: string; readonly after?: Hash };
 
 /** The whole text so far. */
 export type StoredText = { readonly hash: Hash; readonly bytes: number };
 
-/** The answer of an activity. Its input and its heartbeats are sealed for the same activity, and do not pass for an answer. */
+/**
+ * The answer of an activity. Its input and its heartbeats are sealed for the same activity, and do
+ * not pass for an answer.
+ */
 export type Answer<Result> = { readonly done: Result };
 
 /** Their name on the task queue: a worker of the user's own may have a `commit` too. */
@@ -86,9 +95,15 @@ export type ReadResult = { readonly head: Hash; readonly run: number; readonly s
 
 export type RunResultFacts = Omit<RunReport, keyof RunSummary | 'session' | 'reason'>;
 
-/** Snapshot models, prices, limits, tools and prompts for a run (L57), and make the live channel ready for it. */
+/**
+ * Snapshot models, prices, limits, tools and prompts for a run (L57), and make the live channel
+ * ready for it.
+ */
 export type OpenRun = Pick<UserMessage, 'traceparent' | 'querySource'> & {
-  /** Temporal's id of the session's first run: with the head it makes call keys unique for ever (L40). */
+  /**
+   * Temporal's id of the session's first run: with the head it makes call keys unique for ever
+   * (L40).
+   */
   readonly chain: string;
   readonly run: number;
   /** The next step of the session: live files of earlier steps are of earlier runs. */
@@ -98,27 +113,33 @@ export type OpenRun = Pick<UserMessage, 'traceparent' | 'querySource'> & {
   readonly begins?: true;
   /** The workspace of the session's runs so far; absent when a caller has just chosen it. */
   readonly place?: Place;
-  /** It is opened on the host that had the workspace: a folder that is not there is gone. Else another worker may have it. */
+  /**
+   * It is opened on the host that had the workspace: a folder that is not there is gone. Else
+   * another worker may have it.
+   */
   readonly onHost?: true;
   readonly agent?: AgentOrigin;
 };
 
 /**
- * A folder that a session works in, links followed: nothing else may be put in its place from one run to the next. `file`: on
- * which boot, which device and which inode.
+ * A folder that a session works in, links followed: nothing else may be put in its place from one
+ * run to the next. `file`: on which boot, which device and which inode.
  */
 export type Place = { readonly path: string; readonly file: string };
 
 /**
- * `refused`: the run cannot start as asked; the sentence says why and what to do. `alerts`: those that the worker has hooks for; absent in
- * what an earlier release opened.
+ * `refused`: the run cannot start as asked; the sentence says why and what to do. `alerts`: those
+ * that the worker has hooks for; absent in what an earlier release opened.
  */
 export type RunOpened = { readonly alerts?: readonly AlertKind[] } & (
   | ({ readonly kind: 'opened'; readonly place?: Place; readonly host?: SessionHost } & RunSnapshot)
   | { readonly kind: 'refused'; readonly detail: string }
 );
 
-/** Finds the outcome of a `call` that was cancelled when its worker could not tell it (L47). `step` is this look's own. */
+/**
+ * Finds the outcome of a `call` that was cancelled when its worker could not tell it (L47). `step`
+ * is this look's own.
+ */
 export type FindReply = { readonly call: CallModel; readonly step: number };
 
 /** Store what no model call will carry: a run's end, a session's end (L39, L47–L49). */
@@ -126,10 +147,16 @@ export type Commit = Pick<AppendingStep, 'head' | 'append' | 'step'>;
 
 export type Committed = { readonly head: Hash };
 
-/** Replace what the model sees of older messages by a summary (L10, L24). Stores `append` and a boundary, or nothing. */
+/**
+ * Replace what the model sees of older messages by a summary (L10, L24). Stores `append` and a
+ * boundary, or nothing.
+ */
 export type Compact = AppendingStep & {
   readonly trigger: 'auto' | 'reactive';
-  /** What the request was refused for that a reactive one answers; absent from workflows of earlier releases. */
+  /**
+   * What the request was refused for that a reactive one answers; absent from workflows of earlier
+   * releases.
+   */
   readonly because?: 'prompt_too_long' | 'image_error';
   /** Tokens: the most that the server lets the model answer with, where it has said so. */
   readonly maxOutput?: number;
@@ -144,22 +171,26 @@ export type Compact = AppendingStep & {
 } & ShrinkFirst;
 
 /**
- * Old tool results are shrunk first (L8). When that frees more tokens than `unlessFreed` it is all that is done; below 0 nothing
- * else is done in any case. Absent: whatever it frees is not enough.
+ * Old tool results are shrunk first (L8). When that frees more tokens than `unlessFreed` it is all
+ * that is done; below 0 nothing else is done in any case. Absent: whatever it frees is not enough.
  */
 export type ShrinkFirst = { readonly unlessFreed?: number };
 
 /** `append` and the mark of what was shrunk are stored. */
 export type ShrunkResults = { readonly head: Hash; readonly freed: number };
 
-/** Old results were shrunk and nothing else was done. `tokens`: what the whole request comes to then. */
+/**
+ * Old results were shrunk and nothing else was done. `tokens`: what the whole request comes to
+ * then.
+ */
 export type Shrunk = ShrunkResults & { readonly kind: 'shrunk'; readonly tokens?: number; readonly spend: Spend };
 
 /**
- * Tokens are estimates. `unshrunk`: no old result is left to shrink, and nothing else was wanted. `as_is`: nothing was summarised, for
- * what is shown fits after all, or nothing older than the newest messages is there. `parked`: the small model is to be asked
- * again after `waitMs`. `failed`: no summary could be made. Old results may have been shrunk by `as_is` and `failed`. `nothing`:
- * cancelled, and discarded whole (L47).
+ * Tokens are estimates. `unshrunk`: no old result is left to shrink, and nothing else was wanted.
+ * `as_is`: nothing was summarised, for what is shown fits after all, or nothing older than the
+ * newest messages is there. `parked`: the small model is to be asked again after `waitMs`.
+ * `failed`: no summary could be made. Old results may have been shrunk by `as_is` and `failed`.
+ * `nothing`: cancelled, and discarded whole (L47).
  */
 export type Compacted =
   | {
@@ -182,13 +213,16 @@ export type Compacted =
   | ({ readonly kind: 'failed'; readonly detail: string; readonly spend: Spend } & Partial<ShrunkResults>)
   | { readonly kind: 'nothing'; readonly spend: Spend };
 
-/** Have the API sum up what the model sees of older messages while the run goes on (L9). Stores a boundary that nothing names yet. */
+/**
+ * Have the API sum up what the model sees of older messages while the run goes on (L9). Stores a
+ * boundary that nothing names yet.
+ */
 export type PrepareCompaction = Pick<AppendingStep, 'config' | 'step' | 'iteration'> &
   Pick<Compact, 'model' | 'window' | 'maxOutput' | 'left'> & { readonly head: Hash };
 
 /**
- * `boundary`: where it is stored; tokens are estimates. `failed`: the API made none, and one may be made when there is no room any more. `nothing`:
- * cancelled. `hooks`: those that failed.
+ * `boundary`: where it is stored; tokens are estimates. `failed`: the API made none, and one may be
+ * made when there is no room any more. `nothing`: cancelled. `hooks`: those that failed.
  */
 export type PreparedCompaction = { readonly spend: Spend; readonly hooks?: readonly FailedHook[] } & (
   | { readonly kind: 'prepared'; readonly boundary: Hash; readonly before: number; readonly after: number }
@@ -196,12 +230,15 @@ export type PreparedCompaction = { readonly spend: Spend; readonly hooks?: reado
   | { readonly kind: 'nothing' }
 );
 
-/** Stage short forms of closed old stretches (L9). Stores `append` and what it staged, or nothing. `model`: as in `Compact`. */
+/**
+ * Stage short forms of closed old stretches (L9). Stores `append` and what it staged, or nothing.
+ * `model`: as in `Compact`.
+ */
 export type Collapse = AppendingStep & Pick<Compact, 'model' | 'window' | 'left'> & ShrinkFirst;
 
 /**
- * `savings`: estimated tokens that committing each newly staged stretch would save, oldest first. `freed`: by old results that
- * were shrunk before (L8).
+ * `savings`: estimated tokens that committing each newly staged stretch would save, oldest first.
+ * `freed`: by old results that were shrunk before (L8).
  */
 export type Collapsed =
   | {

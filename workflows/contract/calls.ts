@@ -1,4 +1,5 @@
-// The calls of a stored reply: what the loop knows of each, which of them run together, and what one has come to.
+// The calls of a stored reply: what the loop knows of each, which of them run together, and what
+// one has come to.
 import type { DelegatedEnd, Delegation } from './delegation.ts';
 import type { CallKey, Hash } from './ids.ts';
 import type { Left, Spend } from './loop.ts';
@@ -12,25 +13,38 @@ export type Call = {
   readonly safe: boolean;
   /** A digest of name and input: tells the same call made again (L34). */
   readonly signature: string;
-  /** Present when the outcome is stored with the reply already: it ran early (L37), or is a duplicate id (L39). */
+  /**
+   * Present when the outcome is stored with the reply already: it ran early (L37), or is a
+   * duplicate id (L39).
+   */
   readonly outcome?: OutcomeFacts;
-  /** Present when it ran after the reply was stored, in the same activity: its outcome is recorded under its key. */
+  /**
+   * Present when it ran after the reply was stored, in the same activity: its outcome is recorded
+   * under its key.
+   */
   readonly ran?: OutcomeFacts;
   /** Present when it was handed over in the same activity: what the workflow is to do (L62). */
   readonly delegate?: Delegation;
   /**
-   * With `delegate`, of the last open call of its reply: its outcome is words alone, and no hook is asked about them. Its end is recorded by the
-   * next step that appends, instead of an activity of its own.
+   * With `delegate`, of the last open call of its reply: its outcome is words alone, and no hook is
+   * asked about them. Its end is recorded by the next step that appends, instead of an activity of
+   * its own.
    */
   readonly plain?: true;
   /** Open, and its reply was found by a later attempt: the one that died may have begun it. */
   readonly mayHaveBegun?: true;
 };
 
-/** A server takes 2,000 activities of a workflow at once and fails it for ever at one more; no worker runs that many anyway. */
+/**
+ * A server takes 2,000 activities of a workflow at once and fails it for ever at one more; no
+ * worker runs that many anyway.
+ */
 export const LARGEST_BATCH = 100;
 
-/** Which of them run together (L35): neighbouring safe calls in one batch, an unsafe call alone, in the model's order. */
+/**
+ * Which of them run together (L35): neighbouring safe calls in one batch, an unsafe call alone, in
+ * the model's order.
+ */
 export function groupCalls(calls: readonly Call[]): readonly (readonly Call[])[] {
   const planned: Call[][] = [];
   let open: Call[] | null = null;
@@ -65,9 +79,9 @@ export type OutcomeFacts = {
 };
 
 /**
- * The outcome of the call at block `index` of the last reply: what is recorded under `key`; without a record, or without a key because it
- * never ran, `note` as an error. `ended`: whoever appends it records that first; then `note` is for who reads it before, and for workers of earlier
- * releases.
+ * The outcome of the call at block `index` of the last reply: what is recorded under `key`; without
+ * a record, or without a key because it never ran, `note` as an error. `ended`: whoever appends it
+ * records that first; then `note` is for who reads it before, and for workers of earlier releases.
  */
 export type OutcomeItem = {
   readonly index: number;
@@ -78,7 +92,10 @@ export type OutcomeItem = {
   readonly unknown?: true;
 };
 
-/** The end of a call that the workflow carried out (L62), in a run of this configuration. `step`: under which watchers are told. */
+/**
+ * The end of a call that the workflow carried out (L62), in a run of this configuration. `step`:
+ * under which watchers are told.
+ */
 export type EndedCall = { readonly end: DelegatedEnd; readonly config: Hash; readonly step: number };
 
 /** The changes that context modifiers left (L38). An absent field is as the run began. */
@@ -102,9 +119,14 @@ export type RunTool = {
   readonly context?: ToolContextState;
   /** Someone was asked: pre-tool hooks do not run again (L55). */
   readonly decision?: Decision;
-  /** The call was stopped and did not say what had become of it: that is found out, and nothing begins any more (L48). */
+  /**
+   * The call was stopped and did not say what had become of it: that is found out, and nothing
+   * begins any more (L48).
+   */
   readonly stopped?: true;
-  /** An attempt of the model call that died may have begun it: what it left running is ended first. */
+  /**
+   * An attempt of the model call that died may have begun it: what it left running is ended first.
+   */
   readonly mayHaveBegun?: true;
   /** The workflow has carried the call out, and this came of it (L62). */
   readonly delegated?: DelegatedEnd;
@@ -112,18 +134,24 @@ export type RunTool = {
   readonly left?: Left;
 };
 
-/** The outcome is recorded under the call's key and these are its facts; or nothing has run, and someone must be asked first, or the workflow
- * is to carry it out. */
+/**
+ * The outcome is recorded under the call's key and these are its facts; or nothing has run, and
+ * someone must be asked first, or the workflow is to carry it out.
+ */
 export type ToolResult = OutcomeFacts | { readonly ask: Ask } | { readonly delegate: Delegation };
 
 /**
- * A call that needs a decision (L55). `inputHash`: SHA-256 of the input as JSON; a decision is for this input alone. When a hook changed the
- * input, the changed one is in the store under this hash. A question about another start of the call, because the
- * one before has no known outcome, is a `questionHash` (L40). `reason`: at most 500 characters.
+ * A call that needs a decision (L55). `inputHash`: SHA-256 of the input as JSON; a decision is for
+ * this input alone. When a hook changed the input, the changed one is in the store under this hash.
+ * A question about another start of the call, because the one before has no known outcome, is a
+ * `questionHash` (L40). `reason`: at most 500 characters.
  */
 export type Ask = { readonly tool: string; readonly reason: string; readonly inputHash: string };
 
-/** `edited`: an input to run with instead, stored; it is validated again. `by`: whoever decided, by name. */
+/**
+ * `edited`: an input to run with instead, stored; it is validated again. `by`: whoever decided, by
+ * name.
+ */
 export type Decision =
   | { readonly kind: 'allow'; readonly inputHash: string; readonly edited?: Hash; readonly by?: string }
   /** `expired`: nobody decided in time. */

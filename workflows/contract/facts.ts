@@ -1,8 +1,11 @@
-// The numbers and labels by which lists tell sessions apart, and the variables and extra folders that a session or a worker gives to
-// its tools.
+// The numbers and labels by which lists tell sessions apart, and the variables and extra folders
+// that a session or a worker gives to its tools.
 import type { SessionId } from './ids.ts';
 
-/** The numbers of a session as lists show them: over all its runs, at its last change of phase or handover. */
+/**
+ * The numbers of a session as lists show them: over all its runs, at its last change of phase or
+ * handover.
+ */
 export type SessionFacts = {
   /** The model asked last; absent before the first run has opened, unless the caller chose one. */
   readonly model?: string;
@@ -11,7 +14,9 @@ export type SessionFacts = {
   readonly tokens: number;
   /** US cents; null when a price is not known. */
   readonly cents: number | null;
-  /** Milliseconds since the epoch: the oldest call that waits for a decision has waited since then. */
+  /**
+   * Milliseconds since the epoch: the oldest call that waits for a decision has waited since then.
+   */
   readonly waitingSince?: number;
   readonly tags?: Tags;
   /** The session is an agent's (L66). */
@@ -20,7 +25,10 @@ export type SessionFacts = {
   readonly querySource?: QuerySource;
 };
 
-/** How a prompt came: by the command line, the ops page, the HTTP API, a program, a schedule or another agent. */
+/**
+ * How a prompt came: by the command line, the ops page, the HTTP API, a program, a schedule or
+ * another agent.
+ */
 export const querySources = ['cli', 'page', 'api', 'sdk', 'schedule', 'agent'] as const;
 
 export type QuerySource = (typeof querySources)[number];
@@ -46,12 +54,18 @@ export function agentFacts({ type, parent, root, depth }: AgentFacts): AgentFact
   return { type, parent, root, depth };
 }
 
-/** Labels by name, by which lists find a session: at most 20, never sealed. Any of them may be seen by whoever reads the server. */
+/**
+ * Labels by name, by which lists find a session: at most 20, never sealed. Any of them may be seen
+ * by whoever reads the server.
+ */
 export type Tags = Readonly<Record<string, string>>;
 
 const MOST_TAGS = 20;
 const LONGEST_TAG = 100;
-/** Bytes of all of them together, as lists have them: a server ends a workflow that tells more than 2 KiB in one attribute. */
+/**
+ * Bytes of all of them together, as lists have them: a server ends a workflow that tells more than
+ * 2 KiB in one attribute.
+ */
 export const LARGEST_TAGS = 1_800;
 
 /** Bytes of JSON in UTF-8, which a workflow has no encoder for. */
@@ -86,11 +100,13 @@ export function tagsProblem(tags: unknown): string | undefined {
   return `the tags are ${bytes} bytes together, and a server keeps ${LARGEST_TAGS} of them: give fewer or shorter ones`;
 }
 
-// Which names and values will do for variables of tools. Shared by the client, the configuration, and the activity that opens a run.
+// Which names and values will do for variables of tools. Shared by the client, the configuration,
+// and the activity that opens a run.
 
 /**
- * Variables for shell commands and other tools, beside the ordinary ones; never told to the model. As an option they are kept as all options
- * are, in Temporal's history and the store: a secret belongs in the worker's configuration (`toolEnv`), which keeps it to its process.
+ * Variables for shell commands and other tools, beside the ordinary ones; never told to the model.
+ * As an option they are kept as all options are, in Temporal's history and the store: a secret
+ * belongs in the worker's configuration (`toolEnv`), which keeps it to its process.
  */
 export type ToolEnv = Readonly<Record<string, string>>;
 
@@ -100,9 +116,15 @@ const LONGEST_NAME = 200;
 const LONGEST_VALUE = 16_000;
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** Settings and credentials of Perdure, its server and its model: an agent's commands have no business with them. */
+/**
+ * Settings and credentials of Perdure, its server and its model: an agent's commands have no
+ * business with them.
+ */
 const OURS = /^(?:PERDURE|TEMPORAL|ANTHROPIC)_/;
-/** Each changes which program runs, or what a shell does before a command that was judged by its words. */
+/**
+ * Each changes which program runs, or what a shell does before a command that was judged by its
+ * words.
+ */
 const CHANGES_COMMANDS = /^(?:LD_.*|DYLD_.*|BASH_ENV|BASH_FUNC_.*|BASHOPTS|SHELLOPTS|ENV|GIT_CONFIG.*)$/;
 const SET_FOR_EACH = /^(?:PWD|LC_ALL|TERM)$/;
 
@@ -115,7 +137,10 @@ export function toolVariableProblem(name: string): string | undefined {
   return SET_FOR_EACH.test(name) ? 'is set for each command: leave it out' : undefined;
 }
 
-/** A sentence, which never holds a value; undefined when they will do. They may come from any Temporal client: nothing is certain. */
+/**
+ * A sentence, which never holds a value; undefined when they will do. They may come from any
+ * Temporal client: nothing is certain.
+ */
 export function toolEnvProblem(given: unknown): string | undefined {
   if (given === undefined) return undefined;
   if (typeof given !== 'object' || given === null || Array.isArray(given))
@@ -137,11 +162,12 @@ function variableProblem([name, value]: readonly [string, unknown]): string | un
     : `${about} has a value of ${value.length} characters: give at most ${LONGEST_VALUE}`;
 }
 
-// The folders besides the workspace that tools may work in. Whether they are there is found out where the run is opened.
+// The folders besides the workspace that tools may work in. Whether they are there is found out
+// where the run is opened.
 
 /**
- * Folders besides the workspace that tools may read and change, at most 20, as absolute real paths: none of them, and no folder above,
- * is a link. A list replaces the worker's own.
+ * Folders besides the workspace that tools may read and change, at most 20, as absolute real paths:
+ * none of them, and no folder above, is a link. A list replaces the worker's own.
  */
 export type ExtraFolders = readonly string[];
 
@@ -149,7 +175,10 @@ const MOST_FOLDERS = 20;
 /** Characters. */
 const LONGEST_PATH = 4_096;
 
-/** A sentence that says what is wrong with the paths, before anybody looks for the folders; undefined when they will do. */
+/**
+ * A sentence that says what is wrong with the paths, before anybody looks for the folders;
+ * undefined when they will do.
+ */
 export function extraFoldersProblem(given: unknown): string | undefined {
   if (given === undefined) return undefined;
   if (!Array.isArray(given))

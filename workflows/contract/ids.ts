@@ -1,4 +1,5 @@
-// Branded ids and hashes. A brand costs nothing at run time and keeps a hash from being passed as a session id.
+// Branded ids and hashes. A brand costs nothing at run time and keeps a hash from being passed as a
+// session id.
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
 
@@ -16,12 +17,18 @@ export type SessionId = Branded<'SessionId'>;
 /** Chosen by the sender; the same id sent twice is one message (L61). */
 export type MessageId = Branded<'MessageId'>;
 
-/** A run, for tools, hooks, logs and traces (L13): Temporal's id of the session's first workflow run, and the run's number. */
+/**
+ * A run, for tools, hooks, logs and traces (L13): Temporal's id of the session's first workflow
+ * run, and the run's number.
+ */
 export function queryIdOf(chain: string, run: number): string {
   return `${chain}.${run}`;
 }
 
-/** W3C's trace context, as a header of that name has it: whose span a run is below (O15). Also for what any client may send. */
+/**
+ * W3C's trace context, as a header of that name has it: whose span a run is below (O15). Also for
+ * what any client may send.
+ */
 export function isTraceparent(value: unknown): value is string {
   return (
     typeof value === 'string' && /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/.test(value)
@@ -56,17 +63,24 @@ export function agentName(session: string): string {
   return /\.(agent-[^.]*)$/.exec(session)?.[1] ?? session;
 }
 
-/** Perdure's own name for one call: chain, head of the reply, block index (L40). Ids from a model may repeat; this does not. */
+/**
+ * Perdure's own name for one call: chain, head of the reply, block index (L40). Ids from a model
+ * may repeat; this does not.
+ */
 export type CallKey = Branded<'CallKey'>;
 
-/** The call at `index` (its block's position) of the reply that produced `head`, in the chain of runs that began with `chain`. */
+/**
+ * The call at `index` (its block's position) of the reply that produced `head`, in the chain of
+ * runs that began with `chain`.
+ */
 export function callKey(chain: string, head: Hash, index: number): CallKey {
   return `${chain}.${head}.${index}` as CallKey;
 }
 
 /**
- * Names what a decision is about: the SHA-256 of an input as JSON and, for a call that was started before, which start it would be (L40,
- * L55). A decision about one start does not count for another.
+ * Names what a decision is about: the SHA-256 of an input as JSON and, for a call that was started
+ * before, which start it would be (L40, L55). A decision about one start does not count for
+ * another.
  */
 export function questionHash(inputHash: string, start: number): string {
   return start === 1 ? inputHash : `${inputHash}.${start}`;
@@ -83,7 +97,8 @@ export function keyHead(key: string): Hash | null {
   return (/\.([0-9a-f]{64})\.\d+$/.exec(key)?.[1] ?? null) as Hash | null;
 }
 
-// Estimates of tokens where nothing has counted them: four characters to a token, as English text and JSON come to on average.
+// Estimates of tokens where nothing has counted them: four characters to a token, as English text
+// and JSON come to on average.
 
 export const CHARACTERS_PER_TOKEN = 4;
 

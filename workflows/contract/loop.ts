@@ -26,7 +26,10 @@ export type Terminal =
   | { readonly reason: 'blocking_limit'; readonly detail: string }
   | { readonly reason: 'stop_hook_prevented'; readonly detail: string }
   | { readonly reason: 'hook_stopped'; readonly detail: string }
-  /** `reserved…`: of the limit, for agents of which no end is known: in the background, lost, or given up (L69, L71). */
+  /**
+   * `reserved…`: of the limit, for agents of which no end is known: in the background, lost, or
+   * given up (L69, L71).
+   */
   | {
       readonly reason: 'budget_exceeded';
       readonly limitUsd: number;
@@ -49,7 +52,10 @@ export type TerminalReason = Terminal['reason'];
 /** A limit that a run can reach (L45, L51). */
 export type RunLimit = 'cost' | 'tokens' | 'time' | 'turns';
 
-/** The stop of a run from outside (L47–L51): by a person, a newer message, the session's cancellation or the runtime limit. */
+/**
+ * The stop of a run from outside (L47–L51): by a person, a newer message, the session's
+ * cancellation or the runtime limit.
+ */
 export type StopCause = 'interrupt' | 'message' | 'cancel' | 'timeout';
 
 /** How much a model puts into a reply, from the least on (X2). */
@@ -74,10 +80,16 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
-/** US dollars per million tokens. `cacheWrite`: to be kept for five minutes; `cacheWrite1h`: for an hour, absent: the same. */
+/**
+ * US dollars per million tokens. `cacheWrite`: to be kept for five minutes; `cacheWrite1h`: for an
+ * hour, absent: the same.
+ */
 type TokenPrices = Usage & { readonly cacheWrite1h?: number };
 
-/** Those of a model. Everything but the four kinds of tokens is absent in what an earlier release opened. */
+/**
+ * Those of a model. Everything but the four kinds of tokens is absent in what an earlier release
+ * opened.
+ */
 export type Price = TokenPrices & {
   /** For every token of a request, those of the answer too, whose prompt has more than `tokens`. */
   readonly above?: TokenPrices & { readonly tokens: number };
@@ -109,7 +121,10 @@ export type Spend = { readonly usage: Usage; readonly usd: number | null };
 
 export const noSpend: Spend = { usage: noUsage, usd: 0 };
 
-/** All that the runs of a session took together, and the model that was asked last. `ms`: of runs with a runtime limit. */
+/**
+ * All that the runs of a session took together, and the model that was asked last. `ms`: of runs
+ * with a runtime limit.
+ */
 export type Spent = { readonly turns: number; readonly spend: Spend; readonly model?: string; readonly ms?: number };
 
 export const nothingSpent: Spent = { turns: 0, spend: noSpend };
@@ -140,7 +155,10 @@ export type ModelLimits = {
   readonly outputCap: number;
   /** The most that `outputCap` may be raised to: the model's own maximum (L26). */
   readonly raisedOutputCap: number;
-  /** A cap is never above what the window leaves, down to this. Absent in what an earlier release opened: there it is not looked at. */
+  /**
+   * A cap is never above what the window leaves, down to this. Absent in what an earlier release
+   * opened: there it is not looked at.
+   */
   readonly leastOutputCap?: number;
   /** Its API sums up its own conversation while the run goes on (L9). */
   readonly summarizesItself?: true;
@@ -149,8 +167,8 @@ export type ModelLimits = {
 };
 
 /**
- * The limits `decide` works with, snapshotted when the run starts (L57). Times in milliseconds, sizes in tokens.
- * `rulesVersion` names the rule set a run was started under.
+ * The limits `decide` works with, snapshotted when the run starts (L57). Times in milliseconds,
+ * sizes in tokens. `rulesVersion` names the rule set a run was started under.
  */
 export type Rules = {
   readonly rulesVersion: 1;
@@ -159,7 +177,10 @@ export type Rules = {
   /** Tokens of all kinds over all calls of the run (L51). */
   readonly maxTokens: number | null;
   readonly timeoutMs: number | null;
-  /** By how much the limits above are lower than those that were set, for agents of which no end is known (L69, L71). */
+  /**
+   * By how much the limits above are lower than those that were set, for agents of which no end is
+   * known (L69, L71).
+   */
   readonly reserved?: Left;
   /** Before a limit ends the run, one more call, of which nothing runs, sums up (L51). */
   readonly wrapUp: boolean;
@@ -184,7 +205,10 @@ export type Rules = {
   readonly maxStopHookRounds: number;
   /** L42. */
   readonly batchSummaries: boolean;
-  /** Estimate of one of them, as large as they can be: counted where nobody learns what it was billed (L51). */
+  /**
+   * Estimate of one of them, as large as they can be: counted where nobody learns what it was
+   * billed (L51).
+   */
   readonly summarySpend: Spend;
   /** L56. */
   readonly afterStop: boolean;
@@ -210,7 +234,10 @@ export type RunSnapshot = {
   readonly rules: Rules;
   /** The names of `rules.models`. Absent in what an earlier release opened. */
   readonly models?: readonly string[];
-  /** Present while it was only ends of agents that the run was opened by: what a person's message to it brings (L71). */
+  /**
+   * Present while it was only ends of agents that the run was opened by: what a person's message to
+   * it brings (L71).
+   */
   readonly whole?: Limits;
 };
 

@@ -13,7 +13,10 @@ export type CallModel = AppendingStep & {
   readonly cap: number;
   /** The step whose streamed deltas this request replaces (L26): watchers void it. */
   readonly supersedes?: number;
-  /** The reply before was taken back from watchers, and is kept after all: they are told it again (L27). */
+  /**
+   * The reply before was taken back from watchers, and is kept after all: they are told it again
+   * (L27).
+   */
   readonly retells?: true;
   /** Failed attempts of this call before it was parked (L14). */
   readonly failures?: number;
@@ -27,21 +30,29 @@ export type CallModel = AppendingStep & {
   readonly taskRemaining?: number;
   /** The last call of the run: the model is told to make no calls, and none would run (L51). */
   readonly wrapUp?: true;
-  /** Absent without a limit. No further attempt is made when those before it have spent it (L51). */
+  /**
+   * Absent without a limit. No further attempt is made when those before it have spent it (L51).
+   */
   readonly left?: Left;
 };
 
 /** A value for everything the loop acts on; whatever Temporal should retry is thrown (L14). */
 export type ModelResult =
-  /** A whole reply, stored. No calls: the run may stop. `cut`: stopped by max_tokens after complete calls, the last one was cut (L15).
-   * `problem`: why the final answer does not satisfy the run's schema (L53). */
+  /**
+   * A whole reply, stored. No calls: the run may stop. `cut`: stopped by max_tokens after complete
+   * calls, the last one was cut (L15). `problem`: why the final answer does not satisfy the run's
+   * schema (L53).
+   */
   | (Stored & {
       readonly kind: 'message';
       readonly calls: readonly Call[];
       readonly cut?: true;
       readonly problem?: string;
     })
-  /** Cut by max output tokens without a complete call: stored under `head`, which the loop takes (L27) or leaves (L26). */
+  /**
+   * Cut by max output tokens without a complete call: stored under `head`, which the loop takes
+   * (L27) or leaves (L26).
+   */
   | (Stored & { readonly kind: 'cut_off' })
   /** Cancelled while streaming: what was complete is stored (L16, L47). */
   | (Stored & { readonly kind: 'interrupted'; readonly calls: readonly Call[] })
@@ -51,7 +62,10 @@ export type ModelResult =
   | { readonly kind: 'too_long'; readonly detail: string; readonly window?: number; readonly spend: Spend }
   | { readonly kind: 'media_too_large'; readonly detail: string; readonly spend: Spend }
   | { readonly kind: 'refused'; readonly detail: string; readonly spend: Spend }
-  /** The model is given up for the next in the list (L19); `calls` are the names of those it had started. */
+  /**
+   * The model is given up for the next in the list (L19); `calls` are the names of those it had
+   * started.
+   */
   | {
       readonly kind: 'fallback';
       readonly from: string;
@@ -62,7 +76,10 @@ export type ModelResult =
     }
   /** A prompt hook ended the run before the call (L41). */
   | { readonly kind: 'hook_stopped'; readonly detail: string; readonly spend: Spend }
-  /** Not to be retried, or retries are spent (L20). `maxOutput`: it was refused for its cap, and this is the most, in tokens (L26). */
+  /**
+   * Not to be retried, or retries are spent (L20). `maxOutput`: it was refused for its cap, and
+   * this is the most, in tokens (L26).
+   */
   | {
       readonly kind: 'failed';
       readonly detail: string;
@@ -71,8 +88,8 @@ export type ModelResult =
       readonly spend: Spend;
     }
   /**
-   * The provider asked for a long wait: park for so long. No time of day, for the worker's clock is not the server's. The counts go
-   * into the next call.
+   * The provider asked for a long wait: park for so long. No time of day, for the worker's clock is
+   * not the server's. The counts go into the next call.
    */
   | {
       readonly kind: 'parked';
@@ -84,8 +101,9 @@ export type ModelResult =
     };
 
 /**
- * As `callModel` answers. A reply of which calls were handed over is a kind of its own: a worker of an earlier release, which would ask for
- * them once more, does not know it, and leaves the session to a newer one.
+ * As `callModel` answers. A reply of which calls were handed over is a kind of its own: a worker of
+ * an earlier release, which would ask for them once more, does not know it, and leaves the session
+ * to a newer one.
  */
 export type ModelAnswer =
   ModelResult | (Omit<Extract<ModelResult, { kind: 'message' }>, 'kind'> & { readonly kind: 'handed_over' });
@@ -102,9 +120,13 @@ type Stored = {
   readonly spend: Spend;
 };
 
-// The entries that a step appends to the transcript, as the workflow names them: hashes, ids and the loop's own words.
+// The entries that a step appends to the transcript, as the workflow names them: hashes, ids and
+// the loop's own words.
 
-/** The input of every step that stores something: it appends to `head`, or stores nothing. `step` names its live file. */
+/**
+ * The input of every step that stores something: it appends to `head`, or stores nothing. `step`
+ * names its live file.
+ */
 export type AppendingStep = {
   readonly head: Hash | null;
   readonly append: readonly Append[];
@@ -114,7 +136,10 @@ export type AppendingStep = {
   readonly iteration: number;
 };
 
-/** Something to append to the transcript before the next thing happens. Built from inputs only, so that a retry hashes the same. */
+/**
+ * Something to append to the transcript before the next thing happens. Built from inputs only, so
+ * that a retry hashes the same.
+ */
 export type Append =
   | { readonly kind: 'run_started'; readonly run: number; readonly config: Hash; readonly at: number }
   | {
@@ -128,9 +153,15 @@ export type Append =
   /** Becomes a notice with its last words (L71). */
   | { readonly kind: 'agent_ended'; readonly ended: AgentNews }
   | { readonly kind: 'notice'; readonly notice: Notice }
-  /** The oldest `count` staged collapses that are not committed yet are shown short from here on (L9). */
+  /**
+   * The oldest `count` staged collapses that are not committed yet are shown short from here on
+   * (L9).
+   */
   | { readonly kind: 'collapse_committed'; readonly count: number }
-  /** Becomes the boundary that was prepared beside the run; nothing, where what it sums up has been changed since (L9). */
+  /**
+   * Becomes the boundary that was prepared beside the run; nothing, where what it sums up has been
+   * changed since (L9).
+   */
   | { readonly kind: 'prepared_boundary'; readonly boundary: Hash }
   /** Positions of entries that the model no longer sees (L7). */
   | { readonly kind: 'snip'; readonly entries: readonly number[] }
@@ -140,7 +171,10 @@ export type Append =
   | { readonly kind: 'run_ended'; readonly ended: RunEnded }
   | { readonly kind: 'session_closed'; readonly notTaken: readonly MessageId[] };
 
-/** Things said by the loop itself. `toModel` text is sent to the model as user text; the others are for people. */
+/**
+ * Things said by the loop itself. `toModel` text is sent to the model as user text; the others are
+ * for people.
+ */
 export type Notice =
   | { readonly kind: 'interrupted' }
   | { readonly kind: 'continue' }
@@ -151,7 +185,10 @@ export type Notice =
   /** The run before ended for this limit. Told to the model. */
   | { readonly kind: 'budget_spent'; readonly limit: 'cost' | 'tokens' }
   | { readonly kind: 'error'; readonly text: string }
-  /** `calls`: names of the calls that the abandoned attempt had started (L19). Told to the model, but for `detail`, the reason. */
+  /**
+   * `calls`: names of the calls that the abandoned attempt had started (L19). Told to the model,
+   * but for `detail`, the reason.
+   */
   | {
       readonly kind: 'model_switched';
       readonly from: string;
@@ -167,7 +204,9 @@ export type Notice =
   | { readonly kind: 'structured_output'; readonly problem: string }
   /** A text that a hook adds to the conversation. Told to the model. */
   | { readonly kind: 'hook_context'; readonly hook: string; readonly text: string }
-  /** Files the agent has read or written that someone else changed since (L43). Told to the model. */
+  /**
+   * Files the agent has read or written that someone else changed since (L43). Told to the model.
+   */
   | { readonly kind: 'files_changed'; readonly paths: readonly string[]; readonly files?: readonly SeenFile[] }
   /** A notification or a memory (L43). Told to the model. */
   | { readonly kind: 'attachment'; readonly source: string; readonly text: string }
@@ -183,10 +222,16 @@ export type Notice =
   | { readonly kind: 'about_skills'; readonly text: string }
   /** A hook that crashed or timed out, for people (L30). */
   | { readonly kind: 'hook_failed'; readonly hook: string; readonly detail: string }
-  /** What differs from the system prompt and the tools as they were sent at the beginning (L44 L58). Told to the model. */
+  /**
+   * What differs from the system prompt and the tools as they were sent at the beginning (L44 L58).
+   * Told to the model.
+   */
   | PreambleChanged;
 
-/** `ended`: names of parts that no longer hold. Tools by name: those that are not there any more, and those that are there again. */
+/**
+ * `ended`: names of parts that no longer hold. Tools by name: those that are not there any more,
+ * and those that are there again.
+ */
 export type PreambleChanged = {
   readonly kind: 'preamble_changed';
   readonly parts: readonly SystemPart[];
@@ -196,19 +241,23 @@ export type PreambleChanged = {
   /** Definitions, for models that take tools from messages. */
   readonly toolsNew?: readonly Readonly<Record<string, unknown>>[];
   /**
-   * By which message, in an epoch that tells by the role system: a user's, or one of that role, with the tools or without. Absent from those of
-   * earlier releases.
+   * By which message, in an epoch that tells by the role system: a user's, or one of that role,
+   * with the tools or without. Absent from those of earlier releases.
    */
   readonly by?: 'user' | 'system' | 'tools';
 };
 
 /**
- * Of a system prompt. The name is words for the model, and stays when the text changes. `foreign`: said by others than whoever runs the agent, as
- * MCP servers and hooks; a change of it is told as a user's words.
+ * Of a system prompt. The name is words for the model, and stays when the text changes. `foreign`:
+ * said by others than whoever runs the agent, as MCP servers and hooks; a change of it is told as a
+ * user's words.
  */
 export type SystemPart = { readonly name: string; readonly text: string; readonly foreign?: true };
 
-/** A file as the agent knows it, by absolute path. Milliseconds since the epoch, bytes; both 0 when it was `gone`. */
+/**
+ * A file as the agent knows it, by absolute path. Milliseconds since the epoch, bytes; both 0 when
+ * it was `gone`.
+ */
 export type SeenFile = {
   readonly path: string;
   readonly mtimeMs: number;

@@ -1,4 +1,5 @@
-// The one check of a run's options, shared by the client (before anything starts) and the activity that opens a run.
+// The one check of a run's options, shared by the client (before anything starts) and the activity
+// that opens a run.
 import { permissionsProblem } from './permission-rules.ts';
 import { extraFoldersProblem, tagsProblem, toolEnvProblem } from './facts.ts';
 import type { Effort } from './loop.ts';
@@ -23,7 +24,10 @@ export const MOST = {
   tools: 1_000,
   /** Characters of JSON. */
   outputSchema: 64 * 1024,
-  /** Characters of JSON: a handover carries all of it twice, below the server's limit of 2 MiB also where a character is three bytes. */
+  /**
+   * Characters of JSON: a handover carries all of it twice, below the server's limit of 2 MiB also
+   * where a character is three bytes.
+   */
   together: 192 * 1024,
 };
 
@@ -202,7 +206,8 @@ function text(name: string, value: unknown, most: number): string | undefined {
   return value.length <= most ? undefined : `the ${name} has ${value.length} characters: give at most ${most}`;
 }
 
-// Changes that a message makes to its session's options: one is given anew, or taken back with null (L57).
+// Changes that a message makes to its session's options: one is given anew, or taken back with null
+// (L57).
 
 /** A workspace cannot be taken back: its null stays, and is refused where options are checked. */
 export function withChanges<Options extends Partial<RunOptions>>(options: Options, changes: OptionChanges): Options {
@@ -211,7 +216,8 @@ export function withChanges<Options extends Partial<RunOptions>>(options: Option
   return Object.fromEntries(all.filter(([key, value]) => value !== null || key === 'cwd')) as Options;
 }
 
-// The name that was meant, for a name that is not known: options and rules that are passed over in silence guard nothing.
+// The name that was meant, for a name that is not known: options and rules that are passed over in
+// silence guard nothing.
 
 /** One that differs in a letter or two, or only in case; undefined when none is near. */
 export function nearName(given: string, names: readonly string[]): string | undefined {

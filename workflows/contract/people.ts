@@ -1,8 +1,12 @@
-// What people say and are asked: a message, a call that waits for a decision (L55), a question of the model (L81).
+// What people say and are asked: a message, a call that waits for a decision (L55), a question of
+// the model (L81).
 import type { CallKey, Hash, SessionId } from './ids.ts';
 import type { Usage } from './loop.ts';
 
-/** A call that waits for a decision (L55). `call` names it, once. `head` and `index` say where its input is stored. */
+/**
+ * A call that waits for a decision (L55). `call` names it, once. `head` and `index` say where its
+ * input is stored.
+ */
 export type PendingApproval = {
   readonly call: string;
   readonly tool: string;
@@ -12,25 +16,40 @@ export type PendingApproval = {
   readonly index: number;
   /** Milliseconds since the epoch; then it counts as denied. */
   readonly deadline: number;
-  /** Milliseconds since the epoch: when it was first asked about. Absent in what an earlier release asked. */
+  /**
+   * Milliseconds since the epoch: when it was first asked about. Absent in what an earlier release
+   * asked.
+   */
   readonly askedAt?: number;
-  /** It is a question to people, which waits for an answer instead of a decision; without one by the deadline the model is told so (L81). */
+  /**
+   * It is a question to people, which waits for an answer instead of a decision; without one by the
+   * deadline the model is told so (L81).
+   */
   readonly question?: OpenQuestion;
   /** It waits in the session of an agent, and is listed here for people (L70). */
   readonly agent?: AskingAgent;
 };
 
-/** `call`: as it is named there. `path`: the titles of the agents on the way to it, the last its own. */
+/**
+ * `call`: as it is named there. `path`: the titles of the agents on the way to it, the last its
+ * own.
+ */
 export type AskingAgent = {
   readonly session: SessionId;
   readonly call: string;
   readonly path: readonly string[];
 };
 
-/** All that waits in an agent's session now, told to the session that a person began. By DELEGATED_SIGNAL. */
+/**
+ * All that waits in an agent's session now, told to the session that a person began. By
+ * DELEGATED_SIGNAL.
+ */
 export type AgentAsks = { readonly asks: readonly PendingApproval[]; readonly session: SessionId };
 
-/** `edited`: the hash of another input in the store. `by`: whoever decides, by name, for the transcript (O12). */
+/**
+ * `edited`: the hash of another input in the store. `by`: whoever decides, by name, for the
+ * transcript (O12).
+ */
 export type Approval = {
   readonly call: string;
   readonly inputHash: string;
@@ -45,7 +64,9 @@ export type Denial = {
   readonly by?: string;
 };
 
-/** `options`: nothing else is an answer. The memo leaves them out: they stand in the call's input. */
+/**
+ * `options`: nothing else is an answer. The memo leaves them out: they stand in the call's input.
+ */
 export type OpenQuestion = { readonly options?: readonly string[] };
 
 /** `by`: whoever answers, by name. */
@@ -54,10 +75,16 @@ export type Answer = { readonly call: string; readonly body: MessageBody; readon
 /** `at`: milliseconds since the epoch. */
 export type Answered = { readonly call: string; readonly by: string; readonly at: number };
 
-/** The signal by which a call that runs asks people (L77). Anyone can signal: what no call that runs asks is passed over. */
+/**
+ * The signal by which a call that runs asks people (L77). Anyone can signal: what no call that runs
+ * asks is passed over.
+ */
 export const ELICIT_SIGNAL = 'elicit';
 
-/** `id`: of this question alone. `inputHash`: of what is asked, `{ question, options? }`, in the store; absent: it asks no longer. */
+/**
+ * `id`: of this question alone. `inputHash`: of what is asked, `{ question, options? }`, in the
+ * store; absent: it asks no longer.
+ */
 export type Elicitation = {
   readonly key: CallKey;
   readonly id: string;
@@ -99,7 +126,10 @@ export type MessageBody = (
   | { readonly kind: 'stored'; readonly hash: Hash; readonly bytes: number }
 ) & { readonly media?: readonly MessageMedium[] };
 
-/** An image or a PDF document, its bytes in the store. `characters`: its share of a window, as characters of text. */
+/**
+ * An image or a PDF document, its bytes in the store. `characters`: its share of a window, as
+ * characters of text.
+ */
 export type StoredMedium = {
   readonly hash: Hash;
   readonly bytes: number;
@@ -125,7 +155,8 @@ export function bodyCharacters(body: MessageBody): number {
   return (body.media ?? []).reduce((sum, { characters }) => sum + characters, text);
 }
 
-// A question that a person asks aside: the session's own model answers it from what it knows by now, and the conversation keeps no trace of it.
+// A question that a person asks aside: the session's own model answers it from what it knows by
+// now, and the conversation keeps no trace of it.
 
 /** Characters of a question, and of what is kept of its answer. */
 export const LONGEST_ASIDE = 10_000;
@@ -136,7 +167,10 @@ export const MOST_ASIDES = 3;
 
 export type AskAside = { readonly question: string };
 
-/** `cut`: there was more of it than is kept, or than the model may say at once. `usd`: null when a price is not known. */
+/**
+ * `cut`: there was more of it than is kept, or than the model may say at once. `usd`: null when a
+ * price is not known.
+ */
 export type AsideAnswer = {
   readonly text: string;
   readonly cut: boolean;
@@ -152,5 +186,8 @@ export function asideProblem(question: unknown): string | undefined {
   return `the question has ${question.length} characters: give at most ${LONGEST_ASIDE}`;
 }
 
-/** A signal that did nothing, and why, in a sentence. A view has the last of a workflow run, oldest first; none where there are none. */
+/**
+ * A signal that did nothing, and why, in a sentence. A view has the last of a workflow run, oldest
+ * first; none where there are none.
+ */
 export type PassedOver = { readonly signal: string; readonly why: string };

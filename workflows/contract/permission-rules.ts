@@ -1,12 +1,13 @@
-// The grammar of permission rules (L55): `tool`, `tool(pattern)`, and names with `*`. Shared by the client, which refuses a bad
-// rule before anything starts, and the activity that opens a run. A rule that could never match is refused: it would guard nothing.
+// The grammar of permission rules (L55): `tool`, `tool(pattern)`, and names with `*`. Shared by the
+// client, which refuses a bad rule before anything starts, and the activity that opens a run. A
+// rule that could never match is refused: it would guard nothing.
 
 export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'dontAsk' | 'bypass';
 
 /**
- * Rules such as `bash(git status:*)`, `write(src/**)`, `mcp__*`: deny > ask > allow > mode (L55). At most 1,000 in all. Mode `bypass`
- * asks nothing: of the rules only those that deny hold in it. One that denies and ends with `!`, such as `bash(git push:*)!`, also ends the
- * run (L34).
+ * Rules such as `bash(git status:*)`, `write(src/**)`, `mcp__*`: deny > ask > allow > mode (L55).
+ * At most 1,000 in all. Mode `bypass` asks nothing: of the rules only those that deny hold in it.
+ * One that denies and ends with `!`, such as `bash(git push:*)!`, also ends the run (L34).
  */
 export type PermissionRules = {
   readonly allow?: readonly string[];
@@ -34,8 +35,9 @@ export const HOST_PATTERN = /^[A-Za-z0-9*:][A-Za-z0-9*:._-]*$/;
 const PATH_TOOLS: readonly string[] = ['read', 'write', 'edit', 'glob', 'grep'];
 
 /**
- * Null when it has not the form of a rule. Rules written for other agents mean here what they mean there: `Bash` is bash, `bash(*)` is
- * every command, and a trailing ` *` is `:*`; `WebFetch(domain:example.org)` is `web_fetch(example.org)`.
+ * Null when it has not the form of a rule. Rules written for other agents mean here what they mean
+ * there: `Bash` is bash, `bash(*)` is every command, and a trailing ` *` is `:*`;
+ * `WebFetch(domain:example.org)` is `web_fetch(example.org)`.
  */
 export function parseRule(rule: string): Rule | null {
   const [, name, pattern = null, mark] = /^([A-Za-z0-9_*-]{1,64})(?:\((.+)\))?(!)?$/s.exec(rule) ?? [];
@@ -56,14 +58,20 @@ function meantBy(name: string, pattern: string | null): Rule {
   return { tool, pattern: pattern === '*' ? null : pattern.replace(/ \*$/, ':*') };
 }
 
-/** A built-in tool's name in any case stands for that tool: the configuration admits no other tool of that spelling. */
+/**
+ * A built-in tool's name in any case stands for that tool: the configuration admits no other tool
+ * of that spelling.
+ */
 function ruledTool(name: string): string {
   const small = name.toLowerCase();
   if (small === 'webfetch' || small === WEB) return WEB;
   return small === 'bash' || PATH_TOOLS.includes(small) ? small : name;
 }
 
-/** A sentence naming the rule and what would be right, or undefined. Rules may come from any Temporal client: nothing is certain. */
+/**
+ * A sentence naming the rule and what would be right, or undefined. Rules may come from any
+ * Temporal client: nothing is certain.
+ */
 export function permissionsProblem(permissions: unknown): string | undefined {
   if (permissions === undefined) return undefined;
   if (typeof permissions !== 'object' || permissions === null || Array.isArray(permissions)) {

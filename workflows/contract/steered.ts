@@ -1,4 +1,5 @@
-// The things that people do to a session beside talking to it and deciding about its calls, for the transcript (O12).
+// The things that people do to a session beside talking to it and deciding about its calls, for the
+// transcript (O12).
 import { isName } from './people.ts';
 import { RUN_OPTIONS } from './options-problem.ts';
 import type { OptionChanges, RunOptions, TopUp } from './session.ts';
@@ -12,7 +13,10 @@ export type Steered = {
   readonly limits?: TopUp;
   /** For the next run. */
   readonly changes?: OptionChanges;
-  /** Options that were changed as well: their values are long, or hold what not everybody is to read. */
+  /**
+   * Options that were changed as well: their values are long, or hold what not everybody is to
+   * read.
+   */
   readonly untold?: readonly string[];
   /** So many older ones were not kept: only Temporal's history has them. */
   readonly earlier?: number;
@@ -21,13 +25,21 @@ export type Steered = {
 /** Whoever does it, by name: goes along with a signal or an update. */
 export type Signed = { readonly by?: string };
 
-/** Who has said, and when, that they cancel the session: Temporal's own cancel says nothing to it. */
+/**
+ * Who has said, and when, that they cancel the session: Temporal's own cancel says nothing to it.
+ */
 export type Announced = Signed & { readonly since: number };
 
-/** Sent again under the same id it counts once, for nobody may stop a run that he did not mean (L61). It says which signal it is of. */
+/**
+ * Sent again under the same id it counts once, for nobody may stop a run that he did not mean
+ * (L61). It says which signal it is of.
+ */
 export type SignalOnce = Signed & { readonly signal: 'interrupt' | 'resume' | 'cancel'; readonly id: string };
 
-/** An update that steers, sealed in one piece: it says which one it is of, and counts once by its id. `at`: milliseconds since the epoch. */
+/**
+ * An update that steers, sealed in one piece: it says which one it is of, and counts once by its
+ * id. `at`: milliseconds since the epoch.
+ */
 export type UpdateOnce<Asked> = Signed & {
   readonly update: string;
   readonly id: string;
@@ -40,7 +52,10 @@ export function isOnce<Asked>(value: Asked | UpdateOnce<Asked>): value is Update
   return typeof update === 'string' && typeof id === 'string' && Number.isSafeInteger(at) && 'asked' in rest;
 }
 
-/** In whichever form it came: an update of an earlier release, or to a server without seals, is what it asks. */
+/**
+ * In whichever form it came: an update of an earlier release, or to a server without seals, is what
+ * it asks.
+ */
 export const askedIn = <Asked>(given: Asked | UpdateOnce<Asked>): Asked => (isOnce(given) ? given.asked : given);
 
 /** What was done, before it is known when and by whom. */
@@ -50,8 +65,9 @@ export type Deed = Omit<Steered, 'at' | 'by' | 'earlier'>;
 const LONGEST_CHANGES = 2_000;
 
 /**
- * Null when a session with `options` has them so already: a client may send the same ones with each message. A signal cannot be refused: what
- * is no option is passed over, for its name can be as long as a message.
+ * Null when a session with `options` has them so already: a client may send the same ones with each
+ * message. A signal cannot be refused: what is no option is passed over, for its name can be as
+ * long as a message.
  */
 export function changesDeed(given: OptionChanges, options: RunOptions): Deed | null {
   const before: Readonly<Record<string, unknown>> = options;

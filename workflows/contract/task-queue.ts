@@ -1,5 +1,6 @@
-// Which workers a session is for. A configuration guards its sessions (hooks, rules) and extends them (tools), so a session that starts
-// with one gets a task queue that only workers of this configuration poll.
+// Which workers a session is for. A configuration guards its sessions (hooks, rules) and extends
+// them (tools), so a session that starts with one gets a task queue that only workers of this
+// configuration poll.
 import { TASK_QUEUE, type Configuration } from './session.ts';
 
 export type ForWorkers = {

@@ -1,17 +1,21 @@
-// What a session tells others beside its loop: events to its worker, for metrics, traces and the log, and alerts to the worker's hooks.
+// What a session tells others beside its loop: events to its worker, for metrics, traces and the
+// log, and alerts to the worker's hooks.
 import type { PendingApproval } from './people.ts';
 import type { QuerySource } from './facts.ts';
 import type { AgentEnd } from './delegation.ts';
 import type { Hash, SessionId } from './ids.ts';
 import type { Spend, Terminal, TerminalReason, TransitionReason } from './loop.ts';
 
-// Events: by a sink, never while the workflow replays. One leaves nothing in the history. It can be told twice, when a worker dies in the
-// task that told it, and be lost with the worker.
+// Events: by a sink, never while the workflow replays. One leaves nothing in the history. It can be
+// told twice, when a worker dies in the task that told it, and be lost with the worker.
 
 /** Milliseconds since the epoch, by the workflow's clock. */
 type Span = { readonly from: number; readonly to: number };
 
-/** `run`: its number. `chain`: Temporal's id of the session's first run. `traceparent` and `querySource`: of the message that opened it. */
+/**
+ * `run`: its number. `chain`: Temporal's id of the session's first run. `traceparent` and
+ * `querySource`: of the message that opened it.
+ */
 export type SeenAbout = {
   readonly chain: string;
   readonly run: number;

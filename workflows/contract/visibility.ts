@@ -1,5 +1,6 @@
-// The search attributes of a session (O1): their names and types, and their values, computed alike by the client that opens a session
-// and by its workflow. Values are plain for everyone who reads the server: no attribute holds what a codec would seal.
+// The search attributes of a session (O1): their names and types, and their values, computed alike
+// by the client that opens a session and by its workflow. Values are plain for everyone who reads
+// the server: no attribute holds what a codec would seal.
 import { jsonBytes, LARGEST_TAGS, type Tags, tagValues } from './facts.ts';
 import type { Terminal } from './loop.ts';
 import type { SessionMemo } from './session.ts';
@@ -65,7 +66,10 @@ export function attributeValues({ phase, last, facts }: SessionMemo, sealed: boo
   };
 }
 
-/** As many as a server takes: more would end the workflow. Sessions of earlier releases may have too many, and any client can begin one. */
+/**
+ * As many as a server takes: more would end the workflow. Sessions of earlier releases may have too
+ * many, and any client can begin one.
+ */
 function keptTags(tags: Tags): readonly string[] {
   let bytes = 2;
   return tagValues(tags).filter((tag) => {
@@ -83,14 +87,21 @@ function errorValue(terminal: Terminal, sealed: boolean): string | null {
   return `${terminal.reason}${status}${detail}`.slice(0, LONGEST);
 }
 
-/** An end that someone should look at. One that was stopped was stopped on purpose, but for the time limit. */
+/**
+ * An end that someone should look at. One that was stopped was stopped on purpose, but for the time
+ * limit.
+ */
 export function isBadEnd({ reason }: Pick<Terminal, 'reason'>): boolean {
   return reason !== 'completed' && reason !== 'aborted_streaming' && reason !== 'aborted_tools';
 }
 
-// The changes that a session's history holds, as Temporal's SDK lists them by itself: one id for each that was made behind `patched`.
+// The changes that a session's history holds, as Temporal's SDK lists them by itself: one id for
+// each that was made behind `patched`.
 
-/** Temporal's own search attribute: it costs a session nothing but where a change is met for the first time. */
+/**
+ * Temporal's own search attribute: it costs a session nothing but where a change is met for the
+ * first time.
+ */
 export const CHANGES_ATTRIBUTE = 'TemporalChangeVersion';
 
 /** Those that this release knows: a session that has another cannot be replayed by it. */

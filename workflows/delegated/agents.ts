@@ -1,5 +1,6 @@
-// The agents of a session (L66–L71): how many it may have, what each is granted of what is left, and what they took, counted once: an agent
-// reports when it has ended, however long ago its call was answered.
+// The agents of a session (L66–L71): how many it may have, what each is granted of what is left,
+// and what they took, counted once: an agent reports when it has ended, however long ago its call
+// was answered.
 import type { AgentNews, AgentSpent, AgentWork, DelegatedReport, Grant } from '../contract/delegation.ts';
 import { agentName, type CallKey, type SessionId } from '../contract/ids.ts';
 import type { Left } from '../contract/loop.ts';
@@ -19,7 +20,9 @@ import { AskList, type CarriedAsks } from './asks.ts';
 /** The name of the tool whose calls start agents. */
 const AGENT_TOOL = 'agent';
 
-/** Ended agents that have not reported, kept for what they took: beyond, the oldest are given up. */
+/**
+ * Ended agents that have not reported, kept for what they took: beyond, the oldest are given up.
+ */
 const MOST_PAST = 100;
 
 /** Those that have ended in the background whose answers can still be asked for (L71). */
@@ -123,14 +126,19 @@ export class Agents {
   /** Also one whose end has been counted. */
   readonly knows = (key: CallKey): boolean => this.known.has(key) || this.counted.includes(key);
 
-  /** What agents of runs before took still counts when they report. `isAsked`: by a person's message. */
+  /**
+   * What agents of runs before took still counts when they report. `isAsked`: by a person's
+   * message.
+   */
   beginRun(isAsked = false): void {
     this.started = 0;
     this.enterRun();
     if (isAsked) this.beginPrompt();
   }
 
-  /** A person's message: the limits that it brings are not divided with agents of prompts before. */
+  /**
+   * A person's message: the limits that it brings are not divided with agents of prompts before.
+   */
   beginPrompt(): void {
     this.goneEarlier = this.gone;
     for (const [key, each] of this.known) if (each.state === 'past') this.known.set(key, { ...each, earlier: true });
@@ -157,12 +165,18 @@ export class Agents {
     return { usd: usd - earlierUsd, tokens: tokens - earlierTokens };
   }
 
-  /** Granted by the run under way to those in the background, also to one that was lost: it works on beside them. */
+  /**
+   * Granted by the run under way to those in the background, also to one that was lost: it works on
+   * beside them.
+   */
   get reservedBeside(): Left {
     return sumOf(this.granted(({ state, background }) => state !== 'past' && background !== undefined));
   }
 
-  /** Granted by the run under way to those that a call waits for, or waited for: lost, or given up before they had ended. */
+  /**
+   * Granted by the run under way to those that a call waits for, or waited for: lost, or given up
+   * before they had ended.
+   */
   get reservedByCalls(): Left {
     return sumOf(this.granted(({ state, background }) => state !== 'past' && background === undefined));
   }

@@ -1,4 +1,5 @@
-// What waits for people in the sessions of agents (L70): told by each to the root, and listed there, where people see it and decide.
+// What waits for people in the sessions of agents (L70): told by each to the root, and listed
+// there, where people see it and decide.
 import { CancellationScope, condition, patched } from '@temporalio/workflow';
 import type { AgentAsks, AskingAgent, PendingApproval } from '../contract/people.ts';
 import type { AgentOrigin } from '../contract/delegation.ts';
@@ -9,7 +10,10 @@ import { tell } from './reports.ts';
 /** Characters of a text of a call that waits, and the agents on the way to it. */
 const [LONGEST_ASKED, LONGEST_PATH] = [1_000, 20];
 
-/** Characters of JSON of all that waits: it travels in a handover. What is beyond is listed with its agent alone. */
+/**
+ * Characters of JSON of all that waits: it travels in a handover. What is beyond is listed with its
+ * agent alone.
+ */
 const MOST_LISTED = 256 * 1024;
 
 /** Sessions of agents in which something waits that are listed at a time. */
@@ -70,7 +74,10 @@ type Asking = {
   readonly approvals: { readonly pending: readonly PendingApproval[] };
 };
 
-/** What waits in an agent's session is told to the root, where people see it and decide (L70); the newest state of it, one after the other. */
+/**
+ * What waits in an agent's session is told to the root, where people see it and decide (L70); the
+ * newest state of it, one after the other.
+ */
 export class Asks {
   private readonly session: Asking;
   /** As it was told last; null when this workflow run has told nothing. */

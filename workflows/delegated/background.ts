@@ -1,5 +1,6 @@
-// Agents in the background (L71): their calls end at once, and they go on when the run has ended. They are asked things by their id, their end is
-// told to the model, and the session's end ends them.
+// Agents in the background (L71): their calls end at once, and they go on when the run has ended.
+// They are asked things by their id, their end is told to the model, and the session's end ends
+// them.
 import { CancellationScope, condition, getExternalWorkflowHandle, TemporalFailure } from '@temporalio/workflow';
 import type { AgentDeed, AgentNews, DelegatedEnd } from '../contract/delegation.ts';
 import { agentName, type CallKey, type MessageId, type SessionId } from '../contract/ids.ts';
@@ -16,7 +17,10 @@ export function begunInBackground(child: string): DelegatedEnd {
   return { kind: 'told', text };
 }
 
-/** A message that is none: the end of one, which waits among the messages for the next turn, or opens a run. */
+/**
+ * A message that is none: the end of one, which waits among the messages for the next turn, or
+ * opens a run.
+ */
 export function newsMessage(key: CallKey, ended: AgentNews): UserMessage {
   return { id: `agent-end ${key}` as MessageId, body: { kind: 'text', text: '' }, querySource: 'agent', ended };
 }
@@ -89,7 +93,10 @@ export async function stopBackground({ delegations: { agents } }: Parent): Promi
   for (const { session } of agents.background) await CancellationScope.nonCancellable(() => askToStop(session));
 }
 
-/** A session that was handed over is not told when an agent of it was terminated: it asks, less and less often. */
+/**
+ * A session that was handed over is not told when an agent of it was terminated: it asks, less and
+ * less often.
+ */
 export async function watchBackground({ delegations: { agents } }: Parent): Promise<void> {
   const areAway = (): boolean => agents.background.length === 0;
   for (let look = FIRST_LOOK_MS; !areAway(); look = Math.min(2 * look, LAST_LOOK_MS)) {

@@ -1,5 +1,5 @@
-// The workflows that do the work of calls, as they are started: one that runs an activity or a workflow of the user's (L63), or the session of
-// an agent (L66).
+// The workflows that do the work of calls, as they are started: one that runs an activity or a
+// workflow of the user's (L63), or the session of an agent (L66).
 import { workflowInfo, type ChildWorkflowOptions } from '@temporalio/workflow';
 import {
   DELEGATED_TYPE,
@@ -27,7 +27,10 @@ export type Parent = {
   readonly facts: { readonly now: { readonly options: RunOptions } };
 };
 
-/** Memo keys of the client's that are about one session alone: its start, and the file that it was taken from. */
+/**
+ * Memo keys of the client's that are about one session alone: its start, and the file that it was
+ * taken from.
+ */
 const [STARTED, IMPORTED] = ['perdureStarted', 'perdureImported'];
 
 export type Starting = Parent & {

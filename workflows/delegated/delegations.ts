@@ -1,5 +1,6 @@
-// The calls of a run that the workflow carries out itself (L62–L64): begun once, carried over a handover, ended by their report, their
-// time, or a stop. Held open they cost nothing: no activity, no slot.
+// The calls of a run that the workflow carries out itself (L62–L64): begun once, carried over a
+// handover, ended by their report, their time, or a stop. Held open they cost nothing: no activity,
+// no slot.
 import { CancellationScope, condition, isCancellation, startChild, TemporalFailure } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { AgentSpent, DelegatedEnd } from '../contract/delegation.ts';
@@ -26,7 +27,10 @@ export type OpenDelegation = {
   readonly until?: number;
   /** A message to the session ends the wait. */
   readonly message?: true;
-  /** It was begun before a handover: nothing tells this workflow run when its workflow is ended from outside. */
+  /**
+   * It was begun before a handover: nothing tells this workflow run when its workflow is ended from
+   * outside.
+   */
   readonly carried?: true;
 };
 
@@ -65,7 +69,9 @@ export class Delegations {
     return this.ends.size === 0;
   }
 
-  /** Milliseconds since the epoch: when the last of the waits for a time is over. Null without one. */
+  /**
+   * Milliseconds since the epoch: when the last of the waits for a time is over. Null without one.
+   */
   get longestWait(): number | null {
     const times = this.open.flatMap(({ until }) => (until === undefined ? [] : [until]));
     return times.length === 0 ? null : Math.max(...times);
@@ -95,7 +101,10 @@ export class Delegations {
     return { ...this.agents.carry, ...this.early.carry };
   }
 
-  /** What agents took whose calls a reset has undone, and that were not made again: the run that could have is over (L69). */
+  /**
+   * What agents took whose calls a reset has undone, and that were not made again: the run that
+   * could have is over (L69).
+   */
   takeUnclaimed(): readonly AgentSpent[] {
     return this.early.takeSpent();
   }
@@ -121,7 +130,10 @@ export class Delegations {
   }
 }
 
-/** Begins what `runTool` handed over. A child of this name that runs already is this call's own: it was started before a reset. */
+/**
+ * Begins what `runTool` handed over. A child of this name that runs already is this call's own: it
+ * was started before a reset.
+ */
 export async function beginDelegation(
   session: Holder,
   call: Pick<OpenDelegation, 'key' | 'index'>,
@@ -174,7 +186,8 @@ async function startWork(
       cancellationType: 'ABANDON',
     });
     const ended = (): void => session.delegations.report({ key, end: LOST });
-    // Its report comes before its end does. While the session is not handed over it hears of an end without one.
+    // Its report comes before its end does. While the session is not handed over it hears of an end
+    // without one.
     void started.result().catch((error: unknown) => {
       if (!(error instanceof TemporalFailure)) throw error;
       if (!isCancellation(error)) ended();
@@ -184,7 +197,10 @@ async function startWork(
   }
 }
 
-/** Waits until it has ended, or `due` says that the session is to be handed over. Cancelled with the run, or by a failing sibling. */
+/**
+ * Waits until it has ended, or `due` says that the session is to be handed over. Cancelled with the
+ * run, or by a failing sibling.
+ */
 export async function awaitDelegation(session: Holder, open: OpenDelegation, due: () => boolean): Promise<void> {
   let look = open.carried ? FIRST_LOOK_MS : LAST_LOOK_MS;
   while (endOf(session, open) === null && !due()) {
@@ -201,7 +217,9 @@ async function endWithout(session: Holder, open: OpenDelegation): Promise<void> 
   session.delegations.report({ key: open.key, end: LOST });
 }
 
-/** A session closes when none of its agents can report any more: what they took is counted (L69). */
+/**
+ * A session closes when none of its agents can report any more: what they took is counted (L69).
+ */
 export async function agentsEnded({ delegations: { agents } }: Pick<Holder, 'delegations'>): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     const areWorking = (): boolean => agents.working.length > 0;

@@ -1,5 +1,6 @@
-// Reports that fit no open call. After a reset, those of what has ended before come first: they wait for their calls, which are begun again. The
-// end of a call that was given up comes late, and nobody waits for it. All of it travels in a handover, so that it is bounded.
+// Reports that fit no open call. After a reset, those of what has ended before come first: they
+// wait for their calls, which are begun again. The end of a call that was given up comes late, and
+// nobody waits for it. All of it travels in a handover, so that it is bounded.
 import { LARGEST_RESULT, type AgentSpent, type DelegatedEnd, type DelegatedReport } from '../contract/delegation.ts';
 import type { CallKey } from '../contract/ids.ts';
 import { spendAlone } from './reports.ts';
@@ -7,7 +8,10 @@ import { spendAlone } from './reports.ts';
 /** Reports that are kept, and calls that are remembered: the newest. */
 const MOST_KEPT = 100;
 
-/** Characters of JSON of the reports that are kept whole, the newest. Of an older one there is the beginning; what an agent took counts all the same (L69). */
+/**
+ * Characters of JSON of the reports that are kept whole, the newest. Of an older one there is the
+ * beginning; what an agent took counts all the same (L69).
+ */
 const MOST_WHOLE = LARGEST_RESULT + 64 * 1024;
 
 const BEGINNING = 500;

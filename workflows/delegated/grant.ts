@@ -1,5 +1,5 @@
-// An agent's share of its parent's limits (L69). It lies in what makes the session an agent, which nothing that is sent to it changes, and
-// holds for all its runs together.
+// An agent's share of its parent's limits (L69). It lies in what makes the session an agent, which
+// nothing that is sent to it changes, and holds for all its runs together.
 import type { CallKey, Hash } from '../contract/ids.ts';
 import type { AgentOrigin, AgentSpent, AgentWork, Grant } from '../contract/delegation.ts';
 import { patched } from '@temporalio/workflow';
@@ -47,7 +47,10 @@ export type Granted = {
 
 const KEYS = ['maxBudgetUsd', 'maxTokens', 'timeoutMs'] as const;
 
-/** All that its next run, or the one under way from its beginning on, may take; none of a limit can be left. Empty without a grant. */
+/**
+ * All that its next run, or the one under way from its beginning on, may take; none of a limit can
+ * be left. Empty without a grant.
+ */
 export function restOfGrant({ input: { agent }, facts, delegations }: Granted): Grant {
   const { maxBudgetUsd, maxTokens, timeoutMs } = agent?.grant ?? {};
   const { spend: { usd, usage } = noSpend, ms = 0 } = facts.now.spent ?? {};
@@ -68,7 +71,10 @@ export function withinGrant(rules: Rules, rest: Grant): Rules {
   return { ...rules, ...Object.fromEntries(lowered) };
 }
 
-/** The rules of a run beside its agents: what they were granted is theirs until they have ended (L71). */
+/**
+ * The rules of a run beside its agents: what they were granted is theirs until they have ended
+ * (L71).
+ */
 export function withoutReserved(rules: Rules, granted: Left): Rules {
   const lower = loweredBy(rules, granted);
   if (lower === rules) return rules;
@@ -88,8 +94,9 @@ function loweredBy(rules: Rules, { usd = 0, tokens = 0 }: Left): Rules {
 }
 
 /**
- * A run that nobody asked for: the end of an agent opened it, and it has what the runs since the last message have left of the same limits,
- * turns too (L71). Without, agents in the background could begin each other for ever.
+ * A run that nobody asked for: the end of an agent opened it, and it has what the runs since the
+ * last message have left of the same limits, turns too (L71). Without, agents in the background
+ * could begin each other for ever.
  */
 export function withinPrompt(rules: Rules, { facts, delegations }: Granted): Rules {
   const { spent = nothingSpent, since = nothingSpent } = facts.now;
@@ -100,7 +107,10 @@ export function withinPrompt(rules: Rules, { facts, delegations }: Granted): Rul
   return { ...loweredBy(rules, { usd, tokens }), maxTurns };
 }
 
-/** The limits of such a run when a person's message has come to it: all that a prompt has, beside what the run has taken already. */
+/**
+ * The limits of such a run when a person's message has come to it: all that a prompt has, beside
+ * what the run has taken already.
+ */
 export function withPrompt(whole: Limits, run: RunTaken, rest: Grant): TopUp {
   const { turn, spend, ms } = run;
   const { maxTurns, maxBudgetUsd, maxTokens, timeoutMs } = whole;
@@ -127,7 +137,10 @@ export const limitsOf = ({ maxTurns, maxBudgetUsd, maxTokens, timeoutMs }: Rules
   timeoutMs,
 });
 
-/** A person's message has come to a run that only ends of agents had opened, with what a prompt before had left (L71). */
+/**
+ * A person's message has come to a run that only ends of agents had opened, with what a prompt
+ * before had left (L71).
+ */
 export function bringPrompt(session: Prompted, limits: LiveLimits, { turn, spend }: RunState): void {
   const whole = limits.takeWhole();
   if (!whole || !patched('perdure-whole-prompt')) return;
@@ -138,7 +151,10 @@ export function bringPrompt(session: Prompted, limits: LiveLimits, { turn, spend
   session.delegations.agents.beginPrompt();
 }
 
-/** What late agents took counts in what the session has spent, and that of earlier prompts in none of the last one's. */
+/**
+ * What late agents took counts in what the session has spent, and that of earlier prompts in none
+ * of the last one's.
+ */
 export function billLate({ spent = nothingSpent, since }: SpentSince, late: readonly Billed[]): SpentSince {
   const billed = (to: Spent, by: readonly Billed[]): Spent => ({
     ...to,
@@ -148,7 +164,10 @@ export function billLate({ spent = nothingSpent, since }: SpentSince, late: read
   return { spent: billed(spent, late), ...(since && earlier.length > 0 && { since: billed(since, earlier) }) };
 }
 
-/** Why a person cannot give a run of an agent this much, a sentence; undefined when its grant covers it. */
+/**
+ * Why a person cannot give a run of an agent this much, a sentence; undefined when its grant covers
+ * it.
+ */
 export function grantProblem(more: TopUp, session: Granted): string | undefined {
   const rest = restOfGrant(session);
   const beyond = KEYS.find((key) => more[key] !== undefined && more[key] > (rest[key] ?? Infinity));
@@ -192,13 +211,19 @@ export type Working = Omit<AgentSpent, 'spend'> & {
   /** What it is to do: an identical one is not started beside it (L68). */
   readonly does: string;
   readonly granted: Left;
-  /** `lost`: ended from outside; what it took is not known, so that nothing of its grant returns. `past`: of a run before. */
+  /**
+   * `lost`: ended from outside; what it took is not known, so that nothing of its grant returns.
+   * `past`: of a run before.
+   */
   readonly state: 'open' | 'lost' | 'past';
   /** Milliseconds since the epoch: in the background since then (L71). */
   readonly background?: number;
   /** Its end is told by the call that asked for it. */
   readonly quiet?: boolean;
-  /** It was begun before the last message of a person: what it has and takes is no part of that prompt's limits. */
+  /**
+   * It was begun before the last message of a person: what it has and takes is no part of that
+   * prompt's limits.
+   */
   readonly earlier?: true;
   /** Of the run that began it; absent where an earlier release did. */
   readonly config?: Hash;
@@ -232,7 +257,10 @@ export function countProblem(agents: Counted, { does, most, background }: Wanted
   return `Not run: this run has started ${agents.started} agents, and no more than ${most.perRun} are allowed.`;
 }
 
-/** Of a run's limits, without what is reserved for others, and what agents took that the run has not counted. */
+/**
+ * Of a run's limits, without what is reserved for others, and what agents took that the run has not
+ * counted.
+ */
 export function leftFor(
   { state, snapshot: { rules } }: Granting,
   spent: readonly AgentSpent[],

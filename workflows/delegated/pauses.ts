@@ -1,5 +1,5 @@
-// Whether the time of a session stands still: all of its work only waits, for people or for a time. An agent tells its parent, whose
-// runtime limit stands still with it (L51).
+// Whether the time of a session stands still: all of its work only waits, for people or for a time.
+// An agent tells its parent, whose runtime limit stands still with it (L51).
 import { CancellationScope, condition, patched } from '@temporalio/workflow';
 import type { AgentOrigin, AgentPause } from '../contract/delegation.ts';
 import type { SessionId } from '../contract/ids.ts';
@@ -40,7 +40,10 @@ export class Pauses {
     this.agents = new Set(agents);
   }
 
-  /** What it would tell is not on its way: a handover loses nothing of what it has not begun to tell. */
+  /**
+   * What it would tell is not on its way: a handover loses nothing of what it has not begun to
+   * tell.
+   */
   get isSettled(): boolean {
     return !this.telling;
   }
@@ -115,7 +118,10 @@ export class Pauses {
   }
 }
 
-/** Conditions are looked at when they are made, and from then on when nothing else of the activation is left to run. */
+/**
+ * Conditions are looked at when they are made, and from then on when nothing else of the activation
+ * is left to run.
+ */
 function nextRound(): Promise<void> {
   let looks = 0;
   return condition(() => (looks += 1) > 1);

@@ -1,4 +1,5 @@
-// How work of a call ends (L63): its workflow tells the session that waits for it, by a signal with the call's key. Anyone can signal.
+// How work of a call ends (L63): its workflow tells the session that waits for it, by a signal with
+// the call's key. Anyone can signal.
 import {
   CancellationScope,
   getExternalWorkflowHandle,
@@ -26,7 +27,10 @@ import { SIGNALS, type RunSummary } from '../contract/session.ts';
 /** How long what was asked to stop is waited for (L64). */
 export const STOP_MS = 5_000;
 
-/** A session that was handed over is not told when a child of it was terminated: it asks, less and less often. */
+/**
+ * A session that was handed over is not told when a child of it was terminated: it asks, less and
+ * less often.
+ */
 export const [FIRST_LOOK_MS, LAST_LOOK_MS] = [60_000, 3_600_000];
 
 /** A report that was sent right before its workflow closed arrives by then. */
@@ -151,7 +155,9 @@ export async function reportToParent(
   await tell(parent, told);
 }
 
-/** Milliseconds after which a session that takes no signals now is told again, less and less often. */
+/**
+ * Milliseconds after which a session that takes no signals now is told again, less and less often.
+ */
 const TELL_AGAIN_MS = 5_000;
 
 /** Nobody is told when it is over. */
@@ -176,8 +182,8 @@ export function isNotFound(error: unknown): boolean {
 }
 
 /**
- * A signal can fail although its workflow is there: a server lets one take only so many until it continues as new. Sessions of earlier
- * releases took any failure for the end of it.
+ * A signal can fail although its workflow is there: a server lets one take only so many until it
+ * continues as new. Sessions of earlier releases took any failure for the end of it.
  */
 function meansGone(error: unknown): boolean {
   if (isCancellation(error) || !(error instanceof TemporalFailure)) throw error;
@@ -188,7 +194,10 @@ function runOf({ run, terminal, turns, head }: RunSummary): AgentEnd['run'] {
   return { run, terminal, turns, head };
 }
 
-/** A workflow that is closed takes no signals. This one changes nothing: that of an agent would end a wait of it by `resume`. */
+/**
+ * A workflow that is closed takes no signals. This one changes nothing: that of an agent would end
+ * a wait of it by `resume`.
+ */
 export async function isGone(child: string, agent: true | undefined): Promise<boolean> {
   try {
     await getExternalWorkflowHandle(child).signal(agent ? DELEGATED_SIGNAL : SIGNALS.resume);

@@ -1,5 +1,6 @@
-// The work of one delegated call, in a workflow of its own (L63): its session may continue as new, which no activity and no child of it
-// would survive. It reports its end once, by a signal to the session's id.
+// The work of one delegated call, in a workflow of its own (L63): its session may continue as new,
+// which no activity and no child of it would survive. It reports its end once, by a signal to the
+// session's id.
 import {
   CancellationScope,
   executeChild,
@@ -38,7 +39,10 @@ export async function delegatedWork({ work, report, root = report.to }: Delegate
   await tell(report.to, told);
 }
 
-/** Nothing delegated outlives its session, nor the one that a person began (L64): whether both are there is asked less and less often. */
+/**
+ * Nothing delegated outlives its session, nor the one that a person began (L64): whether both are
+ * there is asked less and less often.
+ */
 async function performWatched(work: DelegatedWork, sessions: ReadonlySet<SessionId>): Promise<DelegatedEnd> {
   const [working, watching] = [new CancellationScope(), new CancellationScope()];
   const watched = watching.run(async () => {
@@ -68,7 +72,8 @@ async function performWork(work: DelegatedWork): Promise<DelegatedEnd> {
     return doneWith(await (work.kind === 'activity' ? runActivity(work) : runWorkflow(work)));
   } catch (error) {
     if (isCancellation(error)) return { kind: 'stopped', ended: true };
-    // What is no failure of Temporal's is about how it was to be done, such as a timeout that is none.
+    // What is no failure of Temporal's is about how it was to be done, such as a timeout that is
+    // none.
     return { kind: 'failed', detail: rootMessage(error as Error).slice(0, DETAIL_LENGTH) };
   }
 }

@@ -1,4 +1,5 @@
-// Absorbs an event into the state before anything is decided: the new head, what was spent, who keeps failing.
+// Absorbs an event into the state before anything is decided: the new head, what was spent, who
+// keeps failing.
 import type { Append, BatchSummary, ModelResult } from '../contract/activities.ts';
 import { addSpend, type Rules } from '../contract/loop.ts';
 import type { Event, ModelEnded, ToolsRan } from './events.ts';
@@ -78,12 +79,15 @@ function absorbModel(state: RunState, result: ModelResult): RunState {
   }
 }
 
-/** L42: it was made while the model was called; it goes into the transcript with what comes next. */
+/**
+ * L42: it was made while the model was called; it goes into the transcript with what comes next.
+ */
 function absorbSummary(state: RunState, event: ModelEnded | ToolsRan): RunState {
   const { summary, overtaken } = event;
   const billed = overtaken ? { ...state, spend: addSpend(state.spend, overtaken) } : state;
   if (!summary) return billed;
-  // Entries that were pending at a cut reply may be stored with it; those that came meanwhile were not, and follow it.
+  // Entries that were pending at a cut reply may be stored with it; those that came meanwhile were
+  // not, and follow it.
   const isCut = event.kind === 'model' && event.result.kind === 'cut_off';
   const pending = isCut ? state.pending : [...state.pending, ...summaryAppend(summary)];
   return { ...billed, pending, spend: addSpend(billed.spend, summary.spend), pendingSummary: null };
@@ -120,9 +124,10 @@ function absorbTools(state: RunState, event: ToolsRan): RunState {
 }
 
 /**
- * The replies in a row in which the same tool fails with the same input; anything else that ran in between starts the count anew (L34). A
- * reply that makes the call six times counts once: the model has not seen it fail. What never ran (a noted outcome without a
- * key) or was cancelled, with a sibling or by a stop, neither failed nor succeeded; what may have run, and nobody knows, failed.
+ * The replies in a row in which the same tool fails with the same input; anything else that ran in
+ * between starts the count anew (L34). A reply that makes the call six times counts once: the model
+ * has not seen it fail. What never ran (a noted outcome without a key) or was cancelled, with a
+ * sibling or by a stop, neither failed nor succeeded; what may have run, and nobody knows, failed.
  */
 function countFailures(failing: RunState['failing'], { calls, results }: ToolsRan): RunState['failing'] {
   let count = failing;

@@ -1,4 +1,5 @@
-// What the calls of a reply leave to those after them, and to the run: what they spent, and what they changed.
+// What the calls of a reply leave to those after them, and to the run: what they spent, and what
+// they changed.
 import type { ToolContextState } from '../contract/activities.ts';
 import { addSpend, type Spend } from '../contract/loop.ts';
 import type { CallResult } from './events.ts';
@@ -8,7 +9,8 @@ export function withCallsSpend(spend: Spend, results: readonly (CallResult | und
   return results.reduce((sum, result) => (result?.facts.spend ? addSpend(sum, result.facts.spend) : sum), spend);
 }
 
-// The changes that context modifiers leave for the calls after them, in the model's order, whatever finished first (L38).
+// The changes that context modifiers leave for the calls after them, in the model's order, whatever
+// finished first (L38).
 
 /** `results` in the model's order; undefined for a call that has none yet. */
 export function contextAfter(

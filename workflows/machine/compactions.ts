@@ -1,4 +1,5 @@
-// The effect on the state of a compaction, of one that is prepared beside the run, and of a staging of collapses (L8–L11).
+// The effect on the state of a compaction, of one that is prepared beside the run, and of a staging
+// of collapses (L8–L11).
 import type { Collapsed, Compacted, FailedHook, PreparedCompaction, ShrunkResults } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
 import { addSpend, type Rules } from '../contract/loop.ts';
@@ -123,8 +124,9 @@ function asIs(state: RunState, { head, freed = 0, tokens }: Extract<Compacted, {
 }
 
 /**
- * Entries that the last reply counted may be out of sight now: snipped (L7), or too large and shown in part (L6).
- * `tokens` is an estimate of all that is shown, so that it may lower the number and never raises it.
+ * Entries that the last reply counted may be out of sight now: snipped (L7), or too large and shown
+ * in part (L6). `tokens` is an estimate of all that is shown, so that it may lower the number and
+ * never raises it.
  */
 function recounted(state: RunState, tokens = Infinity): RunState {
   const counted = Math.max(1, tokens - state.newerTokens - pendingTokens(state.pending));
@@ -142,7 +144,10 @@ function shrunk(state: RunState, { head, freed }: ShrunkResults): RunState {
   return { ...stored(state, head, freed), compaction };
 }
 
-/** The pending entries are in the transcript now, and the last reply did not count them; of those it did count, less is shown. */
+/**
+ * The pending entries are in the transcript now, and the last reply did not count them; of those it
+ * did count, less is shown.
+ */
 function stored(state: RunState, head: Hash, freed: number): RunState {
   const newerTokens = state.newerTokens + pendingTokens(state.pending);
   const contextTokens = Math.max(0, state.contextTokens - freed);

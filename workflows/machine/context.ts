@@ -1,4 +1,5 @@
-// How full the context is: what the API counted at the last reply, and an estimate of what is newer (L10).
+// How full the context is: what the API counted at the last reply, and an estimate of what is newer
+// (L10).
 import type {
   AnswerAside,
   Append,
@@ -78,7 +79,10 @@ export function modelInput(state: RunState, rules: Rules): Omit<CallModel, keyof
   };
 }
 
-/** A raised cap (L26) holds on: after a fallback, or with more in context, the most that can be asked for may be less. */
+/**
+ * A raised cap (L26) holds on: after a fallback, or with more in context, the most that can be
+ * asked for may be less.
+ */
 export function capOf(state: RunState, rules: Rules): number {
   const { window, outputCap, raisedOutputCap, leastOutputCap } = modelLimits(state, rules);
   const room = window - usedTokens(state, rules.fixedTokens);
@@ -108,7 +112,8 @@ function modelPosition({ modelPosition: position }: RunState): Pick<CallModel, '
   return position === 0 ? {} : { model: position };
 }
 
-// The facts of a compaction or a staging that the state and the move know, beside those that every step is given.
+// The facts of a compaction or a staging that the state and the move know, beside those that every
+// step is given.
 
 type Input<Step> = Omit<Step, keyof AppendingStep>;
 

@@ -1,4 +1,5 @@
-// A reply cut by max output tokens: raise the cap once, then continue it three times, then say so (L26–L28).
+// A reply cut by max output tokens: raise the cap once, then continue it three times, then say so
+// (L26–L28).
 import type { Append, BatchSummary, ModelResult } from '../contract/activities.ts';
 import type { Rules } from '../contract/loop.ts';
 import { summaryAppend } from './absorb.ts';
@@ -39,8 +40,9 @@ function goOn(state: RunState, rules: Rules, keep: CutReply, append: readonly Ap
 }
 
 /**
- * Null: it was not refused for its cap. A request that differs from an accepted one in nothing but a raised cap was refused for that,
- * whatever the words; the cut reply is kept then (L27). The default is lowered when the API says how far.
+ * Null: it was not refused for its cap. A request that differs from an accepted one in nothing but
+ * a raised cap was refused for that, whatever the words; the cut reply is kept then (L27). The
+ * default is lowered when the API says how far.
  */
 export function recoverRefusedCap(state: RunState, rules: Rules, result: ModelResult): Move | null {
   const refused = result.kind === 'too_long' || (result.kind === 'failed' && isRefusal(result.status));
@@ -59,7 +61,10 @@ export function recoverRefusedCap(state: RunState, rules: Rules, result: ModelRe
 /** Tokens: where less is left beside the prompt, it is the prompt that is too long. */
 const LEAST_ROOM = 1_024;
 
-/** A window that turns out small may have no room for the answer alone: half of what is left is asked for, as the prompt is an estimate. */
+/**
+ * A window that turns out small may have no room for the answer alone: half of what is left is
+ * asked for, as the prompt is an estimate.
+ */
 function roomAsked(state: RunState, rules: Rules, window: number | undefined): Move | null {
   if (window === undefined || modelLimits(state, rules).leastOutputCap === undefined) return null;
   const room = window - usedTokens(state, rules.fixedTokens);

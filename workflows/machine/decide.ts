@@ -1,4 +1,5 @@
-// Decides the next move: the recovery ladder of the loop. Pure: state and event in, move out. Each rung is a row in its tests.
+// Decides the next move: the recovery ladder of the loop. Pure: state and event in, move out. Each
+// rung is a row in its tests.
 import type { Append, ModelResult, StopHooksRan } from '../contract/activities.ts';
 import type { Rules, StopCause, Terminal } from '../contract/loop.ts';
 import { cutOff, endOn, recoverRefusedCap } from './cut-off.ts';
@@ -100,8 +101,8 @@ function stopped(stop: StopCause, rules: Rules, outcomes: readonly Append[]): Ex
   };
 }
 
-// After the tools, in the contract's order: stop from outside (L48), fatal outcomes (L34), a hook's stop (L41), limits (L51, L45),
-// else the next turn (L46).
+// After the tools, in the contract's order: stop from outside (L48), fatal outcomes (L34), a hook's
+// stop (L41), limits (L51, L45), else the next turn (L46).
 
 function afterTools(state: RunState, rules: Rules, event: ToolsRan): Move {
   const turns = turnsGone(state, rules);
@@ -130,7 +131,8 @@ function fatalOutcome(state: RunState, rules: Rules, event: ToolsRan): (Terminal
   return { reason: 'fatal_tool_error', detail };
 }
 
-// After a reply without calls, in the contract's order: structured output (L53), stop hooks (L30), token budget (L31), completed (L32).
+// After a reply without calls, in the contract's order: structured output (L53), stop hooks (L30),
+// token budget (L31), completed (L32).
 
 /** Less output than this since the last continuation is no progress (L31). */
 const SMALL_DELTA = 500;

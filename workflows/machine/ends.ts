@@ -12,7 +12,8 @@ export function stopNotice(stop: StopCause): readonly Append[] {
   return stop === 'message' ? [] : [{ kind: 'notice', notice: { kind: 'interrupted' } }];
 }
 
-// How an error is told: a recoverable one only when nothing can recover it any more (L17, L25, L28).
+// How an error is told: a recoverable one only when nothing can recover it any more (L17, L25,
+// L28).
 
 export function showError(terminal: Terminal & { readonly detail: string }): Extract<Move, { do: 'end' }> {
   return { do: 'end', terminal, append: [errorNotice(terminal.detail)] };

@@ -1,4 +1,5 @@
-// Events happen to a run; moves are what the machine then wants done. `perform` turns a move into the next event.
+// Events happen to a run; moves are what the machine then wants done. `perform` turns a move into
+// the next event.
 import type {
   Append,
   BatchSummary,
@@ -16,9 +17,14 @@ import type { RunLimit, Spend, StopCause, Terminal } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';
 
 export type Event =
-  /** Time to call the model: the run was opened, went round, or came back from parking or a handover. */
+  /**
+   * Time to call the model: the run was opened, went round, or came back from parking or a
+   * handover.
+   */
   | { readonly kind: 'ready' }
-  /** The model call ended; `step` names its live file. `stop` is what cancelled it, if anything did. */
+  /**
+   * The model call ended; `step` names its live file. `stop` is what cancelled it, if anything did.
+   */
   | ModelEnded
   | ToolsRan
   | {
@@ -28,14 +34,20 @@ export type Event =
       readonly stop: StopCause | null;
     }
   | { readonly kind: 'collapsed'; readonly result: Collapsed; readonly stop: StopCause | null }
-  /** `begins`: false where the limits would not pay for it, and for a run that an earlier release began. `keeps`: see `Preparing`. */
+  /**
+   * `begins`: false where the limits would not pay for it, and for a run that an earlier release
+   * began. `keeps`: see `Preparing`.
+   */
   | { readonly kind: 'preparing'; readonly begins: boolean; readonly keeps?: Spend }
   /** What was waited for is there. */
   | ({ readonly kind: 'prepared'; readonly because: Because; readonly stop: StopCause | null } & PreparedBeside)
   | { readonly kind: 'hooks_ran'; readonly ran: StopHooksRan; readonly stop: StopCause | null }
   | { readonly kind: 'stopped'; readonly stop: StopCause };
 
-/** Why room must be made at once: a refused request, which is shown if nothing helps (L24, L25); null before a request is made. */
+/**
+ * Why room must be made at once: a refused request, which is shown if nothing helps (L24, L25);
+ * null before a request is made.
+ */
 export type Because = Extract<Terminal, { reason: 'prompt_too_long' | 'image_error' }> | null;
 
 /** `iteration`: that began it. */
@@ -56,7 +68,10 @@ export type ModelEnded = {
   readonly agents?: readonly AgentSpent[];
 } & PreparedBeside;
 
-/** Every call of the reply has an outcome. `results` are in the model's order, one for each of `calls`. */
+/**
+ * Every call of the reply has an outcome. `results` are in the model's order, one for each of
+ * `calls`.
+ */
 export type ToolsRan = {
   readonly kind: 'tools_ran';
   readonly calls: readonly Call[];
@@ -109,7 +124,9 @@ export type Move =
   /** `keep`: a cut reply that the run ends on (L28). */
   | { readonly do: 'end'; readonly terminal: Terminal; readonly append: readonly Append[]; readonly keep?: CutReply };
 
-/** A reply that was cut, as it was stored with all that was pending, and what the API counted of it. */
+/**
+ * A reply that was cut, as it was stored with all that was pending, and what the API counted of it.
+ */
 export type CutReply = Pick<Extract<ModelResult, { kind: 'cut_off' }>, 'head' | 'contextTokens'>;
 
 /** The moves that `perform` carries out; the loop does the rest by itself. */

@@ -1,5 +1,6 @@
-// The loop itself: absorb, decide, then perform, go round, or end. The only awaits are in `port`: with scripted ones the whole
-// loop runs in a test (L54), with activities it is the body of the workflow.
+// The loop itself: absorb, decide, then perform, go round, or end. The only awaits are in `port`:
+// with scripted ones the whole loop runs in a test (L54), with activities it is the body of the
+// workflow.
 import type { Append } from '../contract/activities.ts';
 import type { Rules, Terminal } from '../contract/loop.ts';
 import { absorb } from './absorb.ts';
@@ -12,11 +13,14 @@ import { withoutRequest, beginWrapUp } from './wrap-up.ts';
 
 export type LoopPort = {
   /**
-   * Do it and say what happened. Never throws for what the machine can decide about. Not a promise when there is nothing to
-   * wait for: the SDK takes a stack trace for each promise of a workflow.
+   * Do it and say what happened. Never throws for what the machine can decide about. Not a promise
+   * when there is nothing to wait for: the SDK takes a stack trace for each promise of a workflow.
    */
   perform(move: Performed, state: RunState): Event | Promise<Event>;
-  /** Between two iterations, the state replaced: messages taken leave the queue here, and the run may be handed over (L4). */
+  /**
+   * Between two iterations, the state replaced: messages taken leave the queue here, and the run
+   * may be handed over (L4).
+   */
   wentRound(state: RunState, move: Extract<Move, { do: 'go_round' }>): Promise<void> | null;
   /** Absent: the run has all changes. */
   readonly has?: (change: RuleChange) => boolean;
@@ -25,8 +29,8 @@ export type LoopPort = {
 export type LoopEnd = { readonly state: RunState; readonly terminal: Terminal; readonly append: readonly Append[] };
 
 /**
- * `rulesNow`: as they are, for limits may be raised while the run goes on. `resume`: a move that was begun before a handover, performed
- * again before anything else.
+ * `rulesNow`: as they are, for limits may be raised while the run goes on. `resume`: a move that
+ * was begun before a handover, performed again before anything else.
  */
 export async function runLoop(
   initial: RunState,

@@ -1,5 +1,6 @@
-// Before the model is called: is there money, room, and if not, what makes room (L8, L9, L10, L12, L51). In this order: shrink old
-// results, commit what is staged, compact, or say that nothing helps; below that, stage for later.
+// Before the model is called: is there money, room, and if not, what makes room (L8, L9, L10, L12,
+// L51). In this order: shrink old results, commit what is staged, compact, or say that nothing
+// helps; below that, stage for later.
 import type { Rules } from '../contract/loop.ts';
 import { newestTokens, total, unstagedTokens, usedTokens } from './context.ts';
 import type { Because, Move } from './events.ts';
@@ -66,8 +67,9 @@ function makeRoom(state: RunState, rules: Rules, used: number, window: number): 
 }
 
 /**
- * Old results are shrunk before anything else is done (L8), once an iteration, and what that frees only an activity can say. The one
- * that would summarise is asked first: it goes on when that is too little even with all that is staged.
+ * Old results are shrunk before anything else is done (L8), once an iteration, and what that frees
+ * only an activity can say. The one that would summarise is asked first: it goes on when that is
+ * too little even with all that is staged.
  */
 function shrinkFirst(state: RunState, rules: Rules, over: number, full: boolean): Move | null {
   const { compaction, iteration, staged } = state;
@@ -129,7 +131,10 @@ function goRoundDrained(append: readonly Append[]): Move {
   return { do: 'go_round', transition: { reason: 'collapse_drain_retry', append } };
 }
 
-/** The compaction that was prepared is there, or it failed: then there is none any more, and another is made. */
+/**
+ * The compaction that was prepared is there, or it failed: then there is none any more, and another
+ * is made.
+ */
 export function afterWait(state: RunState, rules: Rules, because: Because): Move {
   return because ? recoverTooLong(state, rules, because) : prepare(state, rules);
 }
@@ -142,7 +147,9 @@ export function afterReactive(state: RunState, rules: Rules, result: Compacted, 
   );
 }
 
-/** L10: a conversation that fills its window again at once cannot be helped by one more compaction. */
+/**
+ * L10: a conversation that fills its window again at once cannot be helped by one more compaction.
+ */
 export function blockIfTooClose(state: RunState, rules: Rules): Move | null {
   if (!isTooClose(state, rules)) return null;
   return blocked(
@@ -151,7 +158,10 @@ export function blockIfTooClose(state: RunState, rules: Rules): Move | null {
   );
 }
 
-/** None is prepared any more: the next is made when the window is full, and ends the run where it follows as close. */
+/**
+ * None is prepared any more: the next is made when the window is full, and ends the run where it
+ * follows as close.
+ */
 export function isTooClose({ compaction }: RunState, rules: Rules): boolean {
   return compaction.close >= rules.compaction.maxClose;
 }

@@ -1,11 +1,15 @@
-// The loop's state: one immutable value, replaced whole (L1). Plain data, bounded in size: it travels through continue-as-new (L4).
+// The loop's state: one immutable value, replaced whole (L1). Plain data, bounded in size: it
+// travels through continue-as-new (L4).
 import type { Append, ToolContextState } from '../contract/activities.ts';
 import type { AgentSpent } from '../contract/delegation.ts';
 import type { Hash } from '../contract/ids.ts';
 import type { CutReply } from './events.ts';
 import { noSpend, type RunLimit, type Spend, type TransitionReason } from '../contract/loop.ts';
 
-/** Changes of rules that sessions of earlier releases do not have; which of them a run has is for its workflow to say. */
+/**
+ * Changes of rules that sessions of earlier releases do not have; which of them a run has is for
+ * its workflow to say.
+ */
 export type RuleChange = 'perdure-answer-recoveries' | 'perdure-uncounted-context';
 
 /** How many transitions the workflow keeps; the full list is in the transcript (L3). */
@@ -26,9 +30,15 @@ export type RunState = {
   readonly capOverride: number | null;
   /** The most tokens that the API lets the current model answer with, once it has said so (L26). */
   readonly maxOutput: number | null;
-  /** Tokens that the current model's window holds, once the API has said so (L24): goes before what the run was opened with. */
+  /**
+   * Tokens that the current model's window holds, once the API has said so (L24): goes before what
+   * the run was opened with.
+   */
   readonly window?: number | null;
-  /** The cut reply that a request with a raised cap is to replace (L26): kept after all when the API refuses that (L27). */
+  /**
+   * The cut reply that a request with a raised cap is to replace (L26): kept after all when the API
+   * refuses that (L27).
+   */
   readonly replaced: ReplacedReply | null;
   /** The request tells watchers the reply before it again. */
   readonly retells: boolean;
@@ -63,9 +73,15 @@ export type RunState = {
   readonly structuredRetries: number;
   /** The changes that context modifiers left (L38). */
   readonly toolContext: ToolContextState | null;
-  /** The batch whose summary is being made beside the next call, and what is needed to make it again (L42). */
+  /**
+   * The batch whose summary is being made beside the next call, and what is needed to make it again
+   * (L42).
+   */
   readonly pendingSummary: PendingSummary | null;
-  /** The compaction that is being prepared beside the run, by the iteration that began it (L9); absent without one. */
+  /**
+   * The compaction that is being prepared beside the run, by the iteration that began it (L9);
+   * absent without one.
+   */
   readonly preparing?: Preparing | null;
   /** With that of its agents. */
   readonly spend: Spend;
@@ -88,9 +104,15 @@ export type CompactionTracking = {
   readonly lastTurn: number | null;
   /** The iteration of the last attempt: one succeeds or fails once before the model is called. */
   readonly triedIn: number | null;
-  /** The iteration in which old results were last shrunk, or could not be, before anything else was done (L8). */
+  /**
+   * The iteration in which old results were last shrunk, or could not be, before anything else was
+   * done (L8).
+   */
   readonly shrunkIn: number | null;
-  /** Tokens in context when collapses were staged last, without what is staged: committing that changes nothing of it (L9). */
+  /**
+   * Tokens in context when collapses were staged last, without what is staged: committing that
+   * changes nothing of it (L9).
+   */
   readonly stagedAt: number | null;
 };
 
@@ -102,8 +124,9 @@ export type BudgetTracker = {
 };
 
 /**
- * `made`: it is there, and the next request begins with it; `saved`: tokens, an estimate. `keeps`: as much as it may be billed, kept back until
- * that is known; absent without a limit, and where an earlier release began it.
+ * `made`: it is there, and the next request begins with it; `saved`: tokens, an estimate. `keeps`:
+ * as much as it may be billed, kept back until that is known; absent without a limit, and where an
+ * earlier release began it.
  */
 export type Preparing = {
   readonly iteration: number;

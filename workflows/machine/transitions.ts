@@ -1,4 +1,5 @@
-// The transitions and what each resets (loop.md, "What a transition resets"). `apply` is the only way a run goes round.
+// The transitions and what each resets (loop.md, "What a transition resets"). `apply` is the only
+// way a run goes round.
 import type { Append } from '../contract/activities.ts';
 import type { TransitionReason } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';

@@ -1,5 +1,6 @@
-// The last call of a run that a limit is about to end (L51): where it is wanted, the model says what is done and what is not.
-// Nothing of it runs, it opens no turn, and what it will take is kept back within the limit.
+// The last call of a run that a limit is about to end (L51): where it is wanted, the model says
+// what is done and what is not. Nothing of it runs, it opens no turn, and what it will take is kept
+// back within the limit.
 import type { Append } from '../contract/activities.ts';
 import { addSpend, costOf, noUsage, type Rules, type RunLimit, type Spend, totalTokens } from '../contract/loop.ts';
 import { usedTokens } from './context.ts';
@@ -22,7 +23,9 @@ const NOT_RUN = 'Not run: the run ends here.';
 
 type AfterTools = { readonly leftMs: number | null; readonly turns: boolean };
 
-/** The move that asks for it, when a limit is near. Turns and time are looked at after the tools. */
+/**
+ * The move that asks for it, when a limit is near. Turns and time are looked at after the tools.
+ */
 export function wrapUpDue(state: RunState, rules: Rules, after?: AfterTools): Move | null {
   const limit = limitNear(state, rules, after);
   return limit && { do: 'wrap_up', limit };
@@ -57,7 +60,10 @@ function callSpend(state: RunState, rules: Rules, output: number): Spend {
   return { usage, usd: price && costOf(usage, price) };
 }
 
-/** About as much as a compaction that is prepared beside the run may be billed (L9, L51). Null: the limits would not pay for two calls beside it. */
+/**
+ * About as much as a compaction that is prepared beside the run may be billed (L9, L51). Null: the
+ * limits would not pay for two calls beside it.
+ */
 export function preparationSpend(state: RunState, rules: Rules): Spend | null {
   const { window } = modelLimits(state, rules);
   const spend = callSpend(state, rules, Math.min(MOST_SUMMARY, SUMMARY_SHARE * window));
@@ -68,7 +74,10 @@ function timeKept({ timeoutMs }: Rules): number {
   return Math.min(MOST_KEPT_MS, SHARE_KEPT * (timeoutMs ?? 0));
 }
 
-/** Not a transition: the same iteration goes on, to one more call. A cut reply is summed up instead of continued. */
+/**
+ * Not a transition: the same iteration goes on, to one more call. A cut reply is summed up instead
+ * of continued.
+ */
 export function beginWrapUp(state: RunState, rules: Rules, limit: RunLimit): RunState {
   const { append } = limitEnd(state, rules, limit);
   const asked: readonly Append[] = [...append, { kind: 'notice', notice: { kind: 'wrap_up', limit } }];
@@ -80,7 +89,10 @@ export function beginWrapUp(state: RunState, rules: Rules, limit: RunLimit): Run
   };
 }
 
-/** Whatever came of it, the run ends as it would have without. Null: no such call, or it was stopped, or has to wait. */
+/**
+ * Whatever came of it, the run ends as it would have without. Null: no such call, or it was
+ * stopped, or has to wait.
+ */
 export function endWrapUp(state: RunState, rules: Rules, { result, stop, summary }: ModelEnded): Move | null {
   if (state.wrapUp === null) return null;
   const end = { ...limitEnd(state, rules, state.wrapUp), append: [] };

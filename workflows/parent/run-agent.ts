@@ -1,4 +1,5 @@
-// The exports of `perdure/workflow`: an agent that a workflow of the user's own starts as a child, with its result (Q4).
+// The exports of `perdure/workflow`: an agent that a workflow of the user's own starts as a child,
+// with its result (Q4).
 import {
   ApplicationFailure,
   ChildWorkflowFailure,
@@ -27,18 +28,27 @@ import { LONGEST_TEXT, titleOf } from '../session/inbox.ts';
 export type { RunOptions, RunReport } from '../contract/session.ts';
 
 export type AgentCall = {
-  /** At most 4,194,304 characters. Above 65,536 it is stored by the agents' worker first, and travels by hash. */
+  /**
+   * At most 4,194,304 characters. Above 65,536 it is stored by the agents' worker first, and
+   * travels by hash.
+   */
   readonly prompt: string;
-  /** `cwd`: an absolute path on the agents' worker. Absent: that of PerdurePlugin, where the workflow's own worker has it. */
+  /**
+   * `cwd`: an absolute path on the agents' worker. Absent: that of PerdurePlugin, where the
+   * workflow's own worker has it.
+   */
   readonly options?: Partial<RunOptions>;
   /**
-   * The queue of the worker that runs agents. Absent: the workflow's own, where its worker has PerdurePlugin, else `perdure`, which every
-   * worker of Perdure polls.
+   * The queue of the worker that runs agents. Absent: the workflow's own, where its worker has
+   * PerdurePlugin, else `perdure`, which every worker of Perdure polls.
    */
   readonly taskQueue?: string;
   /** The session's id, which is its workflow's. Absent: a new one. */
   readonly session?: string;
-  /** The span that calls it, by its W3C trace context: the agent's run is a part of that trace (O15). */
+  /**
+   * The span that calls it, by its W3C trace context: the agent's run is a part of that trace
+   * (O15).
+   */
   readonly traceparent?: string;
 };
 
@@ -49,7 +59,9 @@ export type RunningAgent = {
   send(text: string, how?: { readonly now?: boolean }): Promise<void>;
   /** Ends its run, which returns with what it has. */
   interrupt(): Promise<void>;
-  /** Waits for its end. Throws ChildWorkflowFailure when it was cancelled or could not be opened. */
+  /**
+   * Waits for its end. Throws ChildWorkflowFailure when it was cancelled or could not be opened.
+   */
   result(): Promise<RunReport>;
 };
 
@@ -58,15 +70,19 @@ type Own = { readonly cwd?: string };
 /** Set once, by the bundle of a worker that runs agents itself. */
 let own: Own | null = null;
 
-/** For the entry that PerdurePlugin makes: the workflow's own worker runs agents, in `cwd` unless they name another folder. */
+/**
+ * For the entry that PerdurePlugin makes: the workflow's own worker runs agents, in `cwd` unless
+ * they name another folder.
+ */
 export function runsAgents(here: Own): void {
   own = here;
 }
 
 /**
- * Runs an agent to its end. A run that did not complete returns too: `reason` says how it ended. When the caller is cancelled the
- * agent is, and the call ends when the agent has. Throws ApplicationFailure `BadAgentCall` for what no run can open with, `BadOptions` for
- * options that the agents' worker refuses.
+ * Runs an agent to its end. A run that did not complete returns too: `reason` says how it ended.
+ * When the caller is cancelled the agent is, and the call ends when the agent has. Throws
+ * ApplicationFailure `BadAgentCall` for what no run can open with, `BadOptions` for options that
+ * the agents' worker refuses.
  */
 export async function runAgent(call: AgentCall): Promise<RunReport> {
   return (await startAgent(call)).result();
@@ -118,10 +134,16 @@ function refuseBadOptions(error: unknown): never {
   throw error;
 }
 
-/** Characters of all pieces: what a history carries of it stays far below the 50 MB at which the server ends a workflow. */
+/**
+ * Characters of all pieces: what a history carries of it stays far below the 50 MB at which the
+ * server ends a workflow.
+ */
 const LONGEST_PROMPT = 4 * 1024 * 1024;
 
-/** Characters that one activity is given: below the 512 KiB of which the server warns, and its limit of 2 MiB where each is six bytes of JSON. */
+/**
+ * Characters that one activity is given: below the 512 KiB of which the server warns, and its limit
+ * of 2 MiB where each is six bytes of JSON.
+ */
 const PIECE = 128 * 1024;
 
 async function messageOf(text: string, taskQueue: string): Promise<UserMessage> {

@@ -1,5 +1,6 @@
-// One firing of a schedule (L87), as a workflow: a session's id takes no colon, which Temporal puts into the id of what a schedule starts,
-// and a schedule's overlap policy asks whether this one still runs.
+// One firing of a schedule (L87), as a workflow: a session's id takes no colon, which Temporal puts
+// into the id of what a schedule starts, and a schedule's overlap policy asks whether this one
+// still runs.
 import {
   ApplicationFailure,
   getExternalWorkflowHandle,
@@ -30,7 +31,10 @@ import { createPorts } from '../ports.ts';
 /** Memo key of the client's: when the session began. */
 const STARTED = 'perdureStarted';
 
-/** Ends when the run of its own session has, or as soon as another session has the message. Fails with a sentence. */
+/**
+ * Ends when the run of its own session has, or as soon as another session has the message. Fails
+ * with a sentence.
+ */
 export async function scheduledPrompt(argument: ScheduledInput): Promise<Fired> {
   const given = checkedArgument(argument);
   await refuseForeign(given);
@@ -85,7 +89,8 @@ async function startSession(
       staticSummary: input.title,
       workflowTaskTimeout: profiles[input.profile ?? 'machine'].workflowTask,
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      // A session cleans up before it ends: the next firing waits for that where it cancels this one.
+      // A session cleans up before it ends: the next firing waits for that where it cancels this
+      // one.
       cancellationType: 'WAIT_CANCELLATION_COMPLETED',
       parentClosePolicy: 'REQUEST_CANCEL',
     });
@@ -101,7 +106,10 @@ function firstMemo({ options: { cwd, model, tags }, title }: SessionInput): Sess
   return { phase: 'running', head: null, cwd, title, runs: 0, last: null, facts };
 }
 
-/** Any client can start it, with anything: it fails with a sentence. What another worker can read waits for that one. */
+/**
+ * Any client can start it, with anything: it fails with a sentence. What another worker can read
+ * waits for that one.
+ */
 function checkedArgument(argument: unknown): ScheduledInput {
   const unread = findUndecodable(argument);
   if (unread?.elsewhere) throw new Error(`what the schedule says ${unread.why}`);

@@ -1,5 +1,6 @@
-// Runs work beside the loop that never holds it up: the summary of the last batch (L42), a compaction that is prepared (L9), the handlers
-// after a natural end (L56), and questions that people ask aside.
+// Runs work beside the loop that never holds it up: the summary of the last batch (L42), a
+// compaction that is prepared (L9), the handlers after a natural end (L56), and questions that
+// people ask aside.
 import { ActivityFailure, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import type {
   Activities,
@@ -33,7 +34,10 @@ type Ports = Pick<Activities, 'afterStop' | 'answerAside' | 'prepareCompaction' 
 
 export class Beside {
   private summary: Summary | null = null;
-  /** Nobody waits for their texts any more. They are being cancelled, and will say what they were billed. */
+  /**
+   * Nobody waits for their texts any more. They are being cancelled, and will say what they were
+   * billed.
+   */
   private readonly overtaken = new Set<Summary>();
   /** The bill of those that have reported one. */
   private billed: Spend | null = null;
@@ -42,7 +46,10 @@ export class Beside {
   private readonly ports: Ports;
   private readonly bill: Bill;
 
-  /** `bill` is told what handlers took: the run that they follow is over, and the session alone counts it (L80). */
+  /**
+   * `bill` is told what handlers took: the run that they follow is over, and the session alone
+   * counts it (L80).
+   */
   constructor(ports: Ports, bill: Bill) {
     this.ports = ports;
     this.bill = bill;
@@ -69,7 +76,10 @@ export class Beside {
     return { ...(summary ? { summary } : {}), ...(billed ? { overtaken: billed } : {}) };
   }
 
-  /** The run ends, or goes on in another workflow run. What is still being made is given up, and counted as `estimate` (L51). */
+  /**
+   * The run ends, or goes on in another workflow run. What is still being made is given up, and
+   * counted as `estimate` (L51).
+   */
   endSummaries(estimate: Spend): Spend {
     this.dropSummary();
     const unknown = [...this.overtaken].reduce((sum) => addSpend(sum, estimate), noSpend);
@@ -122,7 +132,9 @@ export class Beside {
     return { prepared: { iteration, result } };
   }
 
-  /** The run ends: one that is still being prepared is given up, and the session alone counts it. */
+  /**
+   * The run ends: one that is still being prepared is given up, and the session alone counts it.
+   */
   endPreparation(): PreparedBeside {
     const taken = this.takePrepared();
     this.preparation?.scope.cancel();
@@ -130,7 +142,10 @@ export class Beside {
     return taken;
   }
 
-  /** `isRunning`: a run is under way, which pays for it with its next step; else the session alone counts it. Cancelled with the session. */
+  /**
+   * `isRunning`: a run is under way, which pays for it with its next step; else the session alone
+   * counts it. Cancelled with the session.
+   */
   async answerAside(input: AnswerAside, isRunning: () => boolean): Promise<AsideEnd> {
     this.handlers += 1;
     try {

@@ -1,5 +1,6 @@
-// Turns the machine's moves into activities and their ends into events. Whether a failure was a stop is judged by the session's
-// state, not by the error: a cancelled activity of a dead worker ends as a timeout.
+// Turns the machine's moves into activities and their ends into events. Whether a failure was a
+// stop is judged by the session's state, not by the error: a cancelled activity of a dead worker
+// ends as a timeout.
 import { ActivityFailure, CancellationScope, isCancellation, condition, patched } from '@temporalio/workflow';
 import { activityProblem, type ActivityProblem } from '../ports.ts';
 import type {
@@ -80,7 +81,10 @@ function modelCall(bench: RunBench, state: RunState): Promise<Event> {
   return outcome(session, () => session.ports.callModel(input), instead, ended);
 }
 
-/** What is left is for the model call where it would not pay for both (L51). Sessions of earlier releases did not look. */
+/**
+ * What is left is for the model call where it would not pay for both (L51). Sessions of earlier
+ * releases did not look.
+ */
 function paysSummary(state: RunState, rules: Rules): boolean {
   return budgetReached(state, rules, rules.summarySpend) === null || !patched('perdure-summary-budget');
 }
@@ -110,7 +114,9 @@ function preparation({ session, snapshot: { config, rules } }: RunBench, state: 
   return { kind: 'preparing', begins: true, ...terms };
 }
 
-/** Null: not now. One that another boundary has overtaken may be under way, or not be paid for yet. */
+/**
+ * Null: not now. One that another boundary has overtaken may be under way, or not be paid for yet.
+ */
 function preparationTerms({ beside }: Session, state: RunState, rules: Rules): { readonly keeps?: Spend } | null {
   if (isTooClose(state, rules) && patched('perdure-close-preparations')) return null;
   const isLimited = leftOf(state, rules) !== null;
@@ -164,7 +170,10 @@ const noResult = {
   failed: ({ detail }: ActivityProblem) => ({ kind: 'failed', detail, spend: noSpend }) as const,
 };
 
-/** It ended, and its worker did not say what it had come to: it may have stored its reply, and begun calls of it. */
+/**
+ * It ended, and its worker did not say what it had come to: it may have stored its reply, and begun
+ * calls of it.
+ */
 function found(session: Session, call: CallModel): Promise<ModelResult> {
   const look = () => session.ports.findReply({ call, step: session.facts.nextStep() });
   return CancellationScope.nonCancellable(look).catch(whenFailed(noResult));
@@ -193,7 +202,8 @@ function whenFailed<Result>({ failed }: Pick<Instead<Result>, 'failed'>): (error
   };
 }
 
-// A run that waits for its provider (L14): a durable timer, no slot held. It ends early by `resume` or a stop.
+// A run that waits for its provider (L14): a durable timer, no slot held. It ends early by `resume`
+// or a stop.
 
 /** The runtime limit stands still meanwhile (L51). */
 async function park(bench: RunBench, state: RunState, { waitMs }: Extract<Move, { do: 'park' }>): Promise<Event> {

@@ -1,4 +1,5 @@
-// The bench that a run performs its moves with, and a batch of its calls: how many run, work or wait, and when one may begin.
+// The bench that a run performs its moves with, and a batch of its calls: how many run, work or
+// wait, and when one may begin.
 import { condition, isCancellation } from '@temporalio/workflow';
 import type { Call, ToolResult } from '../contract/activities.ts';
 import type { PendingApproval } from '../contract/session.ts';
@@ -50,8 +51,8 @@ export function inBatch(bench: RunBench, known: Known, run: (batch: Batch) => Pr
 }
 
 /**
- * An edited input was never judged safe: it runs when nothing of the batch does, and nothing begins beside it (L35). Null when it
- * was cancelled before it began.
+ * An edited input was never judged safe: it runs when nothing of the batch does, and nothing begins
+ * beside it (L35). Null when it was cancelled before it began.
  */
 export async function admitted(
   batch: Batch,
@@ -75,7 +76,10 @@ export async function admitted(
   }
 }
 
-/** One of the batch has its outcome, waits or is delegated; when all that is left waits, so does the run. */
+/**
+ * One of the batch has its outcome, waits or is delegated; when all that is left waits, so does the
+ * run.
+ */
 export function countSettled(bench: RunBench, batch: Batch): void {
   batch.running -= 1;
   waitOrWork(bench, batch);
@@ -87,7 +91,10 @@ export function goOn(bench: RunBench, batch: Batch): void {
   waitOrWork(bench, batch);
 }
 
-/** Time spent waiting for a decision, or for a time that the model asked for, does not count, also where it is agents that wait (L51, L82). */
+/**
+ * Time spent waiting for a decision, or for a time that the model asked for, does not count, also
+ * where it is agents that wait (L51, L82).
+ */
 function waitOrWork({ session, clock }: RunBench, { running, working }: Batch): void {
   const until = session.delegations.longestWait;
   const asks = session.approvals.pending.length > 0;

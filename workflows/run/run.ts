@@ -1,4 +1,5 @@
-// One run: opened by messages or taken up after a handover, through the loop, to its terminal reason and its commit.
+// One run: opened by messages or taken up after a handover, through the loop, to its terminal
+// reason and its commit.
 import { ActivityFailure, CancellationScope, isCancellation, patched, sleep } from '@temporalio/workflow';
 import { activityProblem } from '../ports.ts';
 import type { Append, OpenRun, Place, RunEnded, RunOpened } from '../contract/activities.ts';
@@ -71,7 +72,10 @@ export async function openAndRun(session: Session): Promise<void> {
   await run(session, { snapshot, state, messages: ids, startedAt, deadline, ...heldByNothing });
 }
 
-/** `failed`: the opening itself, not what it was asked for. `stopped`: while its host was waited for. */
+/**
+ * `failed`: the opening itself, not what it was asked for. `stopped`: while its host was waited
+ * for.
+ */
 type Unopened =
   { readonly kind: 'failed'; readonly detail: string } | { readonly kind: 'stopped'; readonly by: StopCause };
 
@@ -80,7 +84,10 @@ function endUnopened(opened: Exclude<RunOpened | Unopened, { kind: 'opened' }>):
   return { terminal: { reason: 'aborted_streaming', by: opened.by }, append: stopNotice(opened.by) };
 }
 
-/** A stop ends the hooks of the session's start (L47), which the next run asks again, never the opening: the transcript says what each run was opened with. */
+/**
+ * A stop ends the hooks of the session's start (L47), which the next run asks again, never the
+ * opening: the transcript says what each run was opened with.
+ */
 async function open(session: Session, place: Place | null): Promise<RunOpened | Unopened> {
   const { chain, runs, options, begun, refused, traceparent, querySource, host = null } = session.facts.now;
   const detail = refused ?? sizeProblem(options);
@@ -226,8 +233,9 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 600_000;
 
 /**
- * The new head; `head` when what is stored is damaged: what cannot be read cannot be continued, and the memo says the rest. After any
- * other failure it is tried again, for what is to be stored is nowhere else.
+ * The new head; `head` when what is stored is damaged: what cannot be read cannot be continued, and
+ * the memo says the rest. After any other failure it is tried again, for what is to be stored is
+ * nowhere else.
  */
 export async function commitEntries(
   session: Session,

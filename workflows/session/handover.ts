@@ -1,11 +1,15 @@
-// Continue as new, anywhere between two iterations (L4): on Temporal's suggestion or our own limits. The check, the snapshot and
-// the command are made with no await between them, so nothing can arrive unseen; what arrives after is in the new run.
+// Continue as new, anywhere between two iterations (L4): on Temporal's suggestion or our own
+// limits. The check, the snapshot and the command are made with no await between them, so nothing
+// can arrive unseen; what arrives after is in the new run.
 import { allHandlersFinished, CancellationScope, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
 import { defaultHandover } from '../contract/session.ts';
 import type { Carry, ResumedInput, RunCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 
-/** While handlers of an earlier run still run (L56) it is put off, unless Temporal suggests it: then they are waited for. */
+/**
+ * While handlers of an earlier run still run (L56) it is put off, unless Temporal suggests it: then
+ * they are waited for.
+ */
 export async function handoverIfDue(session: Session, run: () => RunCarry | null): Promise<void> {
   const idle = session.run === null && session.inbox.count === 0;
   if (!idle && workflowInfo().continueAsNewSuggested) {

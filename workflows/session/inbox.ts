@@ -1,4 +1,5 @@
-// The session's queue of user messages: each id once, in order of arrival (L61). Signal handlers push, nothing else.
+// The session's queue of user messages: each id once, in order of arrival (L61). Signal handlers
+// push, nothing else.
 import type { Place } from '../contract/activities.ts';
 import { isName, MEDIA_TYPES, MOST_MEDIA, type MessageBody } from '../contract/people.ts';
 import { isQuerySource } from '../contract/facts.ts';
@@ -13,8 +14,8 @@ const REMEMBERED_IDS = 1_000;
 const REMEMBERED_SIZE = 64 * 1024;
 
 /**
- * Characters of messages, as JSON, that one step takes: what goes into an activity stays far below the server's limit of 2 MiB,
- * also where a character is three bytes.
+ * Characters of messages, as JSON, that one step takes: what goes into an activity stays far below
+ * the server's limit of 2 MiB, also where a character is three bytes.
  */
 const STEP_SIZE = 64 * 1024;
 
@@ -29,7 +30,9 @@ export const titleOf = (prompt: string): string => prompt.trim().slice(0, 120);
 
 export type InboxSnapshot = { readonly queue: readonly UserMessage[]; readonly seen: readonly string[] };
 
-/** With its characters as JSON, counted once: how much waits is asked after every signal of a burst. */
+/**
+ * With its characters as JSON, counted once: how much waits is asked after every signal of a burst.
+ */
 type Waiting = { readonly message: UserMessage; readonly size: number };
 
 export class Inbox {
@@ -99,7 +102,10 @@ export class Inbox {
     return all;
   }
 
-  /** Whether a handover can carry it. If not, iterations go on in this workflow run until they have taken enough. */
+  /**
+   * Whether a handover can carry it. If not, iterations go on in this workflow run until they have
+   * taken enough.
+   */
   get isCarriable(): boolean {
     return this.size <= CARRIED_SIZE;
   }
@@ -117,7 +123,10 @@ function sizeOf(queue: readonly Waiting[]): number {
   return queue.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Why it is no message, a sentence; undefined when it is one. Shape only: what its options ask for is judged when a run opens with them. */
+/**
+ * Why it is no message, a sentence; undefined when it is one. Shape only: what its options ask for
+ * is judged when a run opens with them.
+ */
 export function messageProblem(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'a message is an object with `id` and `body`';
   const { body, options = {}, ended } = value as Partial<Record<keyof UserMessage, unknown>>;
@@ -140,8 +149,9 @@ export function isSignalOnce(value: unknown, name: string): value is SignalOnce 
 export type Taken = { readonly message: UserMessage; readonly refused?: string };
 
 /**
- * A signal cannot be refused, and what is too large to be carried would hold up every handover. So its place in the conversation says
- * that it was not taken, and the next run is refused for its options: either way whoever sent it can see it.
+ * A signal cannot be refused, and what is too large to be carried would hold up every handover. So
+ * its place in the conversation says that it was not taken, and the next run is refused for its
+ * options: either way whoever sent it can see it.
  */
 export function carriable(sent: UserMessage): Taken {
   const { body, options, by, traceparent, querySource, ...rest } = sent;

@@ -1,4 +1,5 @@
-// A session as others see it: without a worker its memo, with the numbers over all its runs (O1), else its view.
+// A session as others see it: without a worker its memo, with the numbers over all its runs (O1),
+// else its view.
 import type { AgentOrigin } from '../contract/delegation.ts';
 import { agentFacts, type QuerySource, type SessionFacts } from '../contract/facts.ts';
 import { addSpend, nothingSpent, type Spent, totalTokens } from '../contract/loop.ts';

@@ -1,4 +1,5 @@
-// All a session is between two workflow tasks, and the part of it that travels through continue-as-new (L4).
+// All a session is between two workflow tasks, and the part of it that travels through
+// continue-as-new (L4).
 import type { CallKey, Hash, MessageId } from '../contract/ids.ts';
 import { addSpend, nothingSpent, type RunSnapshot, type Spent } from '../contract/loop.ts';
 import { sizeProblem } from '../contract/options-problem.ts';
@@ -23,7 +24,10 @@ import type { Alert, AlertKind, Append, Call, Place } from '../contract/activiti
 import type { CallResult } from '../machine/events.ts';
 import type { ContextFacts, RunState } from '../machine/state.ts';
 
-/** `agent`: the session is an agent's, and reports to its parent (L66). `carry`: set by the handover only, where it is taken up again. */
+/**
+ * `agent`: the session is an agent's, and reports to its parent (L66). `carry`: set by the handover
+ * only, where it is taken up again.
+ */
 export type ResumedInput = SessionInput & { readonly agent?: AgentOrigin; readonly carry?: Carry };
 
 export type Carry = {
@@ -33,7 +37,10 @@ export type Carry = {
   readonly step: number;
   readonly head: Hash | null;
   readonly options: RunOptions;
-  /** The options that the last run opened with, when messages it took have changed `options` since: those may be refused (L57). */
+  /**
+   * The options that the last run opened with, when messages it took have changed `options` since:
+   * those may be refused (L57).
+   */
   readonly accepted?: RunOptions | null;
   /** Why the next run cannot open: options that a message brought are too large to be carried. */
   readonly refused?: string | null;
@@ -61,10 +68,16 @@ export type Carry = {
   readonly lost?: string | null;
   /** Of the runs that have ended; absent where an earlier release carried it. */
   readonly spent?: Spent;
-  /** The same when the last message opened a run: what ends of agents open since then shares its limits (L71). */
+  /**
+   * The same when the last message opened a run: what ends of agents open since then shares its
+   * limits (L71).
+   */
   readonly since?: Spent;
   readonly suggestion?: { readonly run: number; readonly text: string };
-  /** The alerts that the worker which opened the last run has hooks for; absent while none has said so. */
+  /**
+   * The alerts that the worker which opened the last run has hooks for; absent while none has said
+   * so.
+   */
   readonly alertKinds?: readonly AlertKind[];
   readonly alerts?: readonly Waking[];
   readonly traceparent?: string | undefined;
@@ -87,7 +100,10 @@ export type Carry = {
 /** An alert, and the configuration of its run. */
 export type Waking = { readonly alert: Alert; readonly config: Hash | null };
 
-/** Calls of a reply of which some wait for a decision or are delegated, and nothing runs (L4, L55, L63). */
+/**
+ * Calls of a reply of which some wait for a decision or are delegated, and nothing runs (L4, L55,
+ * L63).
+ */
 export type ToolsCarry = {
   readonly calls: readonly Call[];
   readonly cut: boolean;
@@ -97,7 +113,10 @@ export type ToolsCarry = {
   readonly delegated?: readonly OpenDelegation[];
 };
 
-/** A run in the middle of itself: between two iterations, parked, or with calls that wait for a decision or are delegated. */
+/**
+ * A run in the middle of itself: between two iterations, parked, or with calls that wait for a
+ * decision or are delegated.
+ */
 export type RunCarry = {
   readonly snapshot: RunSnapshot;
   readonly state: RunState;
@@ -107,11 +126,17 @@ export type RunCarry = {
   readonly startedAt: number;
   /** Milliseconds since the epoch, moved on by parking; null without a runtime limit (L51). */
   readonly deadline: number | null;
-  /** Milliseconds left of it: what passes between two workflow runs counts as nobody's. Absent in what an earlier release carried. */
+  /**
+   * Milliseconds left of it: what passes between two workflow runs counts as nobody's. Absent in
+   * what an earlier release carried.
+   */
   readonly leftMs?: number | null;
   readonly tools: ToolsCarry | null;
   readonly parkedUntil: number | null;
-  /** Milliseconds since the epoch: when the iteration began, for its trace. Absent in what an earlier release carried. */
+  /**
+   * Milliseconds since the epoch: when the iteration began, for its trace. Absent in what an
+   * earlier release carried.
+   */
   readonly iterationAt?: number;
 };
 
@@ -122,7 +147,10 @@ export const heldByNothing: Held = { tools: null, parkedUntil: null };
 
 type Delegated = 'agents' | 'early' | 'givenUp' | 'pauses';
 
-/** Everything a session carries besides its inbox, its run, its agents, and what alerts, questions and steering leave. */
+/**
+ * Everything a session carries besides its inbox, its run, its agents, and what alerts, questions
+ * and steering leave.
+ */
 export type CarriedFacts = Readonly<
   Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'elicited' | 'steered' | 'canceller' | 'once' | 'run' | Delegated>
 >;
@@ -142,7 +170,10 @@ export class Facts {
     return this.carried;
   }
 
-  /** Whether a handover can carry the options: asked after every signal of a burst, and measured once. */
+  /**
+   * Whether a handover can carry the options: asked after every signal of a burst, and measured
+   * once.
+   */
   get areCarriable(): boolean {
     const { options } = this.carried;
     if (this.measured?.options !== options) this.measured = { options, fit: sizeProblem(options) === undefined };
@@ -178,7 +209,10 @@ export class Facts {
     if (alertKinds) this.set({ alertKinds });
   }
 
-  /** `before`: the options before this run's messages. Refused ones are not kept; a defect says nothing about them. */
+  /**
+   * `before`: the options before this run's messages. Refused ones are not kept; a defect says
+   * nothing about them.
+   */
   failToOpen(kind: 'refused' | 'failed', before: RunOptions): void {
     const accepted = this.carried.accepted ?? before;
     this.set(kind === 'refused' ? { options: accepted, accepted: null, refused: null } : { accepted });
@@ -192,12 +226,17 @@ export class Facts {
     this.set({ ...answered, spent: { ...together, ...(model === undefined ? {} : { model }) } });
   }
 
-  /** Agents that ended too late for the run that had started them (L69), and what was done after one (L80). */
+  /**
+   * Agents that ended too late for the run that had started them (L69), and what was done after one
+   * (L80).
+   */
   bill(late: readonly Billed[], more: Pick<CarriedFacts, 'suggestion'>): void {
     this.set({ ...billLate(this.carried, late), ...more });
   }
 
-  /** A person's message came to a run that ends of agents had opened: the prompt begins there (L71). */
+  /**
+   * A person's message came to a run that ends of agents had opened: the prompt begins there (L71).
+   */
   beginPrompt({ turn, spend }: RunTaken): void {
     const { spent = nothingSpent } = this.carried;
     this.set({ since: { ...spent, turns: spent.turns + turn, spend: addSpend(spent.spend, spend) } });
@@ -207,7 +246,10 @@ export class Facts {
     this.set({ head });
   }
 
-  /** The options that messages brought to a run under way hold from the next run on: this one keeps its own (L57). */
+  /**
+   * The options that messages brought to a run under way hold from the next run on: this one keeps
+   * its own (L57).
+   */
   bringOptions(messages: readonly Bringing[]): void {
     if (!messages.some((message) => message.options)) return;
     const { accepted, options, place } = this.carried;

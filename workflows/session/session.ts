@@ -1,4 +1,5 @@
-// A session between its runs: what it is, its phase as others see it, and how it is stopped. One per workflow run, never shared.
+// A session between its runs: what it is, its phase as others see it, and how it is stopped. One
+// per workflow run, never shared.
 import { CancellationScope, workflowInfo } from '@temporalio/workflow';
 import type { CallModel, SessionActivities } from '../contract/activities.ts';
 import type { SessionId } from '../contract/ids.ts';
@@ -28,7 +29,10 @@ import { Alerts } from '../told/alerts.ts';
 import { memoOf, nowOf, partsOf } from './session-facts.ts';
 import { Facts, type Carry, type ResumedInput, type ToolsCarry } from './session-state.ts';
 
-/** The run in progress. `tools`: calls that were open at a handover, until they are taken up. `models`: their names, once it has opened. */
+/**
+ * The run in progress. `tools`: calls that were open at a handover, until they are taken up.
+ * `models`: their names, once it has opened.
+ */
 type LiveRun = { state: RunState; tools: ToolsCarry | null; parkedUntil: number | null; models?: readonly string[] };
 
 export class Session {
@@ -81,7 +85,8 @@ export class Session {
     this.elicitations = new Elicitations(elicited);
     void this.root.cancelRequested.catch(() => this.steered.cancelled());
     this.facts = new Facts(facts);
-    // Before the handler: a stop that arrived during the handover is delivered as soon as it is set.
+    // Before the handler: a stop that arrived during the handover is delivered as soon as it is
+    // set.
     if (carry.run) this.beginRun({ ...carry.run });
     this.approvals = new Approvals(carry.run?.tools?.approvals ?? [], answered);
     this.delegations = new Delegations(carry, {
@@ -138,7 +143,10 @@ export class Session {
     return this.facts.areCarriable && this.inbox.isCarriable;
   }
 
-  /** False: it changes nothing. With no run to stop it holds for what waits to open one; an interrupt of an idle session does not. */
+  /**
+   * False: it changes nothing. With no run to stop it holds for what waits to open one; an
+   * interrupt of an idle session does not.
+   */
   stop(cause: StopCause): boolean {
     const over = !this.run || this.finishing;
     if (over && cause === 'interrupt') this.interrupted = this.inbox.count;
@@ -153,7 +161,9 @@ export class Session {
     return this.interrupted > 0;
   }
 
-  /** The messages that open the next run: of interrupted ones no others, for their run ends at once. */
+  /**
+   * The messages that open the next run: of interrupted ones no others, for their run ends at once.
+   */
   takeMessages(): { readonly messages: readonly UserMessage[]; readonly interrupted: boolean } {
     const interrupted = this.interruptWaits;
     const next = this.inbox.next();
@@ -210,7 +220,10 @@ export class Session {
     this.pauses.ofRun(false);
   }
 
-  /** An agent may end long after the run that started it: then the session alone counts what it took, as with `beside`. `over`: no call is made any more. */
+  /**
+   * An agent may end long after the run that started it: then the session alone counts what it
+   * took, as with `beside`. `over`: no call is made any more.
+   */
   billLate(over = false, beside: readonly Billed[] = [], more: Suggestion = {}): void {
     const { delegations } = this;
     const late = delegations.agents.takeLate(this.live === null);
@@ -220,7 +233,10 @@ export class Session {
     this.told.change();
   }
 
-  /** Seen from outside by search attribute and memo: changes with the phase and the run, not with every turn. */
+  /**
+   * Seen from outside by search attribute and memo: changes with the phase and the run, not with
+   * every turn.
+   */
   enter(phase: Phase): void {
     const { last } = this.facts.now;
     if (phase === this.phase && last === this.last) return;

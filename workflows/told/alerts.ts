@@ -1,5 +1,6 @@
-// The alerts of a session: that it waits for a person, that a run has ended badly, that an agent of it has ended. Told to a worker's hooks one after the other, beside
-// the loop, which never waits for them. A handover carries those that are not told yet, so that one may be told twice.
+// The alerts of a session: that it waits for a person, that a run has ended badly, that an agent of
+// it has ended. Told to a worker's hooks one after the other, beside the loop, which never waits
+// for them. A handover carries those that are not told yet, so that one may be told twice.
 import { ActivityFailure, CancellationScope, condition, isCancellation, patched } from '@temporalio/workflow';
 import type { RunEnded, SessionActivities } from '../contract/activities.ts';
 import type { DelegatedEnd } from '../contract/delegation.ts';
@@ -12,7 +13,10 @@ import type { Approvals } from '../updates/approvals.ts';
 import type { Working } from '../delegated/grant.ts';
 import type { Facts, Waking } from '../session/session-state.ts';
 
-/** Of a kind, that wait to be told while hooks hang: a handover carries them. Beyond, agents and runs end untold. */
+/**
+ * Of a kind, that wait to be told while hooks hang: a handover carries them. Beyond, agents and
+ * runs end untold.
+ */
 const MOST_ENDS = 100;
 
 type Teller = {
@@ -78,7 +82,10 @@ export class Alerts {
     await CancellationScope.nonCancellable(() => condition(() => this.open.length === 0));
   }
 
-  /** While no worker has said which it has hooks for, as when the first run could not be opened, it is found out by telling. */
+  /**
+   * While no worker has said which it has hooks for, as when the first run could not be opened, it
+   * is found out by telling.
+   */
   private isHeard(kind: 'waiting' | 'failed'): boolean {
     const { alertKinds } = this.session.facts.now;
     return alertKinds?.includes(kind) ?? patched('perdure-alerts');

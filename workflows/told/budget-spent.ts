@@ -1,4 +1,5 @@
-// Told to the model of the next prompt: the run before was cut short, and nothing in the conversation says so (L51).
+// Told to the model of the next prompt: the run before was cut short, and nothing in the
+// conversation says so (L51).
 import { patched } from '@temporalio/workflow';
 import type { Append } from '../contract/activities.ts';
 import type { RunSummary } from '../contract/session.ts';

@@ -1,5 +1,6 @@
-// The face of a session from outside, with no worker alive: its memo and its search attributes. Written once an
-// activation has settled, and only when it differs: a hundred calls that begin to wait together change it once.
+// The face of a session from outside, with no worker alive: its memo and its search attributes.
+// Written once an activation has settled, and only when it differs: a hundred calls that begin to
+// wait together change it once.
 import {
   CancellationScope,
   condition,
@@ -12,7 +13,10 @@ import { defineSearchAttributeKey, type SearchAttributeUpdatePair } from '@tempo
 import { MEMO_KEY, type SessionInput, type SessionMemo } from '../contract/session.ts';
 import { ATTRIBUTES, type AttributeKey, type AttributeValues, attributeValues } from '../contract/visibility.ts';
 
-/** Sessions of 0.1.0 told their phase alone: what is scheduled when must stay as it was in histories of theirs. */
+/**
+ * Sessions of 0.1.0 told their phase alone: what is scheduled when must stay as it was in histories
+ * of theirs.
+ */
 const WITH_FACTS = 'perdure-facts';
 
 export class Told {
@@ -58,7 +62,10 @@ export class Told {
     this.values = values;
   }
 
-  /** One change wakes others, who change more: it is told when a whole round of conditions has changed nothing. */
+  /**
+   * One change wakes others, who change more: it is told when a whole round of conditions has
+   * changed nothing.
+   */
   private async tellChanges(): Promise<never> {
     for (;;) {
       await condition(() => this.changes > this.seen);
@@ -72,7 +79,10 @@ export class Told {
   }
 }
 
-/** A condition is looked at when it is made, and from then on whenever nothing else of the activation is left to run. */
+/**
+ * A condition is looked at when it is made, and from then on whenever nothing else of the
+ * activation is left to run.
+ */
 function nextRound(): Promise<void> {
   let looks = 0;
   return condition(() => (looks += 1) > 1);
@@ -92,10 +102,13 @@ function attributePairs(
     });
 }
 
-// The current details of a session in Temporal's own UI (O2): Markdown for whoever looks there. A worker answers it when it is asked, so that it
-// leaves no event.
+// The current details of a session in Temporal's own UI (O2): Markdown for whoever looks there. A
+// worker answers it when it is asked, so that it leaves no event.
 
-/** Nothing of a conversation but the session's title; what is not ours stands in code, where Markdown means nothing. */
+/**
+ * Nothing of a conversation but the session's title; what is not ours stands in code, where
+ * Markdown means nothing.
+ */
 function detailsOf({ title, phase, cwd, runs, last, facts, approvals = [] }: SessionMemo): string {
   const { model, turns = 0, tokens = 0, cents = null } = facts ?? {};
   const cost = cents === null ? '' : ` · $${(cents / 100).toFixed(2)}`;
@@ -112,7 +125,10 @@ function detailsOf({ title, phase, cwd, runs, last, facts, approvals = [] }: Ses
   return lines.join('\n\n');
 }
 
-/** A fence is longer than any run of backticks in it. Options may come from any Temporal client: a folder may be no text. */
+/**
+ * A fence is longer than any run of backticks in it. Options may come from any Temporal client: a
+ * folder may be no text.
+ */
 function code(text: unknown): string {
   const line = String(text).replaceAll(/\s+/g, ' ');
   const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length));

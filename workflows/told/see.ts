@@ -1,4 +1,5 @@
-// Tells the worker what the session has come to. A replay tells nothing, and no sink has to be there for it.
+// Tells the worker what the session has come to. A replay tells nothing, and no sink has to be
+// there for it.
 import { proxySinks, workflowInfo, type Sinks } from '@temporalio/workflow';
 import type { QuerySource } from '../contract/facts.ts';
 import { SEEN_SINK, type Seen, type SeenAbout, type WaitEnd } from '../contract/told.ts';

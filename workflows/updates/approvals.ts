@@ -1,5 +1,6 @@
-// The calls that wait for a person: for a decision (L55), or for an answer (L81). Either is taken once, for one call and one input; what
-// comes late or for another input is refused before it is accepted.
+// The calls that wait for a person: for a decision (L55), or for an answer (L81). Either is taken
+// once, for one call and one input; what comes late or for another input is refused before it is
+// accepted.
 import { ApplicationFailure, defineUpdate, setHandler } from '@temporalio/workflow';
 import type { Decision } from '../contract/activities.ts';
 import type { DelegatedEnd } from '../contract/delegation.ts';
@@ -25,13 +26,18 @@ export class Approvals {
   private lately: readonly Answered[];
   private changed: () => void = () => {};
 
-  /** `carried`: what waited at a handover. `answered`: the questions that were answered before it. */
+  /**
+   * `carried`: what waited at a handover. `answered`: the questions that were answered before it.
+   */
   constructor(carried: readonly PendingApproval[], answered: readonly Answered[] = []) {
     this.waiting = new Map(carried.map((approval) => [approval.call, approval]));
     this.lately = answered;
   }
 
-  /** `changed` is called when what waits has changed; at once, if a decision arrived during the handover. */
+  /**
+   * `changed` is called when what waits has changed; at once, if a decision arrived during the
+   * handover.
+   */
   listen(changed: () => void): void {
     this.changed = changed;
     setHandler(defineUpdate<void, [Approval]>(UPDATES.approve), (approval) => this.approve(approval), {
@@ -49,7 +55,10 @@ export class Approvals {
     });
   }
 
-  /** In the order of the calls, whichever was asked about first; without those that are decided and not taken yet. */
+  /**
+   * In the order of the calls, whichever was asked about first; without those that are decided and
+   * not taken yet.
+   */
   get pending(): readonly PendingApproval[] {
     return [...this.waiting.values()].toSorted((one, other) => one.index - other.index);
   }
@@ -88,7 +97,10 @@ export class Approvals {
     return decision;
   }
 
-  /** No call waits any more: what is undecided is withdrawn, and decisions that come now are refused (L48). */
+  /**
+   * No call waits any more: what is undecided is withdrawn, and decisions that come now are refused
+   * (L48).
+   */
   withdraw(): void {
     if (this.waiting.size === 0 && this.allTaken) return;
     this.waiting.clear();

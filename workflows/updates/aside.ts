@@ -1,5 +1,6 @@
-// Questions that people ask aside: an activity answers each beside whatever runs, and nothing of it is stored. An update, so that whoever asks is
-// told the answer, or in a sentence why there is none.
+// Questions that people ask aside: an activity answers each beside whatever runs, and nothing of it
+// is stored. An update, so that whoever asks is told the answer, or in a sentence why there is
+// none.
 import { ApplicationFailure, defineUpdate, setHandler } from '@temporalio/workflow';
 import type { AnswerAside, CallModel } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';

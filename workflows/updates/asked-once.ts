@@ -1,11 +1,18 @@
-// Updates that were asked for already: what is sealed can be captured and sent again by whoever reaches the server, and must not count twice.
+// Updates that were asked for already: what is sealed can be captured and sent again by whoever
+// reaches the server, and must not count twice.
 import { LONGEST_ID } from '../contract/session.ts';
 import { isOnce } from '../contract/steered.ts';
 
-/** How many are remembered. What is older than the newest of the forgotten ones is refused, for it may be one of them. */
+/**
+ * How many are remembered. What is older than the newest of the forgotten ones is refused, for it
+ * may be one of them.
+ */
 const REMEMBERED = 200;
 
-/** `times`: of each id when it was asked for, by the clock of whoever asked. `since`: nothing older is taken. */
+/**
+ * `times`: of each id when it was asked for, by the clock of whoever asked. `since`: nothing older
+ * is taken.
+ */
 export type AskedOnceSnapshot = {
   readonly times: readonly (readonly [id: string, at: number])[];
   readonly since: number;

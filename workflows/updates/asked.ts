@@ -1,4 +1,5 @@
-// A call as people are asked about it: for a decision (L55), or with a question of the model's own (L81).
+// A call as people are asked about it: for a decision (L55), or with a question of the model's own
+// (L81).
 import type { Ask } from '../contract/activities.ts';
 import type { DelegatedEnd, Question } from '../contract/delegation.ts';
 import { type Elicitation, elicitedName } from '../contract/people.ts';
@@ -24,7 +25,8 @@ const nameOf = ({ run, iteration, index }: AskedPlace): string => `${run}.${iter
 export function approvalOf(place: AskedPlace, ask: Ask, before: PendingApproval | null): PendingApproval {
   const { head, index, now, approvalMs } = place;
   const asked = { ...ask, head, index, askedAt: before?.askedAt ?? now };
-  // The same question again, for the edited input would not do: a late answer to the first is none to this one.
+  // The same question again, for the edited input would not do: a late answer to the first is none
+  // to this one.
   if (before?.inputHash === ask.inputHash)
     return { ...asked, call: nextQuestion(before.call), deadline: before.deadline };
   return { ...asked, call: nameOf(place), deadline: now + approvalMs };

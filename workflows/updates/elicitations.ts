@@ -1,5 +1,6 @@
-// Questions of calls that run (L77): the activity of one tells the workflow what it asks, and looks for the answer; the workflow puts it to
-// people among the approvals. A call has one at a time, and none when it has ended.
+// Questions of calls that run (L77): the activity of one tells the workflow what it asks, and looks
+// for the answer; the workflow puts it to people among the approvals. A call has one at a time, and
+// none when it has ended.
 import { CancellationScope } from '@temporalio/workflow';
 import type { ToolResult } from '../contract/activities.ts';
 import type { Elicitation, ElicitationEnd } from '../contract/people.ts';
@@ -43,7 +44,8 @@ export class Elicitations {
   }
 
   /**
-   * Runs a call. What it asks meanwhile is put by `ask`, which is cancelled when it asks anew, asks no longer, or has ended.
+   * Runs a call. What it asks meanwhile is put by `ask`, which is cancelled when it asks anew, asks
+   * no longer, or has ended.
    */
   async during(
     key: CallKey,

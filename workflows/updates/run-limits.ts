@@ -1,10 +1,13 @@
-// The limits of a run under way, which a person may raise. The runtime limit (L51) is an absolute deadline that stands still while the
-// run is parked and survives a handover.
+// The limits of a run under way, which a person may raise. The runtime limit (L51) is an absolute
+// deadline that stands still while the run is parked and survives a handover.
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import type { Limits, RunSnapshot } from '../contract/loop.ts';
 import type { TopUp } from '../contract/session.ts';
 
-/** The snapshot of a run, with limits that may be raised while it runs: what it decides next counts with them (L45, L51). */
+/**
+ * The snapshot of a run, with limits that may be raised while it runs: what it decides next counts
+ * with them (L45, L51).
+ */
 export class RunLimits {
   private current: RunSnapshot;
   private readonly clock: RunClock;
@@ -48,7 +51,10 @@ export class RunClock {
   private pausedAt: number | null = null;
   private readonly expire: () => void;
   private readonly changed: (paused: boolean) => void;
-  /** Whoever resumes it may be cancelled long before the run ends: a failing call, say, among its siblings. */
+  /**
+   * Whoever resumes it may be cancelled long before the run ends: a failing call, say, among its
+   * siblings.
+   */
   private readonly parent = CancellationScope.current();
   private limit: number | null;
 
@@ -60,7 +66,9 @@ export class RunClock {
     this.start();
   }
 
-  /** Milliseconds since the epoch, moved on by what it stood still until now; null without a limit. */
+  /**
+   * Milliseconds since the epoch, moved on by what it stood still until now; null without a limit.
+   */
   get deadline(): number | null {
     return this.limit === null || this.pausedAt === null ? this.limit : this.limit + Date.now() - this.pausedAt;
   }

@@ -1,5 +1,5 @@
-// What the signals of a session do. Any Temporal client can send one, and nobody could answer it: what is no signal of ours is passed over, and
-// the view says why.
+// What the signals of a session do. Any Temporal client can send one, and nobody could answer it:
+// what is no signal of ours is passed over, and the view says why.
 import { defineSignal, log, patched, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
 import { ELICIT_SIGNAL, type PassedOver } from '../contract/people.ts';
 import { DELEGATED_SIGNAL } from '../contract/delegation.ts';
@@ -47,7 +47,8 @@ export function listenForSignals(session: Signalled, count: () => void, passedOv
     const why = receiveSignal(session, signal, value);
     if (why !== undefined) passedOver({ signal: signal.slice(0, LONGEST_SIGNAL), why });
   };
-  // First, one handler for all: with one each, signals that have arrived together would be delivered by name instead of in order.
+  // First, one handler for all: with one each, signals that have arrived together would be
+  // delivered by name instead of in order.
   setDefaultSignalHandler(receive);
   for (const [name, description] of Object.entries(DESCRIPTIONS)) {
     setHandler(defineSignal<[unknown]>(name), (value) => receive(name, value), { description });
@@ -75,8 +76,8 @@ export class PassedOverLog {
 }
 
 /**
- * A stop needs no seal and no form: whoever reaches the server can end the session anyway, and Temporal's own clients know no other. Only one
- * that was sent again is none.
+ * A stop needs no seal and no form: whoever reaches the server can end the session anyway, and
+ * Temporal's own clients know no other. Only one that was sent again is none.
  */
 function isFormless({ input }: Signalled, name: string, value: unknown): boolean {
   if (value === undefined && input.sealed === undefined) return true;

@@ -1,5 +1,5 @@
-// Updates that steer a session beside decisions: a repair, options for its next run, more for the run under way (Q10). Each is
-// refused with a sentence before it is accepted.
+// Updates that steer a session beside decisions: a repair, options for its next run, more for the
+// run under way (Q10). Each is refused with a sentence before it is accepted.
 import { defineUpdate, setHandler } from '@temporalio/workflow';
 import type { Rules } from '../contract/loop.ts';
 import { didYouMean, LIMITS, optionsProblem, withChanges } from '../contract/options-problem.ts';
@@ -94,7 +94,10 @@ function changesProblem(options: RunOptions, changes: OptionChanges): string | u
   return optionsProblem(withChanges(options, changes));
 }
 
-/** A sentence that says why a run with these rules cannot be given more, or undefined. `rules`: null when nothing runs. */
+/**
+ * A sentence that says why a run with these rules cannot be given more, or undefined. `rules`: null
+ * when nothing runs.
+ */
 export function topUpProblem(more: TopUp, rules: Rules | null): string | undefined {
   if (!isObject(more)) return 'the limits are no object';
   if (rules === null) return 'nothing runs whose limits could be raised: set the limits of the next run';
@@ -115,7 +118,10 @@ function raiseProblem(name: string, more: number | undefined, now: number | null
   return more > now ? undefined : `the run's limit of ${name} is ${now} already: give more than that`;
 }
 
-/** Why a session at `head` does not take a repair, a sentence; undefined when it does. `busy`: it has a run, or a message for one. */
+/**
+ * Why a session at `head` does not take a repair, a sentence; undefined when it does. `busy`: it
+ * has a run, or a message for one.
+ */
 function repairProblem(asked: Repair | undefined, head: Hash | null, busy: boolean): string | undefined {
   if (!isHash(asked?.from) || !isHash(asked.to)) return 'the repair names no head to go on from';
   if (typeof asked.lost !== 'string' || asked.lost.length > LONGEST_LOSS) return 'the repair does not say what is lost';

@@ -1,11 +1,14 @@
-// Who steered the session and how, until the next step that stores something takes it into the transcript (O12). A flood of signals must
-// not make the session larger: of many between two steps the newest are kept, and the oldest of those says how many it stands after.
+// Who steered the session and how, until the next step that stores something takes it into the
+// transcript (O12). A flood of signals must not make the session larger: of many between two steps
+// the newest are kept, and the oldest of those says how many it stands after.
 import type { Append } from '../contract/activities.ts';
 import { AskedOnce } from './asked-once.ts';
 import { type Announced, type Deed, signedBy, type Steered } from '../contract/steered.ts';
 
 const MOST_HELD = 20;
-/** Milliseconds after which a cancel is not that of whoever said that one comes: theirs never came. */
+/**
+ * Milliseconds after which a cancel is not that of whoever said that one comes: theirs never came.
+ */
 const ANNOUNCED_FOR = 60_000;
 
 export class SteeredLog {
@@ -56,7 +59,10 @@ export class SteeredLog {
     if (this.canceller && this.cancelledAt - this.canceller.since > ANNOUNCED_FOR) this.canceller = null;
   }
 
-  /** `isCancelled`: told as of when it was asked for. An agent is cancelled with the run that began it, by nobody. */
+  /**
+   * `isCancelled`: told as of when it was asked for. An agent is cancelled with the run that began
+   * it, by nobody.
+   */
   close({ isCancelled, isAgent }: { readonly isCancelled: boolean; readonly isAgent: boolean }): void {
     this.closes = true;
     if (isCancelled && (this.canceller !== null || !isAgent))

@@ -1,4 +1,5 @@
-// What an account may spend, and that it is spent. No wait of ours and no other model helps: a person has to do something.
+// What an account may spend, and that it is spent. No wait of ours and no other model helps: a
+// person has to do something.
 import type { APIError } from '@anthropic-ai/sdk';
 
 /** By `error.details.error_code`, which is stable where messages are not. */

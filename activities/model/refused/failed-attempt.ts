@@ -1,5 +1,5 @@
-// After an attempt died: go on with the next model, give up with a value, park, or have Temporal try again after a wait that holds
-// no slot (L14, L15, L19, L20).
+// After an attempt died: go on with the next model, give up with a value, park, or have Temporal
+// try again after a wait that holds no slot (L14, L15, L19, L20).
 import { createHash } from 'node:crypto';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import type { ModelResult } from '../../../workflows/contract/activities.ts';
@@ -40,7 +40,10 @@ export type AfterFailure =
   /** `asked`: by the provider, to wait for so long. */
   | { readonly kind: 'retry'; readonly delayMs: number; readonly asked: boolean; readonly failure: ApplicationFailure };
 
-/** The attempt that died: which model it asked, which is next in the list, and the calls it had begun to make. */
+/**
+ * The attempt that died: which model it asked, which is next in the list, and the calls it had
+ * begun to make.
+ */
 export type Abandoned = {
   readonly from: string;
   /** Null: there is none. */
@@ -148,8 +151,8 @@ function retryIn(delayMs: number, detail: string): ApplicationFailure {
   return ApplicationFailure.create({ type: MODEL_ATTEMPT_DIED, message: detail, nextRetryDelay, category });
 }
 
-// A wait that a provider asked for (L14) is stored before it is announced: an attempt that follows a worker which died in between
-// waits for what is left of it, instead of asking again at once.
+// A wait that a provider asked for (L14) is stored before it is announced: an attempt that follows
+// a worker which died in between waits for what is left of it, instead of asking again at once.
 
 /** One attempt of one step. */
 export type Waiting = {
@@ -171,8 +174,9 @@ export async function keepWait(waiting: Waiting, tries: Tries, { waitMs, detail 
 }
 
 /**
- * Null when nothing is left of it, as after a wait that Temporal was told of. `tries`: what the attempt remembers, which may be less than
- * what was stored. Where workers' clocks differ it is wrong by as much, and never longer than the whole wait.
+ * Null when nothing is left of it, as after a wait that Temporal was told of. `tries`: what the
+ * attempt remembers, which may be less than what was stored. Where workers' clocks differ it is
+ * wrong by as much, and never longer than the whole wait.
  */
 export async function leftOfWait(waiting: Waiting, tries: Tries): Promise<(Wait & { readonly tries: Tries }) | null> {
   if (waiting.attempt.number === 1) return null;

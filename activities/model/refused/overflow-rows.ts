@@ -1,5 +1,6 @@
-// The words by which servers say that a request is too long for its model (L23, L24): a row a server. Add yours here, with the
-// sentence as it was read; a configuration adds more without a release (`overflowWords`).
+// The words by which servers say that a request is too long for its model (L23, L24): a row a
+// server. Add yours here, with the sentence as it was read; a configuration adds more without a
+// release (`overflowWords`).
 
 export type OverflowRow = {
   readonly server: string;

@@ -1,4 +1,5 @@
-// Whether a server says that a request is too long for its model (L23, L24), and not that too many came, or that its cap does not fit.
+// Whether a server says that a request is too long for its model (L23, L24), and not that too many
+// came, or that its cap does not fit.
 import { overflowRows } from './overflow-rows.ts';
 
 /** A limit over time or of an account: waiting helps there, and a shorter request does not. */
@@ -32,7 +33,10 @@ const CAPS: readonly RegExp[] = [
 /** Tokens. With less room a shorter request is what helps. */
 const LEAST_ROOM = 1_024;
 
-/** Tokens that a reply may have beside this prompt, where a refusal says that; undefined for none, or for too few. */
+/**
+ * Tokens that a reply may have beside this prompt, where a refusal says that; undefined for none,
+ * or for too few.
+ */
 export function roomLeft(said: string): number | undefined {
   const counts = CAPS.map((words) => words.exec(said)?.groups).find((found) => found !== undefined);
   const room = Number(counts?.['window']) - Number(counts?.['input']);

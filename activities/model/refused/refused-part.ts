@@ -1,4 +1,5 @@
-// What a refused request is made without when it is made again: a part that it had, never one that it had not, so that there is an end to it.
+// What a refused request is made without when it is made again: a part that it had, never one that
+// it had not, so that there is an end to it.
 import type { Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelRequest } from '../../deps.ts';
 import { changesTools } from '../../../store/transcript/system-message.ts';

@@ -1,13 +1,20 @@
-// Which part of a request a 400 is about, where the request may do without that part, or with it said otherwise.
+// Which part of a request a 400 is about, where the request may do without that part, or with it
+// said otherwise.
 
-/** Kept thinking that was made after something else than what this request says before it. The same request fails for ever. */
+/**
+ * Kept thinking that was made after something else than what this request says before it. The same
+ * request fails for ever.
+ */
 const UNBOUND_THINKING = /bound to a different conversation/i;
 
 export function isUnboundThinking(said: string): boolean {
   return UNBOUND_THINKING.test(said);
 }
 
-/** A summary that the API has signed, and does not take back: by its code, by its words, or where it knows no block of the kind. */
+/**
+ * A summary that the API has signed, and does not take back: by its code, by its words, or where it
+ * knows no block of the kind.
+ */
 const REFUSED_SUMMARY =
   /^compaction_(?:signature_invalid|content_mismatch|tool_changes_mismatch|block_misplaced|block_ambiguous)$/;
 const INVALID_SUMMARY = [
@@ -47,7 +54,10 @@ export function isRefusedToolChange(said: string): boolean {
   );
 }
 
-/** What messages have told of tools does not hold together, or is too much. The same request fails for ever. */
+/**
+ * What messages have told of tools does not hold together, or is too much. The same request fails
+ * for ever.
+ */
 const REFUSED_CHANGES = /^(?:tool_reference_unresolved|tool_name_conflict|available_tools_limit_exceeded)$/;
 
 /** `code`: of the error, where it has one. */
@@ -58,7 +68,9 @@ export function isUnresolvedTool(code: string, said: string): boolean {
 /** Where a definition stands: among the tools of a request, or in a block of a message. */
 export type DefinitionAt = { readonly tool: number } | { readonly message: number; readonly block: number };
 
-/** Of a tool that the API takes with no other definition; undefined for a refusal of another kind. */
+/**
+ * Of a tool that the API takes with no other definition; undefined for a refusal of another kind.
+ */
 export function refusedDefinition(said: string): DefinitionAt | undefined {
   const [, message, block, tool] = REFUSED_DEFINITION.exec(said) ?? [];
   if (tool !== undefined) return { tool: Number(tool) };
@@ -68,10 +80,15 @@ export function refusedDefinition(said: string): DefinitionAt | undefined {
 /** The header's own name stands for it among the fields. */
 export const BETA_HEADER = 'anthropic-beta';
 
-/** The names of one or more fields, as they were sent, perhaps quoted twice: gateways put one error into another. */
+/**
+ * The names of one or more fields, as they were sent, perhaps quoted twice: gateways put one error
+ * into another.
+ */
 const NAMED = '[\\s\'"`\\\\(:]*([a-z_][\\w.\\[\\]-]*)';
 
-/** The words by which servers refuse a field that they do not know: serde's, zod's, Go's, OpenAI's. */
+/**
+ * The words by which servers refuse a field that they do not know: serde's, zod's, Go's, OpenAI's.
+ */
 const UNKNOWN_FIELD: readonly RegExp[] = [
   new RegExp(`unknown (?:field|parameter|argument)s?${NAMED}`, 'i'),
   new RegExp(
@@ -92,7 +109,10 @@ const MOST_NAME = 200;
 const UNKNOWN_BETA =
   /(?:un(?:expected|known|supported|recogni[sz]ed)|invalid) (?:values?(?:\(s\))?|betas?|header)[^.]{0,300}\banthropic[-_]beta\b|\banthropic[-_]beta\b[^.]{0,300} (?:is|are) (?:not|un)[ -]?(?:supported|recogni[sz]ed|known|valid)|invalid beta flag|unsupported beta/i;
 
-/** A path to a field, `anthropic-beta` for a value of that header; undefined for a refusal of another kind. */
+/**
+ * A path to a field, `anthropic-beta` for a value of that header; undefined for a refusal of
+ * another kind.
+ */
 export function refusedField(said: string): string | undefined {
   if (UNKNOWN_BETA.test(said)) return BETA_HEADER;
   const extra = said.search(EXTRA_INPUTS);

@@ -1,5 +1,6 @@
-// Builds a message from its stream, block by block, as the API would have sent it whole (L16). Tool inputs are kept as the raw
-// text they came as until their block ends: a truncated one must be recognised, never repaired (L15, L28).
+// Builds a message from its stream, block by block, as the API would have sent it whole (L16). Tool
+// inputs are kept as the raw text they came as until their block ends: a truncated one must be
+// recognised, never repaired (L15, L28).
 import type { ContentBlock, Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import { DEEPEST_JSON, deeperThan, keptInput, parseInput } from '../../../system/json.ts';
 
@@ -8,7 +9,10 @@ export class GarbledStream extends Error {
   override readonly name = 'GarbledStream';
 }
 
-/** All of it came, and it is nothing that we take: the same request would be answered so again, and be paid for again. */
+/**
+ * All of it came, and it is nothing that we take: the same request would be answered so again, and
+ * be paid for again.
+ */
 export class UnusableReply extends Error {
   override readonly name = 'UnusableReply';
 }
@@ -30,8 +34,9 @@ export type Accumulator = {
   /** message_stop arrived, or the reply was closed without it. */
   readonly ended: boolean;
   /**
-   * Nothing more will come. False for a reply that was cut; one that said why it stops is whole, since some servers send no
-   * message_stop (X4). Throws GarbledStream for one that stops within a block.
+   * Nothing more will come. False for a reply that was cut; one that said why it stops is whole,
+   * since some servers send no message_stop (X4). Throws GarbledStream for one that stops within a
+   * block.
    */
   close(): boolean;
 };
@@ -112,7 +117,8 @@ function begin(event: Extract<RawMessageStreamEvent, { type: 'content_block_star
   if (expected >= MOST_BLOCKS) throw new UnusableReply(`the reply has more than ${MOST_BLOCKS} blocks`);
   if (event.index !== expected) throw new GarbledStream(`block ${event.index} began where ${expected} was due`);
   const block = withInput({ ...event.content_block });
-  // No input text, no input: a call that was cut before its first byte looks the same as one without arguments.
+  // No input text, no input: a call that was cut before its first byte looks the same as one
+  // without arguments.
   const brokenInput = block.type === 'tool_use' && Object.keys(block.input ?? {}).length === 0;
   return { block, json: '', complete: false, brokenInput };
 }
@@ -174,12 +180,15 @@ export function usageWith(before: Message['usage'], given: object | null | undef
   return { ...before, ...counted };
 }
 
-// Whether an event of the stream has what the accumulator takes from it. A proxy may send any JSON under a known name: such a stream
-// is broken, and its attempt died (L14), rather than a defect that is retried for ever.
+// Whether an event of the stream has what the accumulator takes from it. A proxy may send any JSON
+// under a known name: such a stream is broken, and its attempt died (L14), rather than a defect
+// that is retried for ever.
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Texts that a block or a delta must have, by its type. Of types we do not know nothing is asked. */
+/**
+ * Texts that a block or a delta must have, by its type. Of types we do not know nothing is asked.
+ */
 const BLOCK_TEXTS: Readonly<Record<string, readonly string[]>> = {
   text: ['text'],
   thinking: ['thinking'],

@@ -1,4 +1,5 @@
-// One streamed request, from first byte to its end. What keeps it alive is any byte, pings too, which the SDK keeps to itself.
+// One streamed request, from first byte to its end. What keeps it alive is any byte, pings too,
+// which the SDK keeps to itself.
 import Anthropic, { AnthropicError, type Middleware } from '@anthropic-ai/sdk';
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import { GarbledStream, UnusableReply, type Accumulator, type BlockState } from './accumulate.ts';
@@ -55,8 +56,8 @@ export type StreamLimits = {
 const MOST_EVENT_MS = 3_600_000;
 
 /**
- * Streams until the reply's end or until `signal` aborts, feeding `into`. Throws what `classify` understands when the attempt
- * died, and nothing when it was aborted: the caller knows why it was.
+ * Streams until the reply's end or until `signal` aborts, feeding `into`. Throws what `classify`
+ * understands when the attempt died, and nothing when it was aborted: the caller knows why it was.
  */
 export async function streamReply(
   model: ModelPort,
@@ -93,7 +94,10 @@ function isCut(error: unknown, life: AbortSignal): boolean {
 
 type Life = { readonly signal: AbortSignal; byte(): void; event(): void; end(): void };
 
-/** Its signal aborts with the reason when a stream was silent for too long, or has taken too long altogether. */
+/**
+ * Its signal aborts with the reason when a stream was silent for too long, or has taken too long
+ * altogether.
+ */
 function watchLife({ firstByteMs, stallMs, eventMs = MOST_EVENT_MS, requestMs }: StreamLimits): Life {
   const stall = new AbortController();
   const within = (ms: number, what: string): NodeJS.Timeout =>
@@ -143,7 +147,10 @@ function feed(into: Accumulator, event: RawMessageStreamEvent, handlers: StreamH
   if (done) handlers.onBlock(done.index, done.state);
 }
 
-/** Turns the errors that fetch and the SDK throw when bytes stop or are broken into one failure; the SDK's own errors stay. */
+/**
+ * Turns the errors that fetch and the SDK throw when bytes stop or are broken into one failure; the
+ * SDK's own errors stay.
+ */
 async function* brokenAsGarbled<T>(stream: AsyncIterable<T>): AsyncGenerator<T> {
   const iterator = stream[Symbol.asyncIterator]();
   try {

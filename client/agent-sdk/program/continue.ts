@@ -1,4 +1,5 @@
-// Which session `continue` means: the newest of the folder that is open and that this program can work on.
+// Which session `continue` means: the newest of the folder that is open and that this program can
+// work on.
 import type { PerdureConfig } from '../../../worker/config/config.ts';
 import type { Env } from '../../../connection/data-folder.ts';
 import { type ForWorkers, isForItsProgram } from '../../../workflows/contract/task-queue.ts';
@@ -23,10 +24,16 @@ export function rememberSession(where: Where, session: string): void {
   lastOnes.set(placeOf(where), session);
 }
 
-/** `session` is null for a new one. To be closed once the session's own server is open, so that one of ours is not started twice. */
+/**
+ * `session` is null for a new one. To be closed once the session's own server is open, so that one
+ * of ours is not started twice.
+ */
 export type Continued = { readonly session: string | null; readonly close: () => Promise<void> };
 
-/** A program that was killed goes on with the session that it found before, whatever has begun since. */
+/**
+ * A program that was killed goes on with the session that it found before, whatever has begun
+ * since.
+ */
 export async function findContinued(
   where: Where,
   program: Pick<ProgramQuery, 'session' | 'continued' | 'continues'>,

@@ -1,5 +1,6 @@
-// Sessions of programs without a name that are under way, by process, so that the next start of the program can say which were cut off. A program is
-// its folder, its script and its arguments here. It is only told of them: who asked for them, nobody knows any more.
+// Sessions of programs without a name that are under way, by process, so that the next start of the
+// program can say which were cut off. A program is its folder, its script and its arguments here.
+// It is only told of them: who asked for them, nobody knows any more.
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,9 @@
-// Who asks. Programs for in-process agents know no ids, so that what is asked again after a crash is known by a name alone: one that the program
-// has for itself, or the session that a query is to open. Under it a query is all that shapes it; its session's id and its messages' ids
-// follow from that, and what it has received is noted in the data folder, so that it gets what it missed, once. Without a name each is a new one,
-// whatever was asked before: the same words may be another person's.
+// Who asks. Programs for in-process agents know no ids, so that what is asked again after a crash
+// is known by a name alone: one that the program has for itself, or the session that a query is to
+// open. Under it a query is all that shapes it; its session's id and its messages' ids follow from
+// that, and what it has received is noted in the data folder, so that it gets what it missed, once.
+// Without a name each is a new one, whatever was asked before: the same words may be another
+// person's.
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
@@ -15,11 +17,17 @@ import type { QueryPrompt } from '../shapes/query.ts';
 export type ProgramQuery = {
   /** For a session that it begins. */
   readonly session: string;
-  /** The position after the last entry of the transcript that the program has received, in this process or the one before it. */
+  /**
+   * The position after the last entry of the transcript that the program has received, in this
+   * process or the one before it.
+   */
   readonly received: number;
   /** It was asked before, under its name. */
   readonly isKnown: boolean;
-  /** The session that it found to continue, or its own where there was none, in this process or the one before it. */
+  /**
+   * The session that it found to continue, or its own where there was none, in this process or the
+   * one before it.
+   */
   readonly continued: string | undefined;
   continues(session: string): void;
   /** Under a name the same for the same message in the same place. */
@@ -42,7 +50,9 @@ export type Asked = {
   readonly resume?: string | undefined;
 };
 
-/** `root`: the data folder. `say` is told of sessions that an earlier process left in the middle. */
+/**
+ * `root`: the data folder. `say` is told of sessions that an earlier process left in the middle.
+ */
 export function programQuery(root: string, asked: Asked, say: (line: string) => void): ProgramQuery {
   const folder = join(root, 'programs');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -67,7 +77,9 @@ function ofProgram(folder: string, name: string, identity: string): ProgramQuery
   return noted({ log: join(folder, `${id}.log`), id, query, session });
 }
 
-/** Only what opens a session is asked again under its id: the same words later are its next message. */
+/**
+ * Only what opens a session is asked again under its id: the same words later are its next message.
+ */
 function opening(folder: string, session: string, query: string): ProgramQuery {
   const id = `session-${shortHash(session)}`;
   const log = join(folder, `${id}.log`);
@@ -143,7 +155,10 @@ type Log = {
   readonly left: Map<string, number>;
 };
 
-/** By query, the last position, and the session that it continues. A line that was cut off by a crash counts for nothing. */
+/**
+ * By query, the last position, and the session that it continues. A line that was cut off by a
+ * crash counts for nothing.
+ */
 function readLog(log: string): Log {
   const [received, continued, left] = [new Map<string, number>(), new Map<string, string>(), new Map<string, number>()];
   for (const line of readIfThere(log).split('\n').slice(0, -1)) {
@@ -157,8 +172,9 @@ function readLog(log: string): Log {
 }
 
 /**
- * What a query is, so that the same one asked again under a name is known as the same. Of functions, and of objects of classes that are no values,
- * only that they are there: a program whose tool was mended goes on with what it began. `cwd`: as it holds.
+ * What a query is, so that the same one asked again under a name is known as the same. Of
+ * functions, and of objects of classes that are no values, only that they are there: a program
+ * whose tool was mended goes on with what it began. `cwd`: as it holds.
  */
 export function identityOf(prompt: QueryPrompt, options: Options, cwd: string): string {
   const { env, ...others } = options;
@@ -166,7 +182,10 @@ export function identityOf(prompt: QueryPrompt, options: Options, cwd: string): 
   return JSON.stringify([asked, plain({ ...others, cwd, ...(env && { env: changedEnv(env) }) })]);
 }
 
-/** What it adds to the variables of the process, or changes. The name of a program is not in what it asks. */
+/**
+ * What it adds to the variables of the process, or changes. The name of a program is not in what it
+ * asks.
+ */
 function changedEnv(env: NonNullable<Options['env']>): Record<string, string | undefined> {
   const changed = Object.entries(env).filter(
     ([name, value]) => name !== 'PERDURE_SESSION' && value !== process.env[name],

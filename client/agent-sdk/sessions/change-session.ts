@@ -10,7 +10,11 @@ import { keySegment, parseStored, type Store } from '../../../store/values/store
 const PATIENCE_MS = 20_000;
 const LOOK_MS = 100;
 
-/** Takes it from the server, with the workflows that were it: what the store has of it goes with the next `perdure gc`. Resolves when the server knows it no more. Throws ClientProblem `no_session`, `unanswered`. */
+/**
+ * Takes it from the server, with the workflows that were it: what the store has of it goes with the
+ * next `perdure gc`. Resolves when the server knows it no more. Throws ClientProblem `no_session`,
+ * `unanswered`.
+ */
 export async function removeSession(client: Client, session: SessionId): Promise<void> {
   let run = await runOf(client, session);
   if (run === null)
@@ -48,8 +52,8 @@ async function removeRun(client: Client, workflowId: string, runId: string): Pro
   }
 }
 
-// What programs call their sessions, kept in the store beside them: whoever shares the store sees it. Records are written once, so that each
-// change is one of its own, and the last counts.
+// What programs call their sessions, kept in the store beside them: whoever shares the store sees
+// it. Records are written once, so that each change is one of its own, and the last counts.
 
 const change = z.object({ title: z.string().optional(), tag: z.string().nullable().optional() });
 

@@ -1,5 +1,5 @@
-// Stores of sessions that programs keep beside ours: one in memory, what a list shows of one, and a copy of a session into one. No session of
-// query() works from them.
+// Stores of sessions that programs keep beside ours: one in memory, what a list shows of one, and a
+// copy of a session into one. No session of query() works from them.
 import type {
   ImportSessionToStoreOptions,
   SessionKey,

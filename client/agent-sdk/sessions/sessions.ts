@@ -1,5 +1,5 @@
-// Sessions as programs for in-process agents list, read, name and delete them: those of query(), on the server and in the store that the
-// environment names.
+// Sessions as programs for in-process agents list, read, name and delete them: those of query(), on
+// the server and in the store that the environment names.
 import { resolve } from 'node:path';
 import type { Entry } from '../../../store/log/entries.ts';
 import { bodyReader } from '../../../store/log/bodies.ts';
@@ -74,7 +74,10 @@ export function tagSession(sessionId: string, tag: string | null, options: Sessi
   });
 }
 
-/** It ends, if it is under way, and is gone from the server; what the store has of it goes with the next `perdure gc`. */
+/**
+ * It ends, if it is under way, and is gone from the server; what the store has of it goes with the
+ * next `perdure gc`.
+ */
 export function deleteSession(sessionId: string, options: SessionMutationOptions = {}): Promise<void> {
   return onServer(options, async (opened) => {
     await removeSession(opened.temporal.client, checkedId(await known(opened, sessionId, options)));

@@ -3,7 +3,9 @@ import type { EffortLevel } from './facts.ts';
 import type { AgentMcpServerSpec } from './mcp.ts';
 import type { PermissionMode } from './permissions.ts';
 
-/** A type of agent. `model`: a whole name or a short one; `inherit`, or none: as the session has it. */
+/**
+ * A type of agent. `model`: a whole name or a short one; `inherit`, or none: as the session has it.
+ */
 export type AgentDefinition = {
   description: string;
   prompt: string;

@@ -14,14 +14,20 @@ export type InferShape<Shape extends AnyZodRawShape> = {
       : never;
 } & {};
 
-/** Texts, images and PDF documents reach the model, as an MCP server's do. Of anything else it reads that it was there. */
+/**
+ * Texts, images and PDF documents reach the model, as an MCP server's do. Of anything else it reads
+ * that it was there.
+ */
 export type CallToolResult = {
   content: readonly { readonly type: string; readonly text?: string; readonly [key: string]: unknown }[];
   isError?: boolean;
   [key: string]: unknown;
 };
 
-/** `readOnlyHint`: runs without asking, beside others. It, or `idempotentHint`: runs again when its result was lost. */
+/**
+ * `readOnlyHint`: runs without asking, beside others. It, or `idempotentHint`: runs again when its
+ * result was lost.
+ */
 export type ToolAnnotations = {
   title?: string;
   readOnlyHint?: boolean;

@@ -63,7 +63,10 @@ type UserFacts = {
   client_composed?: true;
 };
 
-/** What a program sends: texts, images and PDF documents; with a `uuid` it is the same message whenever it is sent again. Also the results of calls. */
+/**
+ * What a program sends: texts, images and PDF documents; with a `uuid` it is the same message
+ * whenever it is sent again. Also the results of calls.
+ */
 export type SDKUserMessage = UserFacts &
   OfAgent & {
     uuid?: UUID;
@@ -74,7 +77,10 @@ export type SDKUserMessage = UserFacts &
 
 export type SDKUserMessageReplay = UserFacts & Identified & { isReplay: true; file_attachments?: unknown[] };
 
-/** `event`: as the Messages API streams it, without what only the stored message has: usage, signatures. */
+/**
+ * `event`: as the Messages API streams it, without what only the stored message has: usage,
+ * signatures.
+ */
 export type SDKPartialAssistantMessage = Identified &
   Caused & {
     type: 'stream_event';

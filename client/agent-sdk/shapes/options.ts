@@ -1,4 +1,5 @@
-// The options of a query. What each is here, and which are refused or passed over, is in docs/from-the-agent-sdk.md.
+// The options of a query. What each is here, and which are refused or passed over, is in
+// docs/from-the-agent-sdk.md.
 import type { Readable, Writable } from 'node:stream';
 import type { AgentDefinition } from './agents.ts';
 import type { EffortLevel } from './facts.ts';
@@ -161,9 +162,15 @@ type Tools = {
   hooks?: Hooks;
   onUserDialog?: OnUserDialog;
   supportedDialogKinds?: string[];
-  /** Answers what MCP servers, processes or at an address, ask in the middle of a call. Absent: they may not. */
+  /**
+   * Answers what MCP servers, processes or at an address, ask in the middle of a call. Absent: they
+   * may not.
+   */
   onElicitation?: OnElicitation;
-  /** Made with `createSdkMcpServer()`, processes, or at an address. None is trusted: every call of the last two asks. */
+  /**
+   * Made with `createSdkMcpServer()`, processes, or at an address. None is trusted: every call of
+   * the last two asks.
+   */
   mcpServers?: Record<string, McpServerConfig>;
   mcpServersDelivery?: 'argv' | 'initialize';
   strictMcpConfig?: boolean;
@@ -185,7 +192,10 @@ type Conversation = {
   resumeSessionAt?: string;
   resumeDropsTurn?: string;
   forkSession?: boolean;
-  /** The newest session of `cwd` that the program can work on goes on; where there is none, a new one begins. */
+  /**
+   * The newest session of `cwd` that the program can work on goes on; where there is none, a new
+   * one begins.
+   */
   continue?: boolean;
   /** The id of the session that this opens; asked again, it is the same query. */
   sessionId?: string;
@@ -202,10 +212,16 @@ type Conversation = {
 
 type Place = {
   cwd?: string;
-  /** Other folders that tools may read and change, relative to `cwd` or absolute; no link on the way to one. */
+  /**
+   * Other folders that tools may read and change, relative to `cwd` or absolute; no link on the way
+   * to one.
+   */
   additionalDirectories?: string[];
   projectConfigRoot?: string;
-  /** Settings of Perdure and of the model; the others go to commands and tools, and are stored nowhere. */
+  /**
+   * Settings of Perdure and of the model; the others go to commands and tools, and are stored
+   * nowhere.
+   */
   env?: Record<string, string | undefined>;
   settings?: string | Settings;
   managedSettings?: Settings;

@@ -27,7 +27,9 @@ export type CanUseTool = (
   toolName: string,
   input: Record<string, unknown>,
   options: {
-    /** Aborted when nobody waits for the answer any more: someone else decided, or the time is up. */
+    /**
+     * Aborted when nobody waits for the answer any more: someone else decided, or the time is up.
+     */
     signal: AbortSignal;
     toolUseID: string;
     /** The call's key: it names the request. */
@@ -49,7 +51,9 @@ export type CanUseTool = (
 /** A call that was denied, in a result. */
 export type SDKPermissionDenial = { tool_name: string; tool_use_id: string; tool_input: Record<string, unknown> };
 
-/** What a server asks in the middle of a call: for the fields of a form, or that a page is opened. */
+/**
+ * What a server asks in the middle of a call: for the fields of a form, or that a page is opened.
+ */
 export type ElicitationRequest = {
   serverName: string;
   message: string;

@@ -1,4 +1,5 @@
-// A query that runs, and what can be asked of it meanwhile. What a query here cannot do is said by the method, in a sentence.
+// A query that runs, and what can be asked of it meanwhile. What a query here cannot do is said by
+// the method, in a sentence.
 import type { AccountInfo, AgentInfo, ModelInfo, SlashCommand } from './facts.ts';
 import type { McpServerConfig, McpServerStatus, McpSetServersResult } from './mcp.ts';
 import type { SDKMessage, SDKUserMessage } from './messages.ts';

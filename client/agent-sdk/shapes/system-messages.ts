@@ -1,4 +1,5 @@
-// Messages beside the conversation: how it begins, what it is at, what becomes of its tasks, hooks and settings.
+// Messages beside the conversation: how it begins, what it is at, what becomes of its tasks, hooks
+// and settings.
 import type { UUID } from 'node:crypto';
 import type { SDKMcpResourceLink } from './mcp.ts';
 import type { Identified, SDKAssistantMessageError, SlashCommand } from './facts.ts';

@@ -1,5 +1,6 @@
-// The search attributes of a namespace: which of ours it has, and registering those it lacks (O1). A server refuses a workflow with an
-// attribute that it does not know, so that sessions carry all of them or none.
+// The search attributes of a namespace: which of ours it has, and registering those it lacks (O1).
+// A server refuses a workflow with an attribute that it does not know, so that sessions carry all
+// of them or none.
 import type { Connection } from '@temporalio/client';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
 import { GRPC, grpcFailure } from '../../../connection/connect-client.ts';
@@ -18,7 +19,10 @@ export type AttributesFound = {
   readonly why?: string;
 };
 
-/** The answers of servers where a client may not add an attribute, or cannot add one that way (as in Temporal Cloud). */
+/**
+ * The answers of servers where a client may not add an attribute, or cannot add one that way (as in
+ * Temporal Cloud).
+ */
 const refusals: ReadonlySet<number | undefined> = new Set([
   GRPC.permissionDenied,
   GRPC.unauthenticated,
@@ -52,7 +56,10 @@ export async function ensureAttributes(connection: Connection, namespace: string
   }
 }
 
-/** A cluster's frontends learn of a new attribute within a minute; until then they refuse it, and sessions go without. */
+/**
+ * A cluster's frontends learn of a new attribute within a minute; until then they refuse it, and
+ * sessions go without.
+ */
 async function askForAll({ workflowService }: Connection, namespace: string): Promise<void> {
   const query = wanted.map(({ name }) => `${name} IS NULL`).join(' AND ');
   await workflowService.countWorkflowExecutions({ namespace, query });
@@ -76,7 +83,10 @@ const known = new WeakMap<Connection, Map<string, Kept>>();
 /** Someone may register them while a page or a program runs. */
 const ASK_AGAIN_MS = 60_000;
 
-/** Whether sessions may carry them. A good answer is kept for the connection, another for a minute; a failed call is thrown. */
+/**
+ * Whether sessions may carry them. A good answer is kept for the connection, another for a minute;
+ * a failed call is thrown.
+ */
 export async function attributesUsable(connection: Connection, namespace: string): Promise<boolean> {
   const answers = known.get(connection) ?? new Map<string, Kept>();
   known.set(connection, answers);

@@ -1,5 +1,6 @@
-// A filter as a query to Temporal's visibility. It finds all sessions that the filter means, and may find more: memos decide.
-// Sessions without attributes, of 0.1.0 or children of a workflow, are always found.
+// A filter as a query to Temporal's visibility. It finds all sessions that the filter means, and
+// may find more: memos decide. Sessions without attributes, of 0.1.0 or children of a workflow, are
+// always found.
 import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import { WORKFLOW_TYPE } from '../../../workflows/contract/session.ts';
 import type { FieldTerm, Filter, Operator } from './parse-filter.ts';
@@ -61,7 +62,10 @@ const RUNNING = 'running';
 
 const isSeenOnly = (phase: string | number): boolean => phase === RUNNING || phase === 'waiting_worker';
 
-/** One that waits for a worker says itself that it runs: which of the two it does is left to whoever sees it. */
+/**
+ * One that waits for a worker says itself that it runs: which of the two it does is left to whoever
+ * sees it.
+ */
 const toldPhase = (phase: string): string => (phase === 'waiting_worker' ? RUNNING : phase);
 
 /** A session that was ended by force could not say so itself: its status does. */

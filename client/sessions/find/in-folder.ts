@@ -1,7 +1,11 @@
-// A folder's open sessions, newest first: what a program that comes back to the folder, or a person, goes on with.
+// A folder's open sessions, newest first: what a program that comes back to the folder, or a
+// person, goes on with.
 import type { SessionInfo } from '../info.ts';
 
-/** Sessions that agents began are not among them: their parents talk to them. `lookedAt`: sessions that are looked through at most. */
+/**
+ * Sessions that agents began are not among them: their parents talk to them. `lookedAt`: sessions
+ * that are looked through at most.
+ */
 export async function* openSessionsIn(
   sessions: { list(which: { readonly open: true }): AsyncIterable<SessionInfo> },
   cwd: string,

@@ -1,5 +1,5 @@
-// Finds sessions: narrowed by visibility where the server has the attributes, decided by memos; in pages whose cursor holds all that is
-// needed to go on, so that any process can (O3).
+// Finds sessions: narrowed by visibility where the server has the attributes, decided by memos; in
+// pages whose cursor holds all that is needed to go on, so that any process can (O3).
 import type { Client } from '@temporalio/client';
 import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
 import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
@@ -14,7 +14,10 @@ import { type Filter, parseFilter } from './parse-filter.ts';
 export type ListOptions = Abortable & {
   /** Only those that are not closed. */
   readonly open?: boolean;
-  /** As in `phase:waiting cost>1 -tag:team=web "text" sort:-cost`. Throws ClientProblem `refused` for a mistake, with its place. */
+  /**
+   * As in `phase:waiting cost>1 -tag:team=web "text" sort:-cost`. Throws ClientProblem `refused`
+   * for a mistake, with its place.
+   */
   readonly filter?: string;
 };
 
@@ -23,7 +26,10 @@ export type PageOptions = ListOptions & { readonly size?: number; readonly after
 
 export type SessionPage = {
   readonly sessions: readonly SessionInfo[];
-  /** For the next page; null on the last. A page may hold fewer than `size`, or none, and still have a next one. */
+  /**
+   * For the next page; null on the last. A page may hold fewer than `size`, or none, and still have
+   * a next one.
+   */
   readonly next: string | null;
   /** Why this was slower, or is less, than it could be: a sentence. */
   readonly note?: string;
@@ -52,7 +58,9 @@ const SORT_CUT = `only the newest ${MOST_SORTED.toLocaleString('en')} sessions w
 type Plan = { readonly filter: Filter; readonly compiled: Compiled; readonly now: number; readonly note?: string };
 
 type Wanted = Omit<ListOptions, 'signal'> & {
-  /** Only those with something that waits for a person; where the server cannot tell, others too. */
+  /**
+   * Only those with something that waits for a person; where the server cannot tell, others too.
+   */
   readonly waiting?: boolean;
 };
 
@@ -159,7 +167,10 @@ async function serverPage(
   return { sessions: await Promise.all(sessions), next: Buffer.from(nextPageToken).toString('base64url') };
 }
 
-/** The place where a page ends: in a page of the server's, behind session `last` if that is in it; or an offset into a sorted list. */
+/**
+ * The place where a page ends: in a page of the server's, behind session `last` if that is in it;
+ * or an offset into a sorted list.
+ */
 type Cursor = { readonly token?: string; readonly last?: string; readonly offset?: number };
 
 function writeCursor(cursor: Cursor): string {
@@ -210,7 +221,8 @@ export async function countSessions(finder: Finder, options: ListOptions): Promi
       counts[phase] += (await finder.temporal.workflow.count(`${withAttributes} AND ${clause}`)).count;
     }),
   );
-  // Whether one that runs has a worker is not in visibility, and those without attributes are in no count.
+  // Whether one that runs has a worker is not in visibility, and those without attributes are in no
+  // count.
   const told = counted.map((phase) => `'${phase}'`).join(', ');
   const rest = `ExecutionStatus = 'Running' AND ${ATTRIBUTES.phase.name} NOT IN (${told})`;
   const query = `${plan.compiled.query} AND (${ATTRIBUTES.turns.name} IS NULL OR (${rest}))`;

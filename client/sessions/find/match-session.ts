@@ -1,9 +1,13 @@
-// Whether a session is one that a filter means, from its memo and status alone; and the order that a filter asks for.
+// Whether a session is one that a filter means, from its memo and status alone; and the order that
+// a filter asks for.
 import type { SessionInfo } from '../info.ts';
 import { fieldOf } from './fields.ts';
 import type { FieldTerm, Filter, Term } from './parse-filter.ts';
 
-/** `now` in milliseconds since the epoch. A value that is not known fits no comparison, and every comparison with a minus before it. */
+/**
+ * `now` in milliseconds since the epoch. A value that is not known fits no comparison, and every
+ * comparison with a minus before it.
+ */
 export function matchesFilter({ terms }: Pick<Filter, 'terms'>, session: SessionInfo, now: number): boolean {
   return terms.every((term) => holds(term, session, now) !== term.not);
 }

@@ -1,11 +1,15 @@
-// The query language of lists, page and client (O3), read without knowing any session: phase:waiting cost>1 -tag:team=web "text" sort:-cost.
+// The query language of lists, page and client (O3), read without knowing any session:
+// phase:waiting cost>1 -tag:team=web "text" sort:-cost.
 import { didYouMean } from '../../../workflows/contract/options-problem.ts';
 import { ClientProblem } from '../../problem.ts';
 import { fieldOf, fields, type FieldName, shortChoices } from './fields.ts';
 
 export type Operator = ':' | '=' | '>' | '>=' | '<' | '<=';
 
-/** One of `values` holds, or with `not` none does. Numbers are in the field's own unit: cents, milliseconds. */
+/**
+ * One of `values` holds, or with `not` none does. Numbers are in the field's own unit: cents,
+ * milliseconds.
+ */
 export type FieldTerm = {
   readonly kind: 'field';
   readonly field: FieldName;

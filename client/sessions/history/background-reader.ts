@@ -1,4 +1,5 @@
-// Looks at the files of commands in the background without holding up whoever looks (L84): the page does so again and again.
+// Looks at the files of commands in the background without holding up whoever looks (L84): the page
+// does so again and again.
 import { open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BackgroundRecord, folderOf, parseRecord, piecesOf } from '../../../system/process/background-files.ts';

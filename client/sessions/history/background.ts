@@ -1,5 +1,5 @@
-// Commands in the background of a session (L84): those that its transcript tells of, and, on the machine that has them, how each stands now
-// and what it wrote last.
+// Commands in the background of a session (L84): those that its transcript tells of, and, on the
+// machine that has them, how each stands now and what it wrote last.
 import { describeCommand, describeEnd, sourceOf, startedIn, textOf } from '../../../tools/builtin/shell/background.ts';
 import type { BackgroundReader } from './background-reader.ts';
 import { isReply, type Item } from './items.ts';
@@ -26,7 +26,10 @@ const LAST_BYTES = 2_000;
 /** `told`: what the model was told last of how it stands. */
 export type StartedCommand = Pick<BackgroundCommand, 'id' | 'command' | 'run'> & { readonly told: string | null };
 
-/** `closed`: the session is over, and with it whatever it had left running. `seen`: as they stood before; one that had ended here is not read again. */
+/**
+ * `closed`: the session is over, and with it whatever it had left running. `seen`: as they stood
+ * before; one that had ended here is not read again.
+ */
 export function backgroundCommands(
   started: readonly StartedCommand[],
   files: BackgroundReader,

@@ -1,5 +1,5 @@
-// What an iteration spent its time with: segments of a bar, from the steps of its history, or from the transcript alone where its server
-// has forgotten them. Pure.
+// What an iteration spent its time with: segments of a bar, from the steps of its history, or from
+// the transcript alone where its server has forgotten them. Pure.
 import { parseIdentity } from '../../../system/process/identity.ts';
 import { showUnseen } from '../../../system/text.ts';
 import { isUntimed } from '../../../store/live/tell.ts';

@@ -1,5 +1,6 @@
-// A transcript as it is shown to people: entries in their order, each with the run it is of, and each call with its outcome, which is stored
-// after it. Grows with the transcript; what an addition changes of older items is told.
+// A transcript as it is shown to people: entries in their order, each with the run it is of, and
+// each call with its outcome, which is stored after it. Grows with the transcript; what an addition
+// changes of older items is told.
 import { type Entry, type Outcome, type ReplyEntry } from '../../../store/log/entries.ts';
 
 export type Item = {
@@ -69,7 +70,10 @@ export function isReply(item: Item): item is ReplyItem {
   return item.entry.kind === 'reply';
 }
 
-/** Of a link to an iteration, `2.17`, or to an entry, `e300`: the position it means; null where there is none. */
+/**
+ * Of a link to an iteration, `2.17`, or to an entry, `e300`: the position it means; null where
+ * there is none.
+ */
 export function positionOf(items: Items, at: string): number | null {
   const named = /^(\d{1,9})\.(\d{1,9})$/.exec(at);
   if (named) return items.reply(`${Number(named[1])}.${Number(named[2])}`)?.position ?? null;

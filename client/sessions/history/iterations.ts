@@ -1,4 +1,5 @@
-// The iterations of a session, as its transcript has them: one for each pass of the loop, with what was written in it. Pure.
+// The iterations of a session, as its transcript has them: one for each pass of the loop, with what
+// was written in it. Pure.
 import { isReply, type Item, type ReplyItem } from './items.ts';
 import type { Step } from './steps.ts';
 import type { RunEnded } from '../../../workflows/contract/activities.ts';
@@ -66,8 +67,9 @@ export const iterationName = ({ run, iteration }: Numbers): string => `${run}.${
 export type StepsByName = ReadonlyMap<string, readonly Step[]>;
 
 /**
- * By the names of their iterations; what is of none, a run's opening and its end, is left out. Where calls ended without a step of their own,
- * their iteration lasts until the step that records them.
+ * By the names of their iterations; what is of none, a run's opening and its end, is left out.
+ * Where calls ended without a step of their own, their iteration lasts until the step that records
+ * them.
  */
 export function stepsByIteration(steps: readonly Step[]): StepsByName {
   const found = new Map<string, Step[]>();
@@ -92,7 +94,10 @@ function callsEnd({ run, iteration, askedAt }: Step): Step {
   return { name: 'runTool', run, iteration, askedAt, beganAt: askedAt, endedAt: askedAt, delegated: true, ...none };
 }
 
-/** With the iterations between them that stored nothing: they failed, or go on. `newest`: with those after them too. */
+/**
+ * With the iterations between them that stored nothing: they failed, or go on. `newest`: with those
+ * after them too.
+ */
 export function withUnstored(shown: readonly Iteration[], steps: StepsByName, newest: boolean): readonly Iteration[] {
   const [first, last] = [shown[0], shown.at(-1)];
   const known = new Set(shown.map(iterationName));

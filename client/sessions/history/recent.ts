@@ -1,5 +1,6 @@
-// What people have lately asked of a session, as its history tells: messages, decisions, more for its run, options for the next one; each
-// with who asked. Of the newest execution of its workflow: what came before a handover is not among it.
+// What people have lately asked of a session, as its history tells: messages, decisions, more for
+// its run, options for the next one; each with who asked. Of the newest execution of its workflow:
+// what came before a handover is not among it.
 import { askedIn } from '../../../workflows/contract/steered.ts';
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
@@ -29,7 +30,9 @@ export type Asked = { readonly at: number; readonly by: string } & (
 export type Recent = {
   /** Taken or not; oldest first. */
   readonly messages: readonly UserMessage[];
-  /** Ids of messages that reached it before the handover: as many as it remembers against repeats. */
+  /**
+   * Ids of messages that reached it before the handover: as many as it remembers against repeats.
+   */
   readonly before: readonly string[];
   /** That the session has taken; oldest first. */
   readonly asked: readonly Asked[];

@@ -1,5 +1,6 @@
-// The steps of a session as Temporal's history tells them: when each was asked for, when the attempt that ended it began, by which worker,
-// and why the attempt before died. Nothing is added to a history for it; one that its server has forgotten tells nothing.
+// The steps of a session as Temporal's history tells them: when each was asked for, when the
+// attempt that ended it began, by which worker, and why the attempt before died. Nothing is added
+// to a history for it; one that its server has forgotten tells nothing.
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
@@ -29,7 +30,10 @@ export type Step = {
   readonly decided: boolean;
   /** The workflow had carried the call out. */
   readonly delegated: boolean;
-  /** Calls of the iteration before that the workflow carried out and that this step records, each by a number of its own. */
+  /**
+   * Calls of the iteration before that the workflow carried out and that this step records, each by
+   * a number of its own.
+   */
   readonly endsCalls: readonly number[];
 };
 

@@ -1,4 +1,5 @@
-// A question that a person asks aside: answered by the session's own model, beside whatever runs, with no trace in its conversation.
+// A question that a person asks aside: answered by the session's own model, beside whatever runs,
+// with no trace in its conversation.
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { totalTokens, type Usage } from '../../../workflows/contract/loop.ts';
 import { asideProblem, type AsideAnswer } from '../../../workflows/contract/people.ts';

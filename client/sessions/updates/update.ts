@@ -1,5 +1,6 @@
-// Decisions reach a session as updates: a worker answers them, and may refuse them with a sentence (L55). Few at a time, and
-// again with the same id when the server did not answer: an error does not mean that nothing was applied.
+// Decisions reach a session as updates: a worker answers them, and may refuse them with a sentence
+// (L55). Few at a time, and again with the same id when the server did not answer: an error does
+// not mean that nothing was applied.
 import { randomUUID } from 'node:crypto';
 import {
   type Client,
@@ -33,12 +34,17 @@ type Update = {
   readonly patience?: Patience;
 };
 
-/** Throws ClientProblem: `no_session`, `closed`, `no_worker`, `unanswered`, or `refused` with what the session says. */
+/**
+ * Throws ClientProblem: `no_session`, `closed`, `no_worker`, `unanswered`, or `refused` with what
+ * the session says.
+ */
 export function update(asked: Update): Promise<void> {
   return reachSession(asked, (handle, options) => handle.executeUpdate<void, [unknown]>(asked.name, options));
 }
 
-/** One that is answered when what it asks for is done, within `answerMs`. Throws as `update` does. */
+/**
+ * One that is answered when what it asks for is done, within `answerMs`. Throws as `update` does.
+ */
 export async function updateAndWait<Answer>(asked: Update, answerMs: number): Promise<Answer> {
   const { temporal, session, name } = asked;
   const accepted = await reachSession(asked, (handle, options) =>
@@ -110,8 +116,9 @@ function refusal(session: SessionId, error: WorkflowUpdateFailedError, doubt = '
 }
 
 /**
- * A task that a busy worker keeps for 5 s goes back to the queue, from where the SDK fetches it and polls again, also without JavaScript;
- * a worker that takes over polls as well. Of one that froze or went away only its last poll is known.
+ * A task that a busy worker keeps for 5 s goes back to the queue, from where the SDK fetches it and
+ * polls again, also without JavaScript; a worker that takes over polls as well. Of one that froze
+ * or went away only its last poll is known.
  */
 function unanswered(asking: Asking, last: number | null): Error {
   const { session, taskQueue, configuration = null } = asking;

@@ -1,4 +1,5 @@
-// The activities that were here before. They stand for a tracker: an issue is a file of the folder, and so is a comment.
+// The activities that were here before. They stand for a tracker: an issue is a file of the folder,
+// and so is a comment.
 import { readFile, writeFile } from 'node:fs/promises';
 import { log } from '@temporalio/activity';
 

@@ -1,4 +1,5 @@
-// The tracing that was here before. The spans go to a file, a JSON line each, where yours go to a collector.
+// The tracing that was here before. The spans go to a file, a JSON line each, where yours go to a
+// collector.
 import { appendFileSync } from 'node:fs';
 import { Resource } from '@opentelemetry/resources';
 import { SimpleSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';

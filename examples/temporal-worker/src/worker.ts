@@ -1,4 +1,5 @@
-// The worker that was here before: its connection, queue, codec, tracing and logger. The last plugin is what gives it agents.
+// The worker that was here before: its connection, queue, codec, tracing and logger. The last
+// plugin is what gives it agents.
 import { fileURLToPath } from 'node:url';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';

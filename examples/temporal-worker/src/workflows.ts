@@ -1,4 +1,5 @@
-// The workflow that was here before: it fetches an issue and files what was found. Between the two it now asks an agent.
+// The workflow that was here before: it fetches an issue and files what was found. Between the two
+// it now asks an agent.
 import { proxyActivities } from '@temporalio/workflow';
 import { runAgent } from 'perdure/workflow';
 import type * as activities from './activities.ts';

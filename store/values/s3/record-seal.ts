@@ -1,5 +1,6 @@
-// Records of a shared store are sealed: whoever can write there, and has no key, cannot change what a worker reads of them and acts on (W1).
-// Values need none: they are named by their hashes, and every hash comes from a sealed payload or from a record.
+// Records of a shared store are sealed: whoever can write there, and has no key, cannot change what
+// a worker reads of them and acts on (W1). Values need none: they are named by their hashes, and
+// every hash comes from a sealed payload or from a record.
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { KeyRecord } from '../key-record.ts';
 import { corruptRecord, StoreError } from '../store.ts';
@@ -41,7 +42,8 @@ export function sealProblem(
   return right.length === given.length && timingSafeEqual(right, Buffer.from(given)) ? null : { kind: 'forged', id };
 }
 
-// Where the seal of a record lies: behind the nonce, which earlier releases read as one text and compare with their own.
+// Where the seal of a record lies: behind the nonce, which earlier releases read as one text and
+// compare with their own.
 
 export type Nonce = { readonly nonce: string; readonly seal: string | null };
 
@@ -58,7 +60,10 @@ function heldBy(store: string, key: string, nonce: string, { bytes, blobs }: Key
 export type Sealing = {
   readonly keys: SealKeys;
   readonly store: string;
-  /** Milliseconds since the epoch: what was written before it, by the clock of the store, may be without a seal. */
+  /**
+   * Milliseconds since the epoch: what was written before it, by the clock of the store, may be
+   * without a seal.
+   */
   readonly until: number;
 };
 

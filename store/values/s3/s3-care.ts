@@ -1,5 +1,6 @@
-// Cleaning a store in a bucket. A value is copied aside on a condition, then removed: whoever writes it anew in between loses nothing, for
-// readers look at both places. It needs two rights more than sessions do.
+// Cleaning a store in a bucket. A value is copied aside on a condition, then removed: whoever
+// writes it anew in between loses nothing, for readers look at both places. It needs two rights
+// more than sessions do.
 import { isHash, type Hash } from '../../../workflows/contract/ids.ts';
 import type { Sealing } from './record-seal.ts';
 import type { Objects } from './s3-objects.ts';

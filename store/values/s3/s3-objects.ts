@@ -1,5 +1,6 @@
-// Objects of a bucket, as the S3 store uses them: requests with the SDK's own retries, and its errors as sentences (W1).
-// The SDK is loaded with the first request: who keeps the store in a folder neither needs nor loads it.
+// Objects of a bucket, as the S3 store uses them: requests with the SDK's own retries, and its
+// errors as sentences (W1). The SDK is loaded with the first request: who keeps the store in a
+// folder neither needs nor loads it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { runOnce } from '../../../system/async.ts';
@@ -9,7 +10,9 @@ import { throughProxies } from './s3-proxies.ts';
 import { toProblem } from './s3-problems.ts';
 import { StoreError } from '../store.ts';
 
-/** Names are relative to the prefix. Every method throws StoreError `unavailable` with what to do. */
+/**
+ * Names are relative to the prefix. Every method throws StoreError `unavailable` with what to do.
+ */
 export type Objects = {
   put(name: string, bytes: Uint8Array): Promise<void>;
   /** False when there is an object of that name, whoever made it. */
@@ -59,7 +62,10 @@ const SOCKETS = 64;
 type Sdk = typeof import('@aws-sdk/client-s3');
 type Opened = { readonly sdk: Sdk; readonly client: S3Client };
 
-/** Region, endpoint and credentials are found by the SDK's own chain: AWS_REGION, AWS_ENDPOINT_URL, a profile, a role, … */
+/**
+ * Region, endpoint and credentials are found by the SDK's own chain: AWS_REGION, AWS_ENDPOINT_URL,
+ * a profile, a role, …
+ */
 export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, network }: Bucket): Objects {
   const opened = runOnce(() => openClient(endpoint, requestMs, network?.()));
   const keyOf = (name: string): string => (prefix === '' ? name : `${prefix}/${name}`);
@@ -193,7 +199,8 @@ async function openClient(
     // Gateways of one's own have no name for each bucket.
     forcePathStyle: Boolean(endpoint || forS3 || forAll),
     ...(endpoint !== undefined && { endpoint }),
-    // What is read is checked against its own hash, what is sent is signed with one: a checksum beside them is work for nothing.
+    // What is read is checked against its own hash, what is sent is signed with one: a checksum
+    // beside them is work for nothing.
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestChecksumCalculation: 'WHEN_REQUIRED',
     requestHandler: {

@@ -29,8 +29,8 @@ const ADVICE: Readonly<Record<string, (bucket: string) => string>> = {
 };
 
 /**
- * `what`: what could not be done. A service may repeat what it was sent: `secrets`, of the credentials among other things, are in nothing that
- * comes out of this (W3).
+ * `what`: what could not be done. A service may repeat what it was sent: `secrets`, of the
+ * credentials among other things, are in nothing that comes out of this (W3).
  */
 export function toProblem(what: string, bucket: string, thrown: unknown, secrets: readonly unknown[]): unknown {
   if (thrown instanceof StoreError || !(thrown instanceof Error)) return thrown;

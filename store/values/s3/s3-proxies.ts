@@ -1,4 +1,5 @@
-// Requests to a bucket that is reached through a proxy. The SDK's own handler knows none: it keeps those that go directly.
+// Requests to a bucket that is reached through a proxy. The SDK's own handler knows none: it keeps
+// those that go directly.
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { S3Client } from '@aws-sdk/client-s3';
@@ -9,7 +10,10 @@ type Request = Parameters<Handler['handle']>[0];
 type Options = { readonly abortSignal?: AbortSignal | undefined };
 type Answer = Awaited<ReturnType<Handler['handle']>>;
 
-/** What is no header of a request that fetch makes: it sets the first two itself, and does not wait for leave to send. */
+/**
+ * What is no header of a request that fetch makes: it sets the first two itself, and does not wait
+ * for leave to send.
+ */
 const NOT_SENT: ReadonlySet<string> = new Set(['host', 'content-length', 'expect']);
 
 export function throughProxies(direct: Handler, network: Network, requestMs: number): Handler {

@@ -1,6 +1,7 @@
-// The store in a bucket, for workers and clients of many machines: blobs/<hash> and keys/<key>, each written once (W1, W2).
-// A step waits for one request: its record carries its values, which are written beside it under their own names. Whoever finds the record of
-// a writer that died in between writes them. Large ones are sent once, before the record.
+// The store in a bucket, for workers and clients of many machines: blobs/<hash> and keys/<key>,
+// each written once (W1, W2). A step waits for one request: its record carries its values, which
+// are written beside it under their own names. Whoever finds the record of a writer that died in
+// between writes them. Large ones are sent once, before the record.
 import { randomUUID } from 'node:crypto';
 import { type Hash, isHash } from '../../../workflows/contract/ids.ts';
 import { runOnce } from '../../../system/async.ts';
@@ -18,7 +19,9 @@ import type { Created, Store } from '../store.ts';
 export type Seals = { readonly keys?: SealKeys | undefined; readonly memory: StoreMemory; readonly now?: () => number };
 
 export type S3Store = Store & {
-  /** Reads `store.json`, or creates it. Throws StoreError for a store that this version cannot use. */
+  /**
+   * Reads `store.json`, or creates it. Throws StoreError for a store that this version cannot use.
+   */
   identity(): Promise<StoreIdentity>;
   /** Null where records are not sealed. Throws StoreError. */
   sealing(): Promise<Sealing | null>;
@@ -26,12 +29,18 @@ export type S3Store = Store & {
 
 /** Blobs that this process has written: a value that many steps share is sent once. */
 const KNOWN = 10_000;
-/** Milliseconds. Then it is written again: something that cleans the bucket by age may have removed it. */
+/**
+ * Milliseconds. Then it is written again: something that cleans the bucket by age may have removed
+ * it.
+ */
 const KNOWN_FOR = 3_600_000;
 /** A record is never changed: what this process created or found is not asked for again (W2). */
 const RECORDS = 256;
 const MOST_OF_RECORD = 256 * 1024;
-/** Bytes of values that a record carries: beyond, sending them twice costs more than waiting once more. */
+/**
+ * Bytes of values that a record carries: beyond, sending them twice costs more than waiting once
+ * more.
+ */
 const MOST_CARRIED = 64 * 1024;
 
 /** `cache`: of this machine, so that what was read once is not asked for again. */
@@ -69,7 +78,10 @@ export function s3Store(objects: Objects, cache: BlobCache, seals: Seals): S3Sto
   };
   const has = async (hash: Hash): Promise<boolean> =>
     (await objects.writtenAt(blobName(hash))) !== null || (await objects.writtenAt(asideName(hash))) !== null;
-  /** Also what a cleaning has set aside: one that did not see the record yet may be about to remove it. */
+  /**
+   * Also what a cleaning has set aside: one that did not see the record yet may be about to remove
+   * it.
+   */
   const writeMissing = async (value: Uint8Array): Promise<void> => {
     const hash = hashOf(value);
     if (!wasWritten(hash) && (await objects.writtenAt(blobName(hash))) === null) await put(value);
@@ -192,8 +204,8 @@ export async function readRecord({ objects, sealing }: Records, key: string): Pr
 }
 
 /**
- * Returns the record that is there instead, if one is. A create whose answer was lost is sent again by the SDK and then finds itself: the nonce
- * in the record says whose it is.
+ * Returns the record that is there instead, if one is. A create whose answer was lost is sent again
+ * by the SDK and then finds itself: the nonce in the record says whose it is.
  */
 async function createRecord(records: Records, key: string, record: KeyRecord): Promise<FoundRecord | null> {
   const { objects, sealing } = records;

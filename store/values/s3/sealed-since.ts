@@ -1,6 +1,7 @@
-// Since when a shared store has no record without a seal. One that began with keys says so in its id. For an older one it is a day after the
-// first opening with keys, so that workers of an earlier release can finish beside newer ones. Each machine remembers what it has seen, for
-// whoever can write in the bucket can remove what is said there.
+// Since when a shared store has no record without a seal. One that began with keys says so in its
+// id. For an older one it is a day after the first opening with keys, so that workers of an earlier
+// release can finish beside newer ones. Each machine remembers what it has seen, for whoever can
+// write in the bucket can remove what is said there.
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -72,7 +73,10 @@ type Opening = {
   readonly now: () => number;
 };
 
-/** Throws StoreError where the store is another than this machine knew, or says what nobody with a key has said. */
+/**
+ * Throws StoreError where the store is another than this machine knew, or says what nobody with a
+ * key has said.
+ */
 export async function sealingOf(opening: Opening, identity: StoreIdentity): Promise<Sealing> {
   const { objects, keys, memory } = opening;
   const { id } = identity;

@@ -1,4 +1,5 @@
-// What a model call attaches: texts of providers, and files that someone else has changed, as the built-in tools have seen them.
+// What a model call attaches: texts of providers, and files that someone else has changed, as the
+// built-in tools have seen them.
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// Providers of attachments: asked ahead, never waited for, and what they say is lost only with the worker.
+// Providers of attachments: asked ahead, never waited for, and what they say is lost only with the
+// worker.
 import { type Log, logText } from '../../../system/log.ts';
 import { expect, test } from 'vitest';
 import { prefetch, type AttachmentProvider } from '../../../activities/attachments/prefetch.ts';

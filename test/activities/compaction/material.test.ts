@@ -1,4 +1,5 @@
-// What the small model reads of a conversation: material, in which nobody but us can say whose words are whose.
+// What the small model reads of a conversation: material, in which nobody but us can say whose
+// words are whose.
 import { expect, test } from 'vitest';
 import { fitText, writeQuestion } from '../../../activities/compaction/summarize.ts';
 import { callBlock, outcome, outcomes, reply, user } from '../../support/transcript.ts';

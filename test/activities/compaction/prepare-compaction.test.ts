@@ -1,4 +1,5 @@
-// A compaction that the API makes while the run goes on (L9): what the model sees when it is taken, and when it is not.
+// A compaction that the API makes while the run goes on (L9): what the model sees when it is taken,
+// and when it is not.
 import { expect, test } from 'vitest';
 import { prepareCompaction } from '../../../activities/compaction/prepare-compaction.ts';
 import { fault, type ParsedRequest } from '../../../scripted-model/index.ts';

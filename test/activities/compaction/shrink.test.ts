@@ -1,4 +1,5 @@
-// L8 before L9 and L10: old results are shrunk first, and when that is enough the small model is not asked.
+// L8 before L9 and L10: old results are shrunk first, and when that is enough the small model is
+// not asked.
 import { expect, test } from 'vitest';
 import { collapse } from '../../../activities/compaction/collapse.ts';
 import { compact } from '../../../activities/compaction/compact.ts';

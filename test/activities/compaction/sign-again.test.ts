@@ -1,4 +1,5 @@
-// A summary that the API refuses for a part of the request is asked for again without that part: one of ours would cost all thinking.
+// A summary that the API refuses for a part of the request is asked for again without that part:
+// one of ours would cost all thinking.
 import { expect, test } from 'vitest';
 import { fault, type ParsedRequest, type Reply } from '../../../scripted-model/index.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';

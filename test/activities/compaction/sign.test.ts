@@ -1,5 +1,6 @@
-// The API sums up its own conversation (L10): what the model sees then, what it costs, and what comes of a server that cannot.
-// By "Compaction" of the API's documents, as of 2026-11-26, against the strict scripted model.
+// The API sums up its own conversation (L10): what the model sees then, what it costs, and what
+// comes of a server that cannot. By "Compaction" of the API's documents, as of 2026-11-26, against
+// the strict scripted model.
 import { expect, test } from 'vitest';
 import { compact } from '../../../activities/compaction/compact.ts';
 import { readOutcome } from '../../../activities/calls/journal.ts';
@@ -25,7 +26,10 @@ const TURNS = 9;
 const MODEL = 'claude-sonnet-5-5';
 const summary = reply('They looked nine times.', { usage: { input_tokens: 9_000, output_tokens: 400 } });
 
-/** A run of calls, each thought about, and a compaction. `summed`: the answers to questions for a summary, the last of them again. */
+/**
+ * A run of calls, each thought about, and a compaction. `summed`: the answers to questions for a
+ * summary, the last of them again.
+ */
 async function looking(summed: readonly Reply[] = [summary], run: Partial<RunOptions> = {}) {
   let [turn, asked] = [0, 0];
   const next: Reply[] = [];

@@ -1,4 +1,5 @@
-// Compaction without a server: a memory store, a recorded live channel, and a small model that says what it is told to say.
+// Compaction without a server: a memory store, a recorded live channel, and a small model that says
+// what it is told to say.
 import { createModels } from '../../../models/models.ts';
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import type { AbortedBy, Attempt } from '../../../activities/attempt.ts';

@@ -1,4 +1,5 @@
-// L14: a summary waits for the small model as a reply waits for its own: Temporal tries again, and no wait is a failure of L10.
+// L14: a summary waits for the small model as a reply waits for its own: Temporal tries again, and
+// no wait is a failure of L10.
 import { APIError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { compact } from '../../../activities/compaction/compact.ts';

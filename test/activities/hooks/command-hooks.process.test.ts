@@ -1,4 +1,5 @@
-// Hooks that are commands: what they are told, what they may see, and every way in which they can go wrong.
+// Hooks that are commands: what they are told, what they may see, and every way in which they can
+// go wrong.
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';

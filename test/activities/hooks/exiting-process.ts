@@ -1,4 +1,5 @@
-// A process that exits while a command of a post-sampling hook runs: as soon as both of the command's processes are there. Argument: a folder.
+// A process that exits while a command of a post-sampling hook runs: as soon as both of the
+// command's processes are there. Argument: a folder.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';

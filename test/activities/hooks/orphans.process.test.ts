@@ -1,4 +1,5 @@
-// What a killed worker's hook commands and MCP servers left running, and what is not to be mistaken for it.
+// What a killed worker's hook commands and MCP servers left running, and what is not to be mistaken
+// for it.
 import { expect, test } from 'vitest';
 import { endOrphans } from '../../../system/process/orphans.ts';
 import { formatIdentity, processIdentity } from '../../../system/process/identity.ts';

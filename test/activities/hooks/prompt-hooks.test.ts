@@ -1,4 +1,5 @@
-// Prompt hooks inside a model call: what they add, how they end a run, and that a request made again asks them no more.
+// Prompt hooks inside a model call: what they add, how they end a run, and that a request made
+// again asks them no more.
 import { expect, test } from 'vitest';
 import { callModel } from '../../../activities/call-model.ts';
 import type { HookConfig } from '../../../activities/hooks/hooks.ts';

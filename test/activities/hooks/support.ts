@@ -1,4 +1,5 @@
-// What the tests of hooks share: a context, a runner, commands made of this Node, and what is left of one.
+// What the tests of hooks share: a context, a runner, commands made of this Node, and what is left
+// of one.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';

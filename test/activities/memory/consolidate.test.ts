@@ -22,7 +22,10 @@ const usage = { input_tokens: 70, output_tokens: 7, cache_read_input_tokens: 0, 
 const all = /s-\d-1-[0-9a-f]{6}\.md/g;
 const entries: readonly Entry[] = [{ kind: 'user', id: 'm-1' as MessageId, body: { kind: 'text', text: 'Go.' } }];
 
-/** Three notes of runs, and one of a person. Runs leave none of their own; `merge` answers the question about the three. */
+/**
+ * Three notes of runs, and one of a person. Runs leave none of their own; `merge` answers the
+ * question about the three.
+ */
 async function workspace(merge: Script) {
   const bench = await benchDeps({
     script: (request) => (isMerge(request) ? merge(request) : reply('NONE')),

@@ -9,7 +9,8 @@ const disk = vi.hoisted((): { left: number; before: (left: number) => void } => 
   before: () => undefined,
 }));
 
-// Every operation after the last that is left fails, those that tidy up as well: the process is dead.
+// Every operation after the last that is left fails, those that tidy up as well: the process is
+// dead.
 vi.mock('node:fs/promises', async (original) => {
   const real = await original<Record<string, unknown>>();
   const counted = (operation: (...args: unknown[]) => Promise<unknown>) => {

@@ -1,4 +1,5 @@
-// How long a stream may be silent: before its first byte, between bytes, between events. By a clock of the test's own.
+// How long a stream may be silent: before its first byte, between bytes, between events. By a clock
+// of the test's own.
 import Anthropic from '@anthropic-ai/sdk';
 import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';

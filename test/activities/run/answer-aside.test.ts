@@ -1,4 +1,5 @@
-// A question aside as its activity answers it: from what is stored by then, within the run's budget, and with nothing that is to be hidden.
+// A question aside as its activity answers it: from what is stored by then, within the run's
+// budget, and with nothing that is to be hidden.
 import { expect, test } from 'vitest';
 import { answerAside } from '../../../activities/run/answer-aside.ts';
 import { type ParsedRequest, reply, text, toolUse } from '../../../scripted-model/index.ts';

@@ -1,4 +1,5 @@
-// What a run came to, as a workflow's result: within what a server takes, whatever it is written with.
+// What a run came to, as a workflow's result: within what a server takes, whatever it is written
+// with.
 import { expect, test } from 'vitest';
 import { callModel } from '../../../activities/call-model.ts';
 import { commit } from '../../../activities/commit.ts';

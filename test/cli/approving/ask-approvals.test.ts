@@ -1,4 +1,5 @@
-// What the person at the terminal is asked about a call that waits, and what becomes of the answer. Terminal and session are fakes.
+// What the person at the terminal is asked about a call that waits, and what becomes of the answer.
+// Terminal and session are fakes.
 import { expect, test, vi } from 'vitest';
 import type { WaitingApproval } from '../../../client/sessions/decide.ts';
 import type { Input } from '../../../cli/typing/input.ts';

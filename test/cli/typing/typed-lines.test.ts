@@ -1,4 +1,5 @@
-// Whole lines from a terminal without colours: answers to questions, and messages. The terminal is two streams.
+// Whole lines from a terminal without colours: answers to questions, and messages. The terminal is
+// two streams.
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { typedLines } from '../../../cli/typing/typed-lines.ts';

@@ -1,4 +1,5 @@
-// Callbacks of a program: what its hooks and its `canUseTool` are told, and what their answers come to.
+// Callbacks of a program: what its hooks and its `canUseTool` are told, and what their answers come
+// to.
 import { expect, test } from 'vitest';
 import { approvalBy, hooksOf, questionBy, unknownEvents } from '../../../client/agent-sdk/callbacks.ts';
 import type { HookJSONOutput } from '../../../client/agent-sdk/shapes/hook-answers.ts';

@@ -1,4 +1,5 @@
-// Our declarations against the names of those that programs for in-process agents are written for: what is missing has a reason.
+// Our declarations against the names of those that programs for in-process agents are written for:
+// what is missing has a reason.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';

@@ -1,5 +1,6 @@
-// What a declaration file exports, by name: of a type the names of its members, of a union of texts the texts, of messages their kinds. Names alone,
-// so that two declarations can be compared without one entering the other's repository.
+// What a declaration file exports, by name: of a type the names of its members, of a union of texts
+// the texts, of messages their kinds. Names alone, so that two declarations can be compared without
+// one entering the other's repository.
 import ts from 'typescript';
 
 /** By export. Null: a value, or a type without members. */

@@ -1,4 +1,5 @@
-// node test/client/agent-sdk/list-names.mjs FOLDER: the names that the package in FOLDER declares, for sdk-names.json. Nothing else of it is kept.
+// node test/client/agent-sdk/list-names.mjs FOLDER: the names that the package in FOLDER declares,
+// for sdk-names.json. Nothing else of it is kept.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createJiti } from 'jiti';

@@ -1,4 +1,5 @@
-// What a program sees while it happens: replies as the Messages API streams them, calls that run, retries.
+// What a program sees while it happens: replies as the Messages API streams them, calls that run,
+// retries.
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Watched } from '../../../store/live/events.ts';
 import { liveMessages } from '../../../client/agent-sdk/live.ts';

@@ -1,4 +1,5 @@
-// What a program gives to its session: each message under its id, in order, for as long as some of it may come.
+// What a program gives to its session: each message under its id, in order, for as long as some of
+// it may come.
 import { expect, test } from 'vitest';
 import { type Running, sendMessages } from '../../../client/agent-sdk/send-messages.ts';
 import type { SDKUserMessage } from '../../../client/agent-sdk/shapes/messages.ts';

@@ -1,4 +1,5 @@
-// Parts of programs as they are written for in-process agents, one a kind: they compile as they stand, and read what comes here.
+// Parts of programs as they are written for in-process agents, one a kind: they compile as they
+// stand, and read what comes here.
 import { expect, test } from 'vitest';
 import type {
   CanUseTool,

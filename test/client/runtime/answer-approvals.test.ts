@@ -1,4 +1,5 @@
-// Calls that wait for a decision, as a program that runs a prompt answers them. The client is a fake.
+// Calls that wait for a decision, as a program that runs a prompt answers them. The client is a
+// fake.
 import { expect, test, vi } from 'vitest';
 import {
   answerApprovals,

@@ -1,4 +1,5 @@
-// What `perdure doctor` says of a configuration: its MCP servers are connected once, and ended (L74).
+// What `perdure doctor` says of a configuration: its MCP servers are connected once, and ended
+// (L74).
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,5 @@
-// The model's connection through a proxy: tunnels, plain requests, credentials, certificates, and failures that name it.
+// The model's connection through a proxy: tunnels, plain requests, credentials, certificates, and
+// failures that name it.
 import { writeFileSync } from 'node:fs';
 import http, { type RequestListener } from 'node:http';
 import https from 'node:https';

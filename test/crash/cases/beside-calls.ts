@@ -1,4 +1,5 @@
-// A worker is killed beside calls: while it makes the context smaller, in a hook, or while a call waits for approval.
+// A worker is killed beside calls: while it makes the context smaller, in a hook, or while a call
+// waits for approval.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
@@ -24,7 +25,10 @@ const inContext = (tokens: number): ReplyUsage => {
   return { input_tokens: tokens, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
 };
 
-/** Reads a large file four times; what the API counts then makes the session stage or compact. Each stretch names its case. */
+/**
+ * Reads a large file four times; what the API counts then makes the session stage or compact. Each
+ * stretch names its case.
+ */
 function reading(tokens: number, small: (n: number) => Reply): (request: ParsedRequest) => Reply {
   let reads = 0;
   let asked = 0;
@@ -79,7 +83,10 @@ const stopHook: KilledCase = {
   },
 };
 
-/** In a run whose hook for `marker` hangs: `alive` are its processes, its command and what has left the session of this. */
+/**
+ * In a run whose hook for `marker` hangs: `alive` are its processes, its command and what has left
+ * the session of this.
+ */
 async function hangingHook(h: KilledPlace, marker: string, run: Partial<RunOptions> = {}) {
   writeFileSync(join(h.cwd, marker), '');
   const session = await h.open(run);

@@ -4,7 +4,10 @@ import delivers from '../../support/crash-config.mjs';
 const asksOnceMore =
   'test -e asks-again || exit 0; echo ran >> hooks.log; test -e go || sleep 60; test -e told || { touch told; echo "once more" >&2; exit 2; }';
 
-/** The second time it is asked, it finds `pids` and ends at once. What it has started leaves its session. */
+/**
+ * The second time it is asked, it finds `pids` and ends at once. What it has started leaves its
+ * session.
+ */
 const hangs = (marker) =>
   `test -e ${marker} || exit 0; echo told >> told.log; test -e pids && exit 0; setsid sleep 300 & echo $$ $! > pids.new; mv pids.new pids; wait`;
 

@@ -1,4 +1,5 @@
-// A worker is killed in the middle of a tool: the effect happened once, and another worker finds out about it.
+// A worker is killed in the middle of a tool: the effect happened once, and another worker finds
+// out about it.
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -1,4 +1,5 @@
-// A worker is killed in the middle of a call that may run again when a check, or a person, says that it did nothing (L40).
+// A worker is killed in the middle of a call that may run again when a check, or a person, says
+// that it did nothing (L40).
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';

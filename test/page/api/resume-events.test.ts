@@ -1,4 +1,5 @@
-// A stream that breaks at any event, and is taken up by its last id, comes to the same as one that never broke.
+// A stream that breaks at any event, and is taken up by its last id, comes to the same as one that
+// never broke.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Watched } from '../../../store/live/events.ts';
@@ -12,7 +13,10 @@ import { session } from '../../support/transcript.ts';
 import { description } from '../../client/support.ts';
 import { runOf } from './staged-run.ts';
 
-/** As the client's follower: the first run from `after` on, or those up to the one that answers a message. */
+/**
+ * As the client's follower: the first run from `after` on, or those up to the one that answers a
+ * message.
+ */
 function followerOf(runs: readonly (readonly Followed[])[]) {
   return async function* (_session: string, { after, messageId }: FollowOptions = {}): AsyncGenerator<Followed, void> {
     const cursor = cursorAfter(after ?? 0);

@@ -1,4 +1,5 @@
-// The HTTP API without a port: asked as a program asks it, with the token of whoever has the page's address unless it says otherwise.
+// The HTTP API without a port: asked as a program asks it, with the token of whoever has the page's
+// address unless it says otherwise.
 import { expect } from 'vitest';
 import { type Access, ownAccess } from '../../../page/hosting/access.ts';
 import { problem } from '../../../page/api/schemas.ts';

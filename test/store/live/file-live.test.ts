@@ -1,4 +1,5 @@
-// The live channel's writing side: what it says is in files, and nothing that happens to it reaches its caller.
+// The live channel's writing side: what it says is in files, and nothing that happens to it reaches
+// its caller.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { LiveHeader } from '../../../store/live/events.ts';

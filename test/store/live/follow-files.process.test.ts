@@ -1,4 +1,5 @@
-// Reading the live channel's files: lines that are not whole, folders that go, processes that write beside each other.
+// Reading the live channel's files: lines that are not whole, folders that go, processes that write
+// beside each other.
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { LiveFate, LiveHeader, LiveWriter } from '../../../store/live/events.ts';

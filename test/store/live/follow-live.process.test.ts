@@ -1,4 +1,5 @@
-// The live channel's contract, on files and on a real Redis: what a watcher sees of attempts that live, die and take each other's place.
+// The live channel's contract, on files and on a real Redis: what a watcher sees of attempts that
+// live, die and take each other's place.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { LiveFate, LiveHeader, LiveWriter } from '../../../store/live/events.ts';

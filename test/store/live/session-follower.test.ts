@@ -1,5 +1,5 @@
-// Any history of attempts, written in any pieces and looked at at any moments: nothing void is given out, nothing is lost,
-// nothing comes twice, also over reconnects.
+// Any history of attempts, written in any pieces and looked at at any moments: nothing void is
+// given out, nothing is lost, nothing comes twice, also over reconnects.
 import type { Log } from '../../../system/log.ts';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import * as fc from 'fast-check';
@@ -45,7 +45,10 @@ function linesOf(step: number, number: number, { tools, attempts: all }: Step): 
   ];
 }
 
-/** Every write of the history: steps that wait for each other in order, calls beside each other mixed, pieces of any size. */
+/**
+ * Every write of the history: steps that wait for each other in order, calls beside each other
+ * mixed, pieces of any size.
+ */
 function writesOf(history: readonly Step[], pick: (max: number) => number): Write[] {
   const writes: Write[] = [];
   let beside: Write[][] = [];
@@ -135,7 +138,8 @@ function run(given: Given, { reconnect = false, during = true } = {}) {
       [],
     );
     if (!reconnect || seen.length === 0) return void items.push(...seen);
-    // The watcher breaks off in the middle of what it was given, and comes back with what it last held.
+    // The watcher breaks off in the middle of what it was given, and comes back with what it last
+    // held.
     const kept = seen.slice(0, 1 + (given.looks.next().value % seen.length));
     items.push(...kept);
     reader.close();

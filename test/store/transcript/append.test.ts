@@ -1,4 +1,5 @@
-// What the workflow asks to append becomes entries: the same on every attempt, each outcome once, none too large together.
+// What the workflow asks to append becomes entries: the same on every attempt, each outcome once,
+// none too large together.
 import { expect, test } from 'vitest';
 import { type AppendDeps, prepareAppend, MESSAGE_LIMIT } from '../../../store/view/append.ts';
 import type { Entry, Outcome } from '../../../store/log/entries.ts';

@@ -27,7 +27,10 @@ test('the segment of a boundary keeps all that counts of what comes before it (L
   );
 });
 
-/** `rest` begins with the boundary. Read from where its segment says, with what it keeps; and all of it. */
+/**
+ * `rest` begins with the boundary. Read from where its segment says, with what it keeps; and all of
+ * it.
+ */
 function bothWays(old: readonly Entry[], rest: readonly Entry[]): { readonly partial: View; readonly whole: View } {
   const { bytes } = nextSegment(wholeOf(old), rest.slice(0, 1));
   const written = JSON.parse(Buffer.from(bytes).toString()) as Segment;

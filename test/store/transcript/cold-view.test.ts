@@ -1,4 +1,5 @@
-// What a worker reads of a transcript that it does not know: back to a boundary, and with the same result as a whole read.
+// What a worker reads of a transcript that it does not know: back to a boundary, and with the same
+// result as a whole read.
 import { known } from '../../support/known.ts';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -170,7 +171,10 @@ test('a cold view is as good as a whole one for all that a worker makes of it, a
   expect(partial).toBeGreaterThan(0);
 });
 
-/** In segments of `sizes`; a size of 0 stands for a worker that begins cold, and for one entry. All write what one that knows the whole does. */
+/**
+ * In segments of `sizes`; a size of 0 stands for a worker that begins cold, and for one entry. All
+ * write what one that knows the whole does.
+ */
 async function writtenByMany(
   entries: readonly Entry[],
   sizes: readonly number[],
@@ -178,7 +182,8 @@ async function writtenByMany(
   const store = memoryStore();
   let [whole, cache] = [emptyView(session), createViewCache()];
   for (let turn = 0; whole.length < entries.length; turn += 1) {
-    // A page's worth of the first ones is small, so that there is something that a cold worker need not read.
+    // A page's worth of the first ones is small, so that there is something that a cold worker need
+    // not read.
     const size = turn <= PAGE ? 1 : (sizes[turn % sizes.length] as number);
     if (size === 0) cache = createViewCache();
     const part = entries.slice(whole.length, whole.length + Math.max(1, size));

@@ -1,4 +1,5 @@
-// A disk that fails: whatever operation it is, nothing is acknowledged that cannot be read back, and the error says what to do.
+// A disk that fails: whatever operation it is, nothing is acknowledged that cannot be read back,
+// and the error says what to do.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';

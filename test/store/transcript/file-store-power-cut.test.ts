@@ -1,4 +1,5 @@
-// What was acknowledged survives a power cut at any moment, and nothing that survives refers to something that did not.
+// What was acknowledged survives a power cut at any moment, and nothing that survives refers to
+// something that did not.
 import { expect, test } from 'vitest';
 import { fileStore } from '../../../store/values/file-store.ts';
 import { type Store, hashOf } from '../../../store/values/store.ts';
@@ -7,7 +8,10 @@ import { PowerCut, type PowerCutFiles, powerCutFiles } from '../../support/power
 
 type Acknowledged = { readonly hashes: Hash[]; readonly keys: [string, string][] };
 
-/** Two sessions at work beside each other, as two workers would be; values repeat, and latecomers write what is being written. */
+/**
+ * Two sessions at work beside each other, as two workers would be; values repeat, and latecomers
+ * write what is being written.
+ */
 async function work(files: PowerCutFiles, done: Acknowledged): Promise<void> {
   await Promise.all(latecomers(files, done));
   await Promise.all(
@@ -28,7 +32,10 @@ async function work(files: PowerCutFiles, done: Acknowledged): Promise<void> {
   );
 }
 
-/** Each begins a moment after the one before, so that some find a name whose folder is not flushed yet. */
+/**
+ * Each begins a moment after the one before, so that some find a name whose folder is not flushed
+ * yet.
+ */
 function latecomers(files: PowerCutFiles, done: Acknowledged): Promise<void>[] {
   const store = fileStore({ dir: '/data/store', files });
   return Array.from({ length: 20 }, async (_, late) => {

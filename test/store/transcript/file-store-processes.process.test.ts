@@ -26,7 +26,9 @@ test('of three processes that write the same steps, one creates each, and all re
   }
 });
 
-/** Kills the writer when the `nth` change in the temp folder is seen: a temp file appears or goes. */
+/**
+ * Kills the writer when the `nth` change in the temp folder is seen: a temp file appears or goes.
+ */
 async function killedAt(nth: number, dir: string, script: string): Promise<Line[]> {
   const child = startNode(script, dir, `killed at ${nth}`, '100000');
   const output = outputOf(child);

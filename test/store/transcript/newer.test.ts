@@ -1,4 +1,5 @@
-// What a newer Perdure wrote, met by this one in a deploy that goes from worker to worker: it is no damage, and is left alone.
+// What a newer Perdure wrote, met by this one in a deploy that goes from worker to worker: it is no
+// damage, and is left alone.
 import { expect, test } from 'vitest';
 import { configReader } from '../../../store/configuration.ts';
 import { verifyTranscript } from '../../../store/log/audit.ts';

@@ -1,4 +1,5 @@
-// What it costs to get a long transcript ready to be sent: little when it is warm, not much more from disk.
+// What it costs to get a long transcript ready to be sent: little when it is warm, not much more
+// from disk.
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';
 import { fileStore } from '../../../store/values/file-store.ts';
@@ -33,7 +34,10 @@ function timePreparation(transcripts: Transcripts, head: Hash | null, turns: num
   });
 }
 
-/** The least of five times each, of a transcript on disk and of one that is cached: collecting garbage makes a time longer, never shorter. */
+/**
+ * The least of five times each, of a transcript on disk and of one that is cached: collecting
+ * garbage makes a time longer, never shorter.
+ */
 async function measurePreparation(turns: number): Promise<{ readonly cold: number; readonly warm: number }> {
   const store = fileStore({ dir: tempDir() });
   const made = Array.from({ length: turns }, (_, n) => turn(n));

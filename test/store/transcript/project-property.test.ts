@@ -1,4 +1,5 @@
-// Whatever a transcript holds, what is sent of it has a shape that the API accepts, and what was sent once is sent the same again.
+// Whatever a transcript holds, what is sent of it has a shape that the API accepts, and what was
+// sent once is sent the same again.
 import type { ContentBlock } from '@anthropic-ai/sdk/resources/messages';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';

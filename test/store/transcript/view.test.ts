@@ -1,4 +1,5 @@
-// Views: what was appended is there, whatever the cache holds; the price of an append is what is new.
+// Views: what was appended is there, whatever the cache holds; the price of an append is what is
+// new.
 import { performance } from 'node:perf_hooks';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -87,7 +88,10 @@ test('the cache forgets the session used longest ago when it is full, never the 
   expect(cache.find(one.session, one.head ?? ('' as never))).toBeUndefined();
 });
 
-/** The least of some times of `run`, in milliseconds: a busy machine makes a time longer and never shorter. */
+/**
+ * The least of some times of `run`, in milliseconds: a busy machine makes a time longer and never
+ * shorter.
+ */
 function leastTime(times: number, run: () => void): number {
   const taken = Array.from({ length: times }, () => {
     const before = performance.now();

@@ -1,4 +1,5 @@
-// MCP servers at addresses of this process: the odd one, and that of the official project over streamable HTTP and SSE.
+// MCP servers at addresses of this process: the odd one, and that of the official project over
+// streamable HTTP and SSE.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';

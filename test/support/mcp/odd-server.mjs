@@ -1,13 +1,17 @@
-// An MCP server without a library, whose tools do what servers should not. Run by itself it speaks over its standard input and output;
-// `answerOddly` is the same for a server at an address. Options: { slowList: a file that its list waits for, quiet: it does not say that
-// it tells of changes, effects: a file that it notes what it does in }.
+// An MCP server without a library, whose tools do what servers should not. Run by itself it speaks
+// over its standard input and output; `answerOddly` is the same for a server at an address.
+// Options: { slowList: a file that its list waits for, quiet: it does not say that it tells of
+// changes, effects: a file that it notes what it does in }.
 import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-/** @typedef {{ slowList?: string, slowStart?: string, quiet?: boolean, effects?: string, die?: () => void }} Options */
+/**
+ * @typedef {{ slowList?: string, slowStart?: string, quiet?: boolean, effects?: string, die?: () =>
+ * void }} Options
+ */
 /** @typedef {{ id?: number, method?: string, params?: any, result?: any, error?: any }} Message */
 /** @typedef {(message: object | string) => void} Send */
 

@@ -1,4 +1,5 @@
-// Scenarios of one configuration at once, on one worker: each in a folder of its own, whose name tells the model whose request it is.
+// Scenarios of one configuration at once, on one worker: each in a folder of its own, whose name
+// tells the model whose request it is.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ParsedRequest, Reply, ScriptFunction } from '../../../scripted-model/index.ts';
@@ -64,8 +65,8 @@ export function eachOnce(replies: readonly Reply[]): Reply[] {
 }
 
 /**
- * Plays a scenario's whole group when the first of them is asked for. Returns what came of the one that is asked for; what went wrong with
- * it alone is its own failure.
+ * Plays a scenario's whole group when the first of them is asked for. Returns what came of the one
+ * that is asked for; what went wrong with it alone is its own failure.
  */
 export function playedTogether<Result>(
   scenarios: readonly Scenario[],

@@ -1,5 +1,6 @@
-// One scenario for each transition and each way a run can end by itself: what the model says, and what the run must come to. They
-// run once in peace, once with the worker killed at a model call, and once handed over at every iteration.
+// One scenario for each transition and each way a run can end by itself: what the model says, and
+// what the run must come to. They run once in peace, once with the worker killed at a model call,
+// and once handed over at every iteration.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fault, reply, text, toolUse, type Reply } from '../../../scripted-model/index.ts';

@@ -1,5 +1,6 @@
-// Who starts programs: the one process that ends what it has started when its worker is killed (spawner.ts). What a worker starts by itself
-// is not found by anybody while its sandbox is being set up.
+// Who starts programs: the one process that ends what it has started when its worker is killed
+// (spawner.ts). What a worker starts by itself is not found by anybody while its sandbox is being
+// set up.
 import { expect, test } from 'vitest';
 import { sourcesNaming } from '../../support/sources.ts';
 

@@ -1,5 +1,5 @@
-// Folders for temporary files belong to everybody: a command of an agent writes there, and another user may have come first. So nothing that
-// is read as a person's words, or run, lies in one.
+// Folders for temporary files belong to everybody: a command of an agent writes there, and another
+// user may have come first. So nothing that is read as a person's words, or run, lies in one.
 import { expect, test } from 'vitest';
 import { sourcesNaming } from '../../support/sources.ts';
 

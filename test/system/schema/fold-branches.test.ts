@@ -1,4 +1,5 @@
-// Schemas whose fields stand in branches, as servers and schema libraries write them: the model is shown the fields at the top.
+// Schemas whose fields stand in branches, as servers and schema libraries write them: the model is
+// shown the fields at the top.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';

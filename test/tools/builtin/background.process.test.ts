@@ -1,4 +1,5 @@
-// Commands in the background, held each way that works here: what they write, how they end, who is told.
+// Commands in the background, held each way that works here: what they write, how they end, who is
+// told.
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { backgroundFolder, sweepBackground } from '../../../system/process/background-files.ts';

@@ -1,5 +1,5 @@
-// Git runs programs that a repository's configuration names. A command that was judged to only read, or that a rule allows by its
-// name, starts none that nobody asked for.
+// Git runs programs that a repository's configuration names. A command that was judged to only
+// read, or that a rule allows by its name, starts none that nobody asked for.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,10 @@ const group = sandboxes.at(-1) as Sandbox;
 const BEGIN =
   'git init -q; git config user.email a@b; git config user.name a; echo 1 > a.txt; git add .; git commit -qm x; echo 2 > a.txt; ' +
   "echo '*.txt diff=x filter=x' > .gitattributes; ";
-/** A folder in the workspace that git would take for a repository, with a program to ask what has changed. */
+/**
+ * A folder in the workspace that git would take for a repository, with a program to ask what has
+ * changed.
+ */
 const FAKE =
   "git init -q --bare fake; mkdir fake/tree; printf '[core]\\nrepositoryformatversion = 0\\nbare = false\\nworktree = tree\\n" +
   'fsmonitor = "touch made; false"\\n\' > fake/config';

@@ -1,4 +1,5 @@
-// Folders of a run besides its workspace, as the built-in tools use them: what is reached there, what is not, and what a link does.
+// Folders of a run besides its workspace, as the built-in tools use them: what is reached there,
+// what is not, and what a link does.
 import {
   existsSync,
   mkdirSync,
@@ -26,7 +27,10 @@ const sandboxes = await workingSandboxes();
 const bwraps = sandboxes.filter(({ kind }) => kind === 'bwrap');
 const group = await probeSandbox({ kinds: ['group'] });
 
-/** The workspace `ws` beside the run's folders `lib`, `ws/own` and `more`, and `outside`, which is none. */
+/**
+ * The workspace `ws` beside the run's folders `lib`, `ws/own` and `more`, and `outside`, which is
+ * none.
+ */
 function machine(sandbox: Sandbox = group, ...more: readonly string[]) {
   const root = tempFolder();
   for (const folder of ['ws/own', 'lib/src', 'lib/.git', 'outside']) mkdirSync(join(root, folder), { recursive: true });

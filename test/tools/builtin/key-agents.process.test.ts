@@ -1,4 +1,5 @@
-// Signed commits from the sandbox, with a real ssh-agent and gpg-agent: commands reach neither, and are told so, unless the configuration lets them.
+// Signed commits from the sandbox, with a real ssh-agent and gpg-agent: commands reach neither, and
+// are told so, unless the configuration lets them.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

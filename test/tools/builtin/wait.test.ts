@@ -1,4 +1,5 @@
-// Times that the model gives, as they are handed over to the workflow: a worker that is away in between moves none.
+// Times that the model gives, as they are handed over to the workflow: a worker that is away in
+// between moves none.
 import { expect, test } from 'vitest';
 import { askUserTool } from '../../../tools/builtin/ask-user.ts';
 import { waitTool } from '../../../tools/builtin/wait.ts';

@@ -1,4 +1,5 @@
-// MCP servers whose process ends before it is connected: what people are told of it, and what the model is.
+// MCP servers whose process ends before it is connected: what people are told of it, and what the
+// model is.
 import { describe, expect, test } from 'vitest';
 import { openTestServers } from '../../support/mcp/servers.ts';
 import { workingSandboxes } from '../sandboxes.ts';

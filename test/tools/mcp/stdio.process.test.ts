@@ -1,4 +1,5 @@
-// MCP servers that are processes: calls, what a server does wrong, and that nothing of one outlives its worker.
+// MCP servers that are processes: calls, what a server does wrong, and that nothing of one outlives
+// its worker.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

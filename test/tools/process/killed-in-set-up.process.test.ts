@@ -1,4 +1,5 @@
-// What a worker starts is not held by a sandbox yet while this is being set up: nothing of it is left when the worker is killed then.
+// What a worker starts is not held by a sandbox yet while this is being set up: nothing of it is
+// left when the worker is killed then.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// The process that starts commands on behalf of a worker: what becomes of them when one of the two is gone.
+// The process that starts commands on behalf of a worker: what becomes of them when one of the two
+// is gone.
 import { execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -43,7 +44,10 @@ test('when that process is killed what it had started counts as killed, and the 
   expect(await next.exit).toEqual({ code: 0, signal: null });
 });
 
-/** A worker of its own, whose spawner has started a command; `then` runs in it with `spawner` and says more on its output. */
+/**
+ * A worker of its own, whose spawner has started a command; `then` runs in it with `spawner` and
+ * says more on its output.
+ */
 async function workerThat(then = '', command = sleeping) {
   const program = `
     import { fork } from 'node:child_process';

@@ -55,7 +55,8 @@ test.each([
   expect(judged({ allow: [`edit(${pattern})`] }, cwd, 'write', input)).toBe('ask');
 });
 
-// Folders of web frameworks look like patterns: a rule is also about the path that equals its text, accents composed or not.
+// Folders of web frameworks look like patterns: a rule is also about the path that equals its text,
+// accents composed or not.
 test.each([
   ['app/[slug]/**', 'app/[slug]/page.tsx'],
   ['app/[...rest]/**', 'app/[...rest]/page.tsx'],
@@ -113,7 +114,10 @@ test.each([
   expect(judged({ deny: [`${tool}(${pattern})`] }, workspace(), tool, input)).toBe(decision);
 });
 
-/** A workspace beside the folders `lib` and `data`, both of the run; `in-lib` leads from the one to the other. */
+/**
+ * A workspace beside the folders `lib` and `data`, both of the run; `in-lib` leads from the one to
+ * the other.
+ */
 function withFolders(): { readonly cwd: string; readonly folders: readonly string[]; readonly root: string } {
   const root = tempFolder();
   for (const folder of ['ws/src', 'lib/src', 'lib/secrets', 'data']) mkdirSync(join(root, folder), { recursive: true });

@@ -1,4 +1,5 @@
-// A proxy of the environment is not asked for a Temporal server of this machine, whatever NO_PROXY says.
+// A proxy of the environment is not asked for a Temporal server of this machine, whatever NO_PROXY
+// says.
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { connectClient } from '../../../connection/connect-client.ts';
 import { startConnectProxy } from '../../support/connect-proxy.ts';

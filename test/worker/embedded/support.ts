@@ -1,5 +1,6 @@
-// A data folder of its own for each test, the real server, and other processes that join it. Whatever runs on the folder is
-// stopped when the test ends. Other processes run from dist/, which `npm test` builds first.
+// A data folder of its own for each test, the real server, and other processes that join it.
+// Whatever runs on the folder is stopped when the test ends. Other processes run from dist/, which
+// `npm test` builds first.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

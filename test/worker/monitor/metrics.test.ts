@@ -1,4 +1,5 @@
-// The metrics of a worker on a meter that only remembers, and docs/operating.md, which names every one of them (O14).
+// The metrics of a worker on a meter that only remembers, and docs/operating.md, which names every
+// one of them (O14).
 import { readFileSync } from 'node:fs';
 import { noopMetricMeter, type MetricTags } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// The changes of workflows that a release knows, by which it tells sessions that it can replay from those that it cannot.
+// The changes of workflows that a release knows, by which it tells sessions that it can replay from
+// those that it cannot.
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// Variables and extra folders that a caller or a worker gives to tools: which are refused; no sentence repeats a value.
+// Variables and extra folders that a caller or a worker gives to tools: which are refused; no
+// sentence repeats a value.
 import { expect, test } from 'vitest';
 import { optionsProblem } from '../../../workflows/contract/options-problem.ts';
 import { toolVariableProblem } from '../../../workflows/contract/facts.ts';

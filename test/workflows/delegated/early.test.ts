@@ -1,4 +1,5 @@
-// Reports that fit no open call: kept for calls that a reset has to make again, within what a handover can carry.
+// Reports that fit no open call: kept for calls that a reset has to make again, within what a
+// handover can carry.
 import { expect, test } from 'vitest';
 import { Delegations } from '../../../workflows/delegated/delegations.ts';
 import { LARGEST_RESULT, type AgentSpent, type DelegatedEnd } from '../../../workflows/contract/delegation.ts';

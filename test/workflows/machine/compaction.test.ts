@@ -1,4 +1,5 @@
-// L8 before L9, L10 and L12: what old results free, which only an activity can say; and what each end of a compaction leaves.
+// L8 before L9, L10 and L12: what old results free, which only an activity can say; and what each
+// end of a compaction leaves.
 import { describe, expect, test } from 'vitest';
 import type { Compacted } from '../../../workflows/contract/activities.ts';
 import { noSpend, type Rules } from '../../../workflows/contract/loop.ts';

@@ -1,4 +1,5 @@
-// A compaction that the API makes while the run goes on (L9): when it is begun, waited for, and taken.
+// A compaction that the API makes while the run goes on (L9): when it is begun, waited for, and
+// taken.
 import { describe, expect, test } from 'vitest';
 import type { PreparedCompaction } from '../../../workflows/contract/activities.ts';
 import { noSpend } from '../../../workflows/contract/loop.ts';

@@ -129,7 +129,10 @@ function roundsBetweenTurns({ counts, turn }: RunState): void {
   expect(counts.max_output_tokens_escalate ?? 0).toBeLessThanOrEqual(turn + (counts.max_output_tokens_recovery ?? 0));
 }
 
-/** Each call of each reply has one outcome: early with the reply, or after the tools, or noted at the end. */
+/**
+ * Each call of each reply has one outcome: early with the reply, or after the tools, or noted at
+ * the end.
+ */
 function answered({ events, append, state }: Walk): void {
   let open: readonly number[] = [];
   for (const event of events) {

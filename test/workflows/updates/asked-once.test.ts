@@ -1,4 +1,5 @@
-// What was asked for by an update counts once, over handovers too, and what is remembered is bounded (L57 L61).
+// What was asked for by an update counts once, over handovers too, and what is remembered is
+// bounded (L57 L61).
 import { expect, test } from 'vitest';
 import { askedIn } from '../../../workflows/contract/steered.ts';
 import { AskedOnce } from '../../../workflows/updates/asked-once.ts';

@@ -1,5 +1,6 @@
-// Keeps file tools inside the folders of a run, its workspace and the others: by the real path of what exists, never by comparing prefixes. Every refusal is an
-// ordinary failure the model can read (L34).
+// Keeps file tools inside the folders of a run, its workspace and the others: by the real path of
+// what exists, never by comparing prefixes. Every refusal is an ordinary failure the model can read
+// (L34).
 import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { opendirSync, realpathSync, type Dirent } from 'node:fs';
@@ -15,7 +16,10 @@ export type Workspace = {
   readonly dir?: string;
   /** Perdure's own data, out of reach unless the workspace lies in it. */
   readonly hidden?: string | undefined;
-  /** Whether the call may use this real path: what its own leads to may have changed since it was judged. Absent: any. */
+  /**
+   * Whether the call may use this real path: what its own leads to may have changed since it was
+   * judged. Absent: any.
+   */
   readonly mayUse?: ((path: string) => boolean) | undefined;
 };
 
@@ -89,7 +93,8 @@ async function deepestExisting(from: string, asked: string): Promise<{ existing:
     for (let at = from; ; at = dirname(at)) {
       const existing = await realpath(at).catch(nullIfAbsent);
       if (existing !== null) return { existing, missing };
-      // A path that exists but leads nowhere is a link: writing through it would create a file wherever it points.
+      // A path that exists but leads nowhere is a link: writing through it would create a file
+      // wherever it points.
       if ((await lstat(at).catch(nullIfAbsent)) !== null)
         throw new ToolFailure(`${quotePath(asked)} is a link to nothing.`);
       missing.unshift(basename(at));
@@ -99,8 +104,8 @@ async function deepestExisting(from: string, asked: string): Promise<{ existing:
   }
 }
 
-// Paths between the workspace root, which rules and confinement are about, and the working directory, which the model writes them
-// from (L38).
+// Paths between the workspace root, which rules and confinement are about, and the working
+// directory, which the model writes them from (L38).
 
 type Place = { readonly cwd: string; readonly dir: string };
 
@@ -114,7 +119,8 @@ export function toDir({ cwd, dir }: Place): (name: string) => string {
   return dir === cwd ? (name) => name : (name) => relative(dir, join(cwd, name));
 }
 
-// The system's refusals as sentences the model can act on. What is not listed here is a defect and stays an error.
+// The system's refusals as sentences the model can act on. What is not listed here is a defect and
+// stays an error.
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',
@@ -145,7 +151,10 @@ export function reasonOfSystem(error: unknown): string | undefined {
   return REASONS[(error as NodeJS.ErrnoException).code ?? ''];
 }
 
-/** A ToolFailure that names the path, or the error itself when it is none of the system's ordinary refusals. */
+/**
+ * A ToolFailure that names the path, or the error itself when it is none of the system's ordinary
+ * refusals.
+ */
 export function fsFailure(error: unknown, path: string, deed = 'used'): unknown {
   const why = reasonOfSystem(error);
   return why === undefined ? error : new ToolFailure(`${quotePath(path)} cannot be ${deed}: ${why}.`, { cause: error });
@@ -157,8 +166,9 @@ export function nullIfAbsent(error: NodeJS.ErrnoException): null {
   throw error;
 }
 
-// Whether a path that looks like one of the run's folders leads out of them through a link. Synchronous: it is part of the decision
-// whether a call may start at once, and it looks at a bounded number of names.
+// Whether a path that looks like one of the run's folders leads out of them through a link.
+// Synchronous: it is part of the decision whether a call may start at once, and it looks at a
+// bounded number of names.
 
 const MOST_ENTRIES = 20_000;
 

@@ -1,5 +1,6 @@
-// How a file says its text. A mark at its start decides (UTF-8, UTF-16); without one it is UTF-8, or bytes whose encoding nobody knows, of
-// which the ASCII characters can still be told. One decoding for all tools, so that what one shows another can change.
+// How a file says its text. A mark at its start decides (UTF-8, UTF-16); without one it is UTF-8,
+// or bytes whose encoding nobody knows, of which the ASCII characters can still be told. One
+// decoding for all tools, so that what one shows another can change.
 import { isAscii, isUtf8 } from 'node:buffer';
 
 /** What a file begins with. */
@@ -64,7 +65,10 @@ export function encodeFile(utf8: Buffer, mark: Mark): Buffer {
   return Buffer.concat([MARKS[mark], mark === 'utf16be' ? units.swap16() : units]);
 }
 
-/** The same chunks in UTF-8 and without a mark; of `mark` none, as they are. What is broken is shown as U+FFFD. */
+/**
+ * The same chunks in UTF-8 and without a mark; of `mark` none, as they are. What is broken is shown
+ * as U+FFFD.
+ */
 export async function* decodeChunks(chunks: AsyncIterable<Uint8Array>, mark: Mark): AsyncGenerator<Uint8Array> {
   if (mark === 'utf16le' || mark === 'utf16be') {
     const decoder = new TextDecoder(labelOf(mark));

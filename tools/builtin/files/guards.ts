@@ -1,4 +1,5 @@
-// The care of tools that change files for places whose content runs outside the sandbox later (process/places.ts).
+// The care of tools that change files for places whose content runs outside the sandbox later
+// (process/places.ts).
 import { resolve } from 'node:path';
 import type { PermissionMode } from '../../../workflows/contract/session.ts';
 import { guardOf, type Places } from '../../../system/process/places.ts';
@@ -34,14 +35,21 @@ export function hiddenGuardProblem(
   return `The path leads through a link to a file of which ${RUNS}: name the file itself.`;
 }
 
-// Git runs programs that files in a .git folder name, so changing one there is as good as running a command.
+// Git runs programs that files in a .git folder name, so changing one there is as good as running a
+// command.
 
-/** Whether a path names a .git folder, or something in one. Without regard to case: some file systems have none. */
+/**
+ * Whether a path names a .git folder, or something in one. Without regard to case: some file
+ * systems have none.
+ */
 export function namesGitFolder(path: string): boolean {
   return path.split(/[/\\]/).some((segment) => segment.toLowerCase() === '.git');
 }
 
-/** A sentence when a path leads into a .git folder without saying so: it was judged by its name (L55). */
+/**
+ * A sentence when a path leads into a .git folder without saying so: it was judged by its name
+ * (L55).
+ */
 export function hiddenGitProblem(asked: string, real: string): string | undefined {
   if (!namesGitFolder(real) || namesGitFolder(asked)) return undefined;
   return 'The path leads into a .git folder through a link: name the folder itself.';

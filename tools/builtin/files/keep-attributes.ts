@@ -1,5 +1,6 @@
-// What a file has besides its text: owner, group, mode, access list, extended attributes. A file that takes the place of another gets them.
-// Both are open: a name may have become a link to any file of the user by the time that a program looks it up.
+// What a file has besides its text: owner, group, mode, access list, extended attributes. A file
+// that takes the place of another gets them. Both are open: a name may have become a link to any
+// file of the user by the time that a program looks it up.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Stats } from 'node:fs';
@@ -16,8 +17,9 @@ type Copied = {
 };
 
 /**
- * Whether the other file has them now. GNU `cp` copies what Node cannot: of access lists and extended attributes nothing is kept where the
- * system's `cp` cannot, as on Alpine Linux. Throws the system's errors.
+ * Whether the other file has them now. GNU `cp` copies what Node cannot: of access lists and
+ * extended attributes nothing is kept where the system's `cp` cannot, as on Alpine Linux. Throws
+ * the system's errors.
  */
 export async function keepAttributes(programs: Programs, copied: Copied): Promise<boolean> {
   const { had, to } = copied;
@@ -40,7 +42,10 @@ async function copyAll(programs: Programs, { from, to }: Copied): Promise<boolea
   }
 }
 
-/** An owner that may not be given is seen afterwards. A change of owner takes set-user-id away, so that the mode comes last. */
+/**
+ * An owner that may not be given is seen afterwards. A change of owner takes set-user-id away, so
+ * that the mode comes last.
+ */
 async function copyOwner(to: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
   await to.chown(uid, gid).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPERM') throw error;

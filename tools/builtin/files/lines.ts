@@ -1,5 +1,5 @@
-// Lines of a file or a stored result, by number, without holding more than is shown: a file may be larger than memory, and so
-// may one of its lines.
+// Lines of a file or a stored result, by number, without holding more than is shown: a file may be
+// larger than memory, and so may one of its lines.
 import type { FileHandle } from 'node:fs/promises';
 import { isUtf8 } from 'node:buffer';
 
@@ -32,7 +32,10 @@ export type LinesEnd =
 /** Bytes at the start that are searched for a NUL. */
 const SNIFF = 8_192;
 
-/** Calls `onLine` for each line of the range, until it returns false. `chunks` may reuse their memory. */
+/**
+ * Calls `onLine` for each line of the range, until it returns false. `chunks` may reuse their
+ * memory.
+ */
 export async function readLines(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   range: LineRange,
@@ -125,7 +128,10 @@ export function dropPartialStart(bytes: Buffer): Buffer {
   return bytes.subarray(at);
 }
 
-/** A NUL is shown as its picture; what is no UTF-8 as U+FFFD, and `valid` is false. A byte order mark stays. */
+/**
+ * A NUL is shown as its picture; what is no UTF-8 as U+FFFD, and `valid` is false. A byte order
+ * mark stays.
+ */
 function decode(bytes: Buffer): { readonly text: string; readonly valid: boolean } {
   return { text: bytes.toString('utf8').replaceAll('\0', '\u2400'), valid: isUtf8(bytes) };
 }

@@ -1,11 +1,15 @@
-// Texts and names that look the same and are not: a no-break space, a decomposed accent, a curly quote, a tab for blanks, a character of no
-// width. Nothing is changed on the strength of a likeness; whoever looked for the one is told where the other is, and what differs.
+// Texts and names that look the same and are not: a no-break space, a decomposed accent, a curly
+// quote, a tab for blanks, a character of no width. Nothing is changed on the strength of a
+// likeness; whoever looked for the one is told where the other is, and what differs.
 import { isUtf8 } from 'node:buffer';
 import { readdir } from 'node:fs/promises';
 import { clip, onOneLine } from '../../../system/text.ts';
 import { bordersOf } from './replace-text.ts';
 
-/** Characters and lines of a file that are searched for a likeness: the file and the text are a model's, the thread is everybody's. */
+/**
+ * Characters and lines of a file that are searched for a likeness: the file and the text are a
+ * model's, the thread is everybody's.
+ */
 const MOST_SEARCHED = 512 * 1024;
 const MOST_LINES_SEARCHED = 20_000;
 /** Of a line: a longer one is like nothing. */
@@ -14,7 +18,10 @@ const LONGEST_LINE = 2_000;
 const MOST_LINES = 50;
 /** Places in a line where the text that was looked for may begin. */
 const MOST_STARTS = 100;
-/** Accents that one letter has in no language: to put as many in order takes time in proportion to their square. */
+/**
+ * Accents that one letter has in no language: to put as many in order takes time in proportion to
+ * their square.
+ */
 const HEAP_OF_MARKS = /\p{M}{31}/u;
 
 const DRAWN_ALIKE: readonly (readonly [RegExp, string])[] = [
@@ -34,7 +41,10 @@ function drawn(text: string): string {
 
 const drawnLine = (line: string): string => (line.length > LONGEST_LINE ? line : drawn(line).trim());
 
-/** A sentence about the line of `text` that is most like `wanted`, which is not in it. Undefined where none is. */
+/**
+ * A sentence about the line of `text` that is most like `wanted`, which is not in it. Undefined
+ * where none is.
+ */
 export function nearestLine(text: string, wanted: string): string | undefined {
   const lines = linesOf(text.slice(0, MOST_SEARCHED)).slice(0, MOST_LINES_SEARCHED);
   const asked = linesOf(wanted.slice(0, MOST_LINES * LONGEST_LINE)).slice(0, MOST_LINES);
@@ -53,7 +63,10 @@ export function nearestLine(text: string, wanted: string): string | undefined {
 
 const linesOf = (text: string): string[] => text.split(/\r?\n/);
 
-/** How many lines are drawn alike from here on, and how much of the first that is not. `at`: the line of `looked` that differs, or the first. */
+/**
+ * How many lines are drawn alike from here on, and how much of the first that is not. `at`: the
+ * line of `looked` that differs, or the first.
+ */
 function likeness(
   shown: readonly string[],
   looked: readonly string[],
@@ -82,7 +95,10 @@ function likeness(
   return { at, score: isNear ? at * LONGEST_LINE + common + 1 : 0 };
 }
 
-/** Whether a line has the text, in time in proportion to the line. One that is longer than lines are has none. */
+/**
+ * Whether a line has the text, in time in proportion to the line. One that is longer than lines are
+ * has none.
+ */
 function finder(wanted: string): (line: string) => boolean {
   if (wanted.length > LONGEST_LINE) return () => false;
   const borders = bordersOf(wanted);
@@ -153,11 +169,17 @@ function nameOf(line: string, at: number): string {
 
 // Names of files.
 
-/** `alike`: another that is drawn the same. `bytes`: its name is no UTF-8, and what was asked for is how it is shown. */
+/**
+ * `alike`: another that is drawn the same. `bytes`: its name is no UTF-8, and what was asked for is
+ * how it is shown.
+ */
 export type LikeName =
   { readonly kind: 'alike'; readonly name: string; readonly isSame: boolean } | { readonly kind: 'bytes' };
 
-/** Of what lies in `folder`, which has no entry `name`. `isSame`: it is that name in another normal form. Null: nothing like it. */
+/**
+ * Of what lies in `folder`, which has no entry `name`. `isSame`: it is that name in another normal
+ * form. Null: nothing like it.
+ */
 export async function likeName(folder: string, name: string): Promise<LikeName | null> {
   const entries = await readdir(folder, { encoding: 'buffer' }).catch(() => []);
   const looked = drawn(name);

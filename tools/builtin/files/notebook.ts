@@ -1,6 +1,10 @@
-// A Jupyter notebook as text: its cells with their outputs, as a person reads them. A file that only bears the name of one is null.
+// A Jupyter notebook as text: its cells with their outputs, as a person reads them. A file that
+// only bears the name of one is null.
 
-/** Bytes: a larger one is read as the lines of its JSON; so is one of more values, or of more escaped characters, than are read at once. */
+/**
+ * Bytes: a larger one is read as the lines of its JSON; so is one of more values, or of more
+ * escaped characters, than are read at once.
+ */
 export const LARGEST_NOTEBOOK = 20 * 1024 * 1024;
 const MOST_VALUES = 50_000;
 const MOST_ESCAPED = 200_000;
@@ -31,7 +35,8 @@ export function notebookText(bytes: Buffer): string | null {
   return [...shown, note].join('\n');
 }
 
-// By hand, up to the first value that is none: a schema takes seconds for a large file, and longer to say all that is wrong with it.
+// By hand, up to the first value that is none: a schema takes seconds for a large file, and longer
+// to say all that is wrong with it.
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -107,7 +112,10 @@ function hasTooMuch(bytes: Buffer): boolean {
   return false;
 }
 
-/** Colours, places of the cursor, titles of the window. Bounded: what is not closed is not looked for again from each. */
+/**
+ * Colours, places of the cursor, titles of the window. Bounded: what is not closed is not looked
+ * for again from each.
+ */
 /* oxlint-disable-next-line no-control-regex */
 const SEQUENCES = /\u001b(?:\[[\d;:?]{0,60}[ -/]?[@-~]|\][^\u0007\u001b]{0,2000}(?:\u0007|\u001b\\))/g;
 

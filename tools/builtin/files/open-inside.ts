@@ -1,5 +1,6 @@
-// Opens what `confine` found, and checks what was really opened: between the two, a folder may have been swapped for a link.
-// Only regular files and folders are ever opened; a fifo would block, a device may act.
+// Opens what `confine` found, and checks what was really opened: between the two, a folder may have
+// been swapped for a link. Only regular files and folders are ever opened; a fifo would block, a
+// device may act.
 import { constants, type Stats } from 'node:fs';
 import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -56,7 +57,10 @@ export function requireFile(stats: Stats, name: string): void {
   if (!stats.isFile()) throw new ToolFailure(`${quotePath(name)} is ${kindOf(stats)}, not a file.`);
 }
 
-/** A folder by real path, for use with `entryOf`; `name` is a name for it that holds better. Throws the system's errors. */
+/**
+ * A folder by real path, for use with `entryOf`; `name` is a name for it that holds better. Throws
+ * the system's errors.
+ */
 export async function openFolder(workspace: Workspace, path: string, name = path): Promise<FileHandle> {
   return await openVerified(workspace, path, NEVER_FOLLOW | constants.O_DIRECTORY, name);
 }
@@ -68,12 +72,18 @@ export async function requireAt(handle: FileHandle, path: string): Promise<void>
     throw new ToolFailure(`${quotePath(path)} was replaced by something else while it was being used.`);
 }
 
-/** A name for an entry of an open folder that holds even if the folder is renamed or replaced. Without /proc, its path must do. */
+/**
+ * A name for an entry of an open folder that holds even if the folder is renamed or replaced.
+ * Without /proc, its path must do.
+ */
 export function entryOf(folder: FileHandle, path: string, entry: string): string {
   return hasProc ? `/proc/self/fd/${folder.fd}/${entry}` : join(path, entry);
 }
 
-/** The path that was judged and the one that was opened must be the same, not only both in the workspace: rules may tell them apart. */
+/**
+ * The path that was judged and the one that was opened must be the same, not only both in the
+ * workspace: rules may tell them apart.
+ */
 async function openVerified(workspace: Workspace, path: string, flags: number, name = path): Promise<FileHandle> {
   if (rootOf(workspace, path) === undefined) {
     throw new ToolFailure(`${quotePath(path)} is outside the workspace ${workspace.root}.`);

@@ -31,11 +31,20 @@ export type BuiltinOptions = {
 };
 
 export type WebSettings = {
-  /** Hosts whose addresses may be those of this machine or a private network: names or addresses, where `*` stands for any characters. */
+  /**
+   * Hosts whose addresses may be those of this machine or a private network: names or addresses,
+   * where `*` stands for any characters.
+   */
   readonly privateHosts?: readonly string[];
-  /** Private ranges such as `198.18.0.0/15` that names may lead to: a tunnel on this machine stands for the internet there. */
+  /**
+   * Private ranges such as `198.18.0.0/15` that names may lead to: a tunnel on this machine stands
+   * for the internet there.
+   */
   readonly fakeIpRanges?: readonly string[];
-  /** When a page answers that it wants credentials (401): the model is told, or the run ends (L34). Absent: `tell`. */
+  /**
+   * When a page answers that it wants credentials (401): the model is told, or the run ends (L34).
+   * Absent: `tell`.
+   */
   readonly missingCredentials?: 'tell' | 'end';
 };
 

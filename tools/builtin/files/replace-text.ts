@@ -1,5 +1,6 @@
-// Exact replacement in bytes: invalid UTF-8, byte order marks and mixed line ends pass through untouched. Pure, and each step takes
-// time in proportion to the file, whatever is looked for: both texts come from a model.
+// Exact replacement in bytes: invalid UTF-8, byte order marks and mixed line ends pass through
+// untouched. Pure, and each step takes time in proportion to the file, whatever is looked for: both
+// texts come from a model.
 
 export type Replacement =
   /** `lines` are where, one for each replacement, from 1. */
@@ -19,7 +20,10 @@ export type ReplaceOptions = {
   readonly all: boolean;
   /** The most bytes that may come of it. */
   readonly most: number;
-  /** Nobody says in which encoding the bytes are: a character may be a byte above ASCII and one that ASCII has, too. */
+  /**
+   * Nobody says in which encoding the bytes are: a character may be a byte above ASCII and one that
+   * ASCII has, too.
+   */
   readonly unknown?: boolean;
 };
 
@@ -57,8 +61,9 @@ function attempt(
 }
 
 /**
- * Where `wanted` begins, from left to right and not overlapping; stops when there are too many. After Knuth, Morris and Pratt:
- * `Buffer.indexOf` compares a long text anew at nearly each byte of a file that looks like it.
+ * Where `wanted` begins, from left to right and not overlapping; stops when there are too many.
+ * After Knuth, Morris and Pratt: `Buffer.indexOf` compares a long text anew at nearly each byte of
+ * a file that looks like it.
  */
 function findAll(bytes: Buffer, wanted: Buffer): number[] {
   if (wanted.length > bytes.length) return [];
@@ -87,7 +92,10 @@ export function bordersOf(text: Buffer | string): Int32Array {
   return borders;
 }
 
-/** As in Shift-JIS, GBK, Big5 and GB 18030, whose second and fourth bytes are digits, letters and some marks. */
+/**
+ * As in Shift-JIS, GBK, Big5 and GB 18030, whose second and fourth bytes are digits, letters and
+ * some marks.
+ */
 function mayBeHalf(bytes: Buffer, at: number): boolean {
   const [before = 0, byte = 0] = [bytes[at - 1], bytes[at]];
   return before >= 0x80 && ((byte >= 0x30 && byte <= 0x39) || (byte >= 0x40 && byte <= 0x7e));

@@ -1,4 +1,5 @@
-// The front matter of a skill (L79): what it is called and when it helps, in YAML, or as people write what is nearly YAML.
+// The front matter of a skill (L79): what it is called and when it helps, in YAML, or as people
+// write what is nearly YAML.
 import { stripVTControlCharacters } from 'node:util';
 import { isMap, parseDocument } from 'yaml';
 import { z } from 'zod';
@@ -27,7 +28,10 @@ export function splitFront(text: string, folder: string): Front & { readonly tex
 const MOST_OPENED = 20;
 const MOST_BRACKETS = 100;
 
-/** A parser that calls itself for each level runs out of stack, and an expression that is compiled there ends the process. */
+/**
+ * A parser that calls itself for each level runs out of stack, and an expression that is compiled
+ * there ends the process.
+ */
 function isNestedDeep(yaml: string): boolean {
   const opened = (line: string): number => line.match(/(?:^|[\s[{])[-?:](?=\s|$)/g)?.length ?? 0;
   return (
@@ -35,7 +39,10 @@ function isNestedDeep(yaml: string): boolean {
   );
 }
 
-/** Only the two fields are turned into values: of a few kilobytes of aliases or nested keys that takes gigabytes, or minutes. */
+/**
+ * Only the two fields are turned into values: of a few kilobytes of aliases or nested keys that
+ * takes gigabytes, or minutes.
+ */
 function parsed(yaml: string, folder: string): Front {
   let value: unknown;
   if (isNestedDeep(yaml))
@@ -56,7 +63,10 @@ function parsed(yaml: string, folder: string): Front {
   return { name, description: plain(description) };
 }
 
-/** What is no YAML, as people write it: a description with a colon in it. Lines that are further in belong to the one before. */
+/**
+ * What is no YAML, as people write it: a description with a colon in it. Lines that are further in
+ * belong to the one before.
+ */
 function lines(yaml: string): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   let last: string | undefined;

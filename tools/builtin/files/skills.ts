@@ -1,5 +1,6 @@
-// Skills (L79): folders with a SKILL.md, which says in its front matter what it is called and when it helps. Those of the worker's
-// configuration are its operator's words; those of a workspace come from an untrusted place, and only where the configuration allows it.
+// Skills (L79): folders with a SKILL.md, which says in its front matter what it is called and when
+// it helps. Those of the worker's configuration are its operator's words; those of a workspace come
+// from an untrusted place, and only where the configuration allows it.
 import type { Dirent } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { opendir, readdir, realpath } from 'node:fs/promises';
@@ -59,7 +60,10 @@ const MOST_LOOKED_AT = 1_000;
 const LARGEST = 256 * 1024;
 const LONGEST_FRONT = 8 * 1024;
 
-/** Of two with one name the first counts: of the configuration in its order, then of the workspace. Throws nothing of the system's own. */
+/**
+ * Of two with one name the first counts: of the configuration in its order, then of the workspace.
+ * Throws nothing of the system's own.
+ */
 export async function findSkills({ folders, workspace }: SkillSettings, at: Searched): Promise<FoundSkills> {
   const places = [
     ...folders.map((folder) => ({ folder, from: 'configuration' as const })),
@@ -149,7 +153,10 @@ export async function skillFolders({ folders }: SkillSettings): Promise<readonly
   return real.filter((folder) => folder !== null);
 }
 
-/** Files of a skill that may be read, for whoever has loaded it: of a large folder, some of those that lie highest. */
+/**
+ * Files of a skill that may be read, for whoever has loaded it: of a large folder, some of those
+ * that lie highest.
+ */
 export async function filesOf(
   { file, place }: Skill,
   mayRead: Searched['mayRead'],

@@ -1,6 +1,7 @@
-// Puts a file into the workspace whole or not at all: written beside its place, then renamed. Every step names its entry through
-// an open folder, so that no swap of a folder for a link can lead it outside. Where nothing can be renamed (a mounted file, a folder that
-// may not be written) or the new file may not be what the old one was, the old one is written in place.
+// Puts a file into the workspace whole or not at all: written beside its place, then renamed. Every
+// step names its entry through an open folder, so that no swap of a folder for a link can lead it
+// outside. Where nothing can be renamed (a mounted file, a folder that may not be written) or the
+// new file may not be what the old one was, the old one is written in place.
 import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { access, lstat, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
@@ -14,7 +15,9 @@ import type { SeenFile } from '../../../workflows/contract/activities.ts';
 import { entryOf, factsIn, openFolder, requireAt, requireFile } from './open-inside.ts';
 
 type WriteOptions = {
-  /** Awaited just before the file changes: of a worker that was frozen meanwhile nothing is written. */
+  /**
+   * Awaited just before the file changes: of a worker that was frozen meanwhile nothing is written.
+   */
   readonly fence: () => Promise<void>;
   /** Checked just before the file changes: nothing is written by a call that was stopped. */
   readonly signal: AbortSignal;
@@ -23,7 +26,10 @@ type WriteOptions = {
   readonly programs: Programs;
 };
 
-/** `parted`: other names of the file (hard links), which keep what it said before. `facts`: of what was written, whatever became of it since. */
+/**
+ * `parted`: other names of the file (hard links), which keep what it said before. `facts`: of what
+ * was written, whatever became of it since.
+ */
 export type Written = { readonly did: 'created' | 'updated'; readonly parted: number; readonly facts: SeenFile };
 
 /** For the end of an outcome. */
@@ -32,7 +38,10 @@ export function sayParted(parted: number): string {
   return `; ${parted === 1 ? '1 other name of the file (a hard link) keeps' : `${parted} other names of the file (hard links) keep`} what it said before`;
 }
 
-/** Makes parent folders; keeps owner, group, mode and attributes of a file that was there. Throws ToolFailure. */
+/**
+ * Makes parent folders; keeps owner, group, mode and attributes of a file that was there. Throws
+ * ToolFailure.
+ */
 export async function writeInside(
   workspace: Workspace,
   target: Confined,
@@ -116,7 +125,10 @@ const NEVER_FOLLOW = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** Codes of a system that lets no file be put beside another, or in its place. */
 const NO_RENAME: readonly (string | undefined)[] = ['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV'];
 
-/** The new file as it was put there; null where a file that is there cannot be replaced by one like it. */
+/**
+ * The new file as it was put there; null where a file that is there cannot be replaced by one like
+ * it.
+ */
 async function replace(
   place: Place,
   before: Stats | null,
@@ -167,7 +179,10 @@ async function takeAttributes(
   }
 }
 
-/** Keeps the file, its names and all that it has. Throws ToolFailure that says so when it stopped half-way. */
+/**
+ * Keeps the file, its names and all that it has. Throws ToolFailure that says so when it stopped
+ * half-way.
+ */
 async function overwrite(place: Place, before: Stats, bytes: Uint8Array, options: WriteOptions): Promise<Stats> {
   const { folder, path, name, at } = place;
   const handle = await open(at, constants.O_WRONLY | NEVER_FOLLOW);

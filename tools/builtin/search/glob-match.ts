@@ -1,5 +1,6 @@
-// Matches paths against a glob in time bounded by path × pattern: a pattern comes from a model, and a backtracking matcher
-// could be made to hang the worker. `*` `?` `[…]` `{a,b}` `**`; a wildcard does not match a leading dot.
+// Matches paths against a glob in time bounded by path × pattern: a pattern comes from a model, and
+// a backtracking matcher could be made to hang the worker. `*` `?` `[…]` `{a,b}` `**`; a wildcard
+// does not match a leading dot.
 import { ToolFailure } from '../../failures.ts';
 
 type Token =
@@ -8,14 +9,18 @@ type Token =
   | { readonly kind: 'star' }
   | { readonly kind: 'set'; readonly negated: boolean; readonly ranges: readonly (readonly [string, string])[] };
 
-/** null is `**`: any number of folders. `text`: as it was written, which is also the name that equals it. */
+/**
+ * null is `**`: any number of folders. `text`: as it was written, which is also the name that
+ * equals it.
+ */
 type Segment = { readonly text: string; readonly tokens: readonly Token[] } | null;
 
 const STAR: Token = { kind: 'star' };
 
 /**
- * For paths with `/` between segments and none in front. A folder may be named `[slug]`, and a file `{a,b}.md`: a pattern is also about the path
- * that equals its text. Accents are the same composed and decomposed. `dots`: a wildcard matches a leading dot as well. Throws ToolFailure for a
+ * For paths with `/` between segments and none in front. A folder may be named `[slug]`, and a file
+ * `{a,b}.md`: a pattern is also about the path that equals its text. Accents are the same composed
+ * and decomposed. `dots`: a wildcard matches a leading dot as well. Throws ToolFailure for a
  * pattern with too many alternatives.
  */
 export function globMatcher(pattern: string, { dots = false } = {}): (path: string) => boolean {
@@ -31,7 +36,10 @@ export function globMatcher(pattern: string, { dots = false } = {}): (path: stri
   };
 }
 
-/** Greedy, going back only to the last star: what an earlier star could take instead changes nothing. */
+/**
+ * Greedy, going back only to the last star: what an earlier star could take instead changes
+ * nothing.
+ */
 function wildcard<Item, Part>(
   items: readonly Item[],
   parts: readonly Part[],
@@ -114,7 +122,10 @@ function literal(character: string): Token {
   return { kind: 'literal', character };
 }
 
-/** The `]` that ends a set, which is not its first character; -1 when there is none and `[` is just a character. */
+/**
+ * The `]` that ends a set, which is not its first character; -1 when there is none and `[` is just
+ * a character.
+ */
 function setEnd(characters: readonly string[], open: number): number {
   const negated = characters[open + 1] === '!' || characters[open + 1] === '^';
   return characters.indexOf(']', open + (negated ? 3 : 2));
@@ -157,7 +168,10 @@ export function readingsOf(pattern: string): readonly string[] {
   return [...new Set([...expandBraces(pattern), pattern])];
 }
 
-/** Characters of all alternatives: what matching one name may take, and a search matches thousands between two looks at other work. */
+/**
+ * Characters of all alternatives: what matching one name may take, and a search matches thousands
+ * between two looks at other work.
+ */
 const MAX_CHARACTERS = 4_000;
 
 /** Refuses a pattern of a model that would cost too much to match. Throws ToolFailure. */

@@ -23,7 +23,10 @@ export type ReportPaths = {
 const BUDGET = 45_000;
 const SEPARATOR = '--';
 
-/** Records are `path NUL number : text`, `path NUL number - text` around a match, `--` between groups. */
+/**
+ * Records are `path NUL number : text`, `path NUL number - text` around a match, `--` between
+ * groups.
+ */
 export function contentReport(most: number, { accepts, named }: ReportPaths): Report {
   const shown: string[] = [];
   let [matches, shownMatches, files, length] = [0, 0, 0, 0];
@@ -123,8 +126,8 @@ function withoutTrailing(lines: readonly string[]): readonly string[] {
   return lines.at(-1) === SEPARATOR ? lines.slice(0, -1) : lines;
 }
 
-// Which files grep looks at, by a glob. ripgrep's own --glob would bring back files that .gitignore excludes, so a pattern for names
-// travels as a file type, and one for paths is matched here.
+// Which files grep looks at, by a glob. ripgrep's own --glob would bring back files that .gitignore
+// excludes, so a pattern for names travels as a file type, and one for paths is matched here.
 
 type FileFilter = {
   readonly arguments: readonly string[];
@@ -132,7 +135,10 @@ type FileFilter = {
   accepts(path: string): boolean;
 };
 
-/** A pattern without `/` is for names in any folder; with one, for paths from the root or from where the search begins. Throws ToolFailure. */
+/**
+ * A pattern without `/` is for names in any folder; with one, for paths from the root or from where
+ * the search begins. Throws ToolFailure.
+ */
 export async function fileFilter(glob: string | undefined, place: SearchPlace): Promise<FileFilter> {
   if (glob === undefined) return { arguments: [], accepts: () => true };
   if (glob.startsWith('!')) return { arguments: [`--glob=${glob}`], accepts: () => true };

@@ -1,5 +1,5 @@
-// Runs ripgrep and hands out its records as they come. It is linear in its input whatever the pattern, and runs beside the
-// worker, not in it.
+// Runs ripgrep and hands out its records as they come. It is linear in its input whatever the
+// pattern, and runs beside the worker, not in it.
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { stat } from 'node:fs/promises';
@@ -26,8 +26,8 @@ type RipgrepEnd = {
 };
 
 /**
- * The arguments of every search: no configuration; git's folder, dependencies and Perdure's own data left out. The first two can be had by naming
- * them in what was asked for.
+ * The arguments of every search: no configuration; git's folder, dependencies and Perdure's own
+ * data left out. The first two can be had by naming them in what was asked for.
  */
 export function commonArguments(
   { hidden }: Workspace,
@@ -51,8 +51,9 @@ export function commonArguments(
 type Searching = { readonly separator: number; readonly place: SearchPlace };
 
 /**
- * Calls `onRecord` for each record of standard output, without its `separator`. Throws ToolFailure for what ripgrep refuses. It
- * reads what an agent has written, so where it can be held it is, as a command that only reads.
+ * Calls `onRecord` for each record of standard output, without its `separator`. Throws ToolFailure
+ * for what ripgrep refuses. It reads what an agent has written, so where it can be held it is, as a
+ * command that only reads.
  */
 export async function ripgrep(
   args: readonly string[],
@@ -83,7 +84,8 @@ async function searchOnce(
   child.stdin.end();
   let timedOut = false;
   let problems = '';
-  // All of it: what is still in the set-up of its sandbox would outlive the process that was started.
+  // All of it: what is still in the set-up of its sandbox would outlive the process that was
+  // started.
   const stop = (): void => void killTree(child.tree, { graceMs: 0 });
   const timer = setTimeout(() => {
     timedOut = true;
@@ -140,7 +142,8 @@ export function searchNotes({ timedOut, problems }: RipgrepEnd, { mayShow }: Pic
   return said;
 }
 
-// Where a search begins: a folder or file of the workspace, as an argument that cannot be taken for an option.
+// Where a search begins: a folder or file of the workspace, as an argument that cannot be taken for
+// an option.
 
 export type SearchPlace = {
   /** The workspace, or the other folder of the run that it lies in. */
@@ -152,7 +155,10 @@ export type SearchPlace = {
   readonly isFolder: boolean;
   /** Which ignore files count, in ripgrep's words. */
   readonly ignoring: readonly string[];
-  /** From a name relative to the root to one relative to the place; null for what lies elsewhere. Of a file that is the place, as it is. */
+  /**
+   * From a name relative to the root to one relative to the place; null for what lies elsewhere. Of
+   * a file that is the place, as it is.
+   */
   readonly within: (name: string) => string | null;
 };
 
@@ -166,7 +172,8 @@ export async function searchPlace(workspace: Workspace, path = '.'): Promise<Sea
   const name = relative(root, real);
   const isFolder = stats.isDirectory();
   const above = ignoredAbove(root);
-  // Ignore files between the root and the place count, and with those above the root ripgrep would leave them out as well.
+  // Ignore files between the root and the place count, and with those above the root ripgrep would
+  // leave them out as well.
   const argument = isFolder && above === 'must_not' ? './' : `./${name}`;
   const within = (file: string): string | null => {
     if (name === '' || (!isFolder && file === name)) return file;
@@ -182,8 +189,8 @@ const IGNORING: Readonly<Record<ReturnType<typeof ignoredAbove>, readonly string
 };
 
 /**
- * Whether ignore files above a workspace may hide what lies in it: within a repository git's own rules count, up to its root; a `.gitignore` in
- * somebody's home is about nothing below it.
+ * Whether ignore files above a workspace may hide what lies in it: within a repository git's own
+ * rules count, up to its root; a `.gitignore` in somebody's home is about nothing below it.
  */
 function ignoredAbove(root: string): 'as_git' | 'nothing' | 'must_not' {
   const [, ...above] = foldersUp(root);
@@ -194,12 +201,18 @@ function ignoredAbove(root: string): 'as_git' | 'nothing' | 'must_not' {
 
 const IGNORE_FILES = ['.gitignore', '.ignore', '.rgignore'];
 
-/** From a name relative to the root of a search to one that the model can give back: in other folders than the workspace, absolute. */
+/**
+ * From a name relative to the root of a search to one that the model can give back: in other
+ * folders than the workspace, absolute.
+ */
 export function namesFrom(context: ToolContext, { root }: SearchPlace): (name: string) => string {
   return root === context.cwd ? toDir(context) : (name) => join(root, name);
 }
 
-/** Whether a name relative to the root of a search may be told of. Of one file many come after each other. */
+/**
+ * Whether a name relative to the root of a search may be told of. Of one file many come after each
+ * other.
+ */
 export function shownIn({ mayShow }: Pick<ToolContext, 'mayShow'>, { root }: SearchPlace): (name: string) => boolean {
   if (!mayShow) return () => true;
   let [last, shown]: [string | null, boolean] = [null, true];

@@ -1,4 +1,5 @@
-// What a model's pattern for files stands for, in glob and grep alike: relative to where the search begins, and of a folder all that lies in it.
+// What a model's pattern for files stands for, in glob and grep alike: relative to where the search
+// begins, and of a folder all that lies in it.
 import { stat } from 'node:fs/promises';
 import { isAbsolute, join, relative } from 'node:path';
 import { isInside } from '../../../system/process/places.ts';
@@ -7,7 +8,10 @@ import { quotePath } from '../files/confine.ts';
 import { refuseCostly } from './glob-match.ts';
 import type { SearchPlace } from './ripgrep.ts';
 
-/** An absolute pattern is taken apart; one that climbs is refused, because nothing it could match is below the place. Throws ToolFailure. */
+/**
+ * An absolute pattern is taken apart; one that climbs is refused, because nothing it could match is
+ * below the place. Throws ToolFailure.
+ */
 export async function searchPattern(place: Pick<SearchPlace, 'root' | 'name'>, pattern: string): Promise<string> {
   const { root, name } = place;
   const base = name === '' ? root : `${root}/${name}`;

@@ -1,5 +1,6 @@
-// Commands in the background (L84): they belong to the worker that started them, and end with it, with their session, or by themselves.
-// Each worker knows its own; of those of other workers of this machine it reads the files.
+// Commands in the background (L84): they belong to the worker that started them, and end with it,
+// with their session, or by themselves. Each worker knows its own; of those of other workers of
+// this machine it reads the files.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { atExit } from '../../../system/process/at-exit.ts';
@@ -40,9 +41,14 @@ type Own = {
 
 /** Of one session. */
 const MOST = 8;
-/** Of one session, the newest of those whose end was told: what older ones wrote is dropped when another begins. */
+/**
+ * Of one session, the newest of those whose end was told: what older ones wrote is dropped when
+ * another begins.
+ */
 const MOST_ENDED = 16;
-/** Bytes that one command may write in all: one that floods without end would keep its worker busy. */
+/**
+ * Bytes that one command may write in all: one that floods without end would keep its worker busy.
+ */
 const MOST_OUTPUT = 1024 ** 3;
 /** Bytes of one answer, and of the end that is told. */
 const READ_BYTES = 20_000;

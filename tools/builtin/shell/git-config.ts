@@ -1,5 +1,6 @@
-// Whether a repository's configuration holds only what is known to be harmless to a git that reads. Git has hundreds of keys, and
-// others' programs (git-lfs) have theirs: a list of the bad ones would never be whole.
+// Whether a repository's configuration holds only what is known to be harmless to a git that reads.
+// Git has hundreds of keys, and others' programs (git-lfs) have theirs: a list of the bad ones
+// would never be whole.
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 
@@ -8,13 +9,19 @@ const HEADER = /\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\]|\\.)*)")?\]/y;
 const KEY = /([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=(.*))?$/y;
 const BLANK = /[ \t\r]*/y;
 
-/** Sections that nothing but a transfer, a change or another program reads: a git that reads meets none of what they say. `.*`: with a name. */
+/**
+ * Sections that nothing but a transfer, a change or another program reads: a git that reads meets
+ * none of what they say. `.*`: with a name.
+ */
 const NEVER_READ =
   'advice alias apply author branch branch.* checkout clean clone color color.* column commit committer credential credential.* difftool difftool.* ' +
   'feature fetch gc ghq github gitflow gitflow.* gitlab gui guitool.* http http.* hub instaweb maintenance mergetool mergetool.* notes notes.* ' +
   'protocol protocol.* pull push rebase receive rerere safe sendemail sendemail.* ssh stash svn svn-remote.* transfer url.* user user.* worktree';
 
-/** Keys of the others. What `readOnlyEnvironment` overrules is harmless too: husky sets core.hooksPath. */
+/**
+ * Keys of the others. What `readOnlyEnvironment` overrules is harmless too: husky sets
+ * core.hooksPath.
+ */
 const KEYS: Readonly<Record<string, string>> = {
   blame: 'blankboundary coloring date markignoredlines markunblamablelines showemail showroot',
   core:
@@ -61,7 +68,10 @@ const HARMLESS: ReadonlyMap<string, Allowed> = new Map<string, Allowed>([
 /** Files that files name, each by the one before. */
 const MOST_INCLUDED = 5;
 
-/** What follows "the configuration", of the first line that is not harmless, or not understood. `read`: null for what is not there (yet). */
+/**
+ * What follows "the configuration", of the first line that is not harmless, or not understood.
+ * `read`: null for what is not there (yet).
+ */
 export function doubtInConfig(file: string, read: (file: string) => string | null, depth = 0): string | undefined {
   for (const line of (read(file) ?? '').split('\n').reduce(bySection, { lines: [], section: '' }).lines) {
     if (line.doubt !== undefined) return line.doubt;

@@ -1,18 +1,28 @@
-// Whether git may do more in a folder than read what lies in it. A repository's own configuration may name programs that show or
-// store files, files elsewhere, another work tree; no variable keeps git from all of them. Looked up in the files, since to ask git
-// costs time, and would read the configuration.
+// Whether git may do more in a folder than read what lies in it. A repository's own configuration
+// may name programs that show or store files, files elsewhere, another work tree; no variable keeps
+// git from all of them. Looked up in the files, since to ask git costs time, and would read the
+// configuration.
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { foldersUp, isInReach, type Reach } from '../../../system/process/places.ts';
 import { doubtInConfig } from './git-config.ts';
 
-/** The mode of a submodule in an index. `git status` starts git in it, under that repository's configuration. */
+/**
+ * The mode of a submodule in an index. `git status` starts git in it, under that repository's
+ * configuration.
+ */
 const SUBMODULE = Buffer.from([0, 0, 0xe0, 0]);
-/** Bytes of a file that is looked into. A larger configuration is nobody's; a larger index takes too long. */
+/**
+ * Bytes of a file that is looked into. A larger configuration is nobody's; a larger index takes too
+ * long.
+ */
 const MAX_CONFIG = 1024 * 1024;
 const MAX_INDEX = 64 * 1024 * 1024;
 
-/** Why it may, in words; undefined where it may not. In doubt it may. What the user configured for every repository is the user's own. */
+/**
+ * Why it may, in words; undefined where it may not. In doubt it may. What the user configured for
+ * every repository is the user's own.
+ */
 export function whyGitMayDoMore(folder: string, reach: Reach): string | undefined {
   try {
     for (const git of repositoriesOf(realpathSync.native(folder))) {
@@ -43,7 +53,8 @@ function doubtIn(git: string, reach: Reach): string | undefined {
   const named = pathIn(join(repository, 'commondir'));
   const common = named === undefined ? repository : realpathSync.native(resolve(repository, named));
   if (isInReach(reach, git) && !(isInReach(reach, repository) || leadsBack(repository, git))) return ELSEWHERE;
-  // An agent may have written anything in the folders of its run; one outside says itself where it belongs.
+  // An agent may have written anything in the folders of its run; one outside says itself where it
+  // belongs.
   if (isInReach(reach, repository) && !isInReach(reach, common)) return ELSEWHERE;
   const configs = [repository, common].flatMap((at) => [join(at, 'config'), join(at, 'config.worktree')]);
   for (const config of configs) {
@@ -62,8 +73,9 @@ function leadsBack(repository: string, git: string): boolean {
 }
 
 /**
- * The path that a file of git's holds; undefined without the file. Git takes off line ends alone: where a blank is left, or bytes that are
- * no text, it would look elsewhere than we do. Throws for those.
+ * The path that a file of git's holds; undefined without the file. Git takes off line ends alone:
+ * where a blank is left, or bytes that are no text, it would look elsewhere than we do. Throws for
+ * those.
  */
 function pathIn(file: string): string | undefined {
   const path = textOf(file)?.replace(/\r?\n$/, '');
@@ -87,7 +99,10 @@ function hasSubmodules(repository: string): boolean {
   return indexes.some((name) => mentionsSubmodule(bytesOf(join(repository, name), MAX_INDEX)));
 }
 
-/** Entries are padded, but in version 4, so that a mode always stands four bytes after a multiple of eight. */
+/**
+ * Entries are padded, but in version 4, so that a mode always stands four bytes after a multiple of
+ * eight.
+ */
 function mentionsSubmodule(index: Buffer): boolean {
   const padded = index[7] !== 4;
   for (let at = index.indexOf(SUBMODULE); at !== -1; at = index.indexOf(SUBMODULE, at + 1)) {
@@ -101,7 +116,10 @@ function textOf(path: string): string | null {
   return kindOf(path) === 'missing' ? null : bytesOf(path, MAX_CONFIG).toString('utf8');
 }
 
-/** Opened without waiting, since a pipe in its place would never answer. Throws for what is no file, or too large. */
+/**
+ * Opened without waiting, since a pipe in its place would never answer. Throws for what is no file,
+ * or too large.
+ */
 function bytesOf(path: string, most: number): Buffer {
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

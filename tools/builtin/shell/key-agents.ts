@@ -1,5 +1,5 @@
-// Agents for keys, which sign commits and open connections for whoever reaches their socket: commands reach none unless a worker's configuration
-// lets them (L55).
+// Agents for keys, which sign commits and open connections for whoever reaches their socket:
+// commands reach none unless a worker's configuration lets them (L55).
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { ReachedSocket } from '../../../system/process/bwrap.ts';
@@ -9,7 +9,10 @@ import type { KeyAgent } from '../files/options.ts';
 /** The variable by which programs find the agent of ssh. */
 export const SSH_SOCKET = 'SSH_AUTH_SOCK';
 
-/** Where they may listen, whether or not somebody does. That of gpg is reached by its socket for others, by which no key is given out or changed. */
+/**
+ * Where they may listen, whether or not somebody does. That of gpg is reached by its socket for
+ * others, by which no key is given out or changed.
+ */
 export function keyAgentSockets(agents: readonly KeyAgent[], env: Environment): readonly ReachedSocket[] {
   const ssh = env[SSH_SOCKET] ?? '';
   const home = env['GNUPGHOME'] || join(env['HOME'] || homedir(), '.gnupg');

@@ -50,7 +50,8 @@ function signalIn(code: NonNullable<TreeExit['code']>): string {
   return found === undefined ? '' : `, as of a process killed by ${found[0]}`;
 }
 
-// The beginning and the end of an output of any length, in bounded memory. 1 GiB costs what 8 MiB do; nothing goes to disk.
+// The beginning and the end of an output of any length, in bounded memory. 1 GiB costs what 8 MiB
+// do; nothing goes to disk.
 
 /** Bytes kept of each end. Together they are also the most that is ever stored of one output. */
 const KEPT_END = 4 * 1024 * 1024;
@@ -98,7 +99,10 @@ export function createBoundedOutput(keptEnd = KEPT_END): BoundedOutput {
   };
 }
 
-/** At least `needed` long, at most `most`: doubled, so that small outputs cost little and large ones are not copied often. */
+/**
+ * At least `needed` long, at most `most`: doubled, so that small outputs cost little and large ones
+ * are not copied often.
+ */
 function grown(buffer: Buffer, needed: number, most: number): Buffer {
   if (buffer.length >= Math.min(needed, most)) return buffer;
   const larger = Buffer.allocUnsafe(Math.min(most, Math.max(needed, 2 * buffer.length, 64 * 1024)));
@@ -106,7 +110,8 @@ function grown(buffer: Buffer, needed: number, most: number): Buffer {
   return larger;
 }
 
-// Output for a terminal that does not exist, as text for a model: no colours, no cursor movement, no NUL.
+// Output for a terminal that does not exist, as text for a model: no colours, no cursor movement,
+// no NUL.
 
 /* oxlint-disable no-control-regex */
 const ESCAPES = new RegExp(
@@ -121,7 +126,10 @@ const ESCAPES = new RegExp(
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 /* oxlint-enable no-control-regex */
 
-/** Line ends become LF: a carriage return alone, as of a progress bar, starts a new line. What is no UTF-8 becomes U+FFFD. */
+/**
+ * Line ends become LF: a carriage return alone, as of a progress bar, starts a new line. What is no
+ * UTF-8 becomes U+FFFD.
+ */
 export function cleanText(bytes: Buffer): string {
   return bytes
     .toString('utf8')
@@ -136,7 +144,10 @@ const ANSWERS_WITH_1 = new Set('[ cmp comm diff egrep fgrep grep pgrep rg test w
 /** Commands that may stand before such a command in a chain of `&&` and leave its 1 an answer. */
 const NEVER_MIND = new Set([...ANSWERS_WITH_1, 'cd', 'echo', 'printf', 'pwd', 'true']);
 
-/** Whether `status` is an answer of the command that gave it. What cannot be read for certain is a failure. */
+/**
+ * Whether `status` is an answer of the command that gave it. What cannot be read for certain is a
+ * failure.
+ */
 export function isAnswer(command: string, status: number): boolean {
   if (status !== 1) return status === 0;
   const commands = parseShell(command);
@@ -145,7 +156,10 @@ export function isAnswer(command: string, status: number): boolean {
   return chainBefore(commands).every((earlier) => NEVER_MIND.has(nameOf(earlier)));
 }
 
-/** The commands whose failure would have ended the list before its last: those joined to it by `&&`, each the end of its pipeline. */
+/**
+ * The commands whose failure would have ended the list before its last: those joined to it by `&&`,
+ * each the end of its pipeline.
+ */
 function chainBefore(commands: readonly SimpleCommand[]): readonly SimpleCommand[] {
   const chain: SimpleCommand[] = [];
   let joint = commands.at(-1)?.joint;

@@ -8,7 +8,10 @@ type Token =
 /** Characters. A longer command is in doubt: what only reads, or what a rule allows, is short. */
 const MOST_JUDGED = 32_768;
 
-/** Null for subshells, substitutions, background jobs, here-documents, control characters, what is not complete, and what is too long. */
+/**
+ * Null for subshells, substitutions, background jobs, here-documents, control characters, what is
+ * not complete, and what is too long.
+ */
 export function parseShell(command: string): readonly SimpleCommand[] | null {
   const tokens = tokenize(command);
   if (tokens === null) return null;
@@ -36,7 +39,10 @@ export function parseShell(command: string): readonly SimpleCommand[] | null {
 const OPERATOR = /^(?:&>>|&>|&&|\|\||\||;|\n|>>|>&|>\||<&|<>|>|<)/;
 /** Digits right before a redirection are the number of a file. */
 const NUMBER = /[0-9]+(?=[<>])/y;
-/** Control characters, but for tab and newline: the shell and this reader could take them for different things. */
+/**
+ * Control characters, but for tab and newline: the shell and this reader could take them for
+ * different things.
+ */
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/;
 
@@ -85,10 +91,15 @@ function operatorToken(operator: string): Token {
 type Reading = { text: string; literal: boolean; glob: number; at: number };
 
 const ENDS_WORD = /[ \t\n|&;()<>]/;
-/** A `$` before one of these is a variable; before others but brackets and quotes it is only a `$`. */
+/**
+ * A `$` before one of these is a variable; before others but brackets and quotes it is only a `$`.
+ */
 const NAMES_VARIABLE = /[A-Za-z0-9_@*#?$!-]/;
 
-/** Null for substitutions, words that go on after a backslash and a newline, and what is not complete. `end` is where the next token begins. */
+/**
+ * Null for substitutions, words that go on after a backslash and a newline, and what is not
+ * complete. `end` is where the next token begins.
+ */
 function readWord(command: string, start: number): { readonly word: Word; readonly end: number } | null {
   const reading: Reading = { text: '', literal: true, glob: -1, at: start };
   while (reading.at < command.length && !ENDS_WORD.test(command[reading.at] as string)) {
@@ -118,7 +129,8 @@ function step(command: string, reading: Reading): boolean {
       if (reading.glob === -1) reading.glob = reading.text.length;
       break;
     case '~':
-      // At the start of a word, and where an assignment's value or a path of a list would start, quoted or not.
+      // At the start of a word, and where an assignment's value or a path of a list would start,
+      // quoted or not.
       if (reading.text === '' || /[=:"']/.test(command[reading.at - 2] as string)) reading.literal = false;
       break;
     default:
@@ -154,8 +166,9 @@ function doubleQuoted(command: string, reading: Reading): boolean {
 }
 
 /**
- * After a backslash: the next character as it is. A newline is nothing at all, before anything else is read: what stands on either
- * side of it may be one thing, such as the start of a substitution, so within a word it is given up.
+ * After a backslash: the next character as it is. A newline is nothing at all, before anything else
+ * is read: what stands on either side of it may be one thing, such as the start of a substitution,
+ * so within a word it is given up.
  */
 function escaped(command: string, reading: Reading): boolean {
   const next = command[reading.at++];

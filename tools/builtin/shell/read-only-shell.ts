@@ -1,5 +1,6 @@
-// Whether a shell command only reads the folders of its run (L55): a list of simple commands from a table, with arguments that are known
-// to the letter and lead nowhere else. When in doubt it does not: a wrong no costs a question, a wrong yes a file.
+// Whether a shell command only reads the folders of its run (L55): a list of simple commands from a
+// table, with arguments that are known to the letter and lead nowhere else. When in doubt it does
+// not: a wrong no costs a question, a wrong yes a file.
 import { isAbsolute, join, resolve } from 'node:path';
 import { isInReach, type Reach } from '../../../system/process/places.ts';
 import { readsOnly } from './reading-commands.ts';
@@ -9,8 +10,8 @@ import type { ShellPath } from '../files/confine.ts';
 
 export type ShellJudgement =
   /**
-   * `paths` are what its words may name, absolute; a link among them may still lead out of the workspace. Git may be started in
-   * each of the folders `gitIn`, absolute too.
+   * `paths` are what its words may name, absolute; a link among them may still lead out of the
+   * workspace. Git may be started in each of the folders `gitIn`, absolute too.
    */
   | { readonly readOnly: true; readonly paths: readonly ShellPath[]; readonly gitIn: readonly string[] }
   | { readonly readOnly: false };
@@ -80,12 +81,18 @@ function pathsOf({ words }: SimpleCommand, reach: Reach, folders: readonly strin
   return paths;
 }
 
-/** A pattern in an option: a file may be called what makes it another one. Not in the value of a long option, whose name stays. */
+/**
+ * A pattern in an option: a file may be called what makes it another one. Not in the value of a
+ * long option, whose name stays.
+ */
 function isOpenOption({ text, glob }: Word): boolean {
   return glob !== -1 && text.startsWith('-') && !/^--[A-Za-z0-9-]+=/.test(text.slice(0, glob));
 }
 
-/** The paths in a word, were there any: all of it, also of an option, or an option's value. Null when it could lead anywhere. */
+/**
+ * The paths in a word, were there any: all of it, also of an option, or an option's value. Null
+ * when it could lead anywhere.
+ */
 function namedBy({ text, glob }: Word): readonly string[] | null {
   if (text.split('/').includes('..')) return null;
   if (glob !== -1 && (text.indexOf('/', glob) !== -1 || /(?:^|\/)\.{1,2}$/.test(text.slice(0, glob)))) return null;
@@ -100,8 +107,8 @@ function namedBy({ text, glob }: Word): readonly string[] | null {
 }
 
 /**
- * The word that grep and rg take for what to search, which is no path however it looks. Undefined when in doubt: where an option
- * may say what to search, a file may stand in its place.
+ * The word that grep and rg take for what to search, which is no path however it looks. Undefined
+ * when in doubt: where an option may say what to search, a file may stand in its place.
  */
 function patternOf(name: string, args: readonly Word[]): Word | undefined {
   if (!/^(?:[ef]?grep|rg)$/.test(name)) return undefined;

@@ -1,5 +1,6 @@
-// The commands that only read, each with what would make it do more: write a file, run a program, or follow links out of the
-// workspace. GNU programs take any unambiguous beginning of a long option, so a bad one is refused by its beginnings too.
+// The commands that only read, each with what would make it do more: write a file, run a program,
+// or follow links out of the workspace. GNU programs take any unambiguous beginning of a long
+// option, so a bad one is refused by its beginnings too.
 import type { Word } from '../../shell-command.ts';
 
 type Judge = (args: readonly Word[]) => boolean;
@@ -58,7 +59,10 @@ const JUDGES: ReadonlyMap<string, Judge> = new Map<string, Judge>([
   ['uniq', (args) => args.every(({ glob }) => glob === -1) && operands(args).length <= 1],
 ]);
 
-/** Whether `name` with these arguments reads and does nothing else. The arguments are literal but for patterns. */
+/**
+ * Whether `name` with these arguments reads and does nothing else. The arguments are literal but
+ * for patterns.
+ */
 export function readsOnly(name: string, args: readonly Word[]): boolean {
   return JUDGES.get(name)?.(args) ?? false;
 }
@@ -84,8 +88,9 @@ function operands(args: readonly Word[]): readonly Word[] {
   return args.filter(({ text }, at) => (end !== -1 && at > end) || text === '-' || !text.startsWith('-'));
 }
 
-// The git commands that only read. Options are allowed by name: git has too many that write, run a program or are shortened.
-// Programs that a repository's own configuration names are another matter: read-only-environment.ts, git-programs.ts.
+// The git commands that only read. Options are allowed by name: git has too many that write, run a
+// program or are shortened. Programs that a repository's own configuration names are another
+// matter: read-only-environment.ts, git-programs.ts.
 
 type GitJudge = (options: readonly string[], names: readonly string[]) => boolean;
 

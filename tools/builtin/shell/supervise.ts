@@ -1,4 +1,5 @@
-// Waits for a command to end, or ends it: its time is up, or it is told to stop. Either way its processes are gone afterwards.
+// Waits for a command to end, or ends it: its time is up, or it is told to stop. Either way its
+// processes are gone afterwards.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAbsolute } from 'node:path';
 import { killTree } from '../../../system/process/kill-tree.ts';
@@ -13,7 +14,10 @@ export type TreeEnd =
 type Supervision = {
   /** As in the environment the tree was started with. */
   readonly callId: string;
-  /** A pid namespace ends with its first process: what it leaves behind needs no search, and its leader is not the command. */
+  /**
+   * A pid namespace ends with its first process: what it leaves behind needs no search, and its
+   * leader is not the command.
+   */
   readonly held: boolean;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
@@ -34,7 +38,8 @@ export async function supervise(tree: ProcessTree, supervision: Supervision): Pr
   } else {
     await killTree(target, { graceMs: GRACE_MS, spareLeader: held });
   }
-  // The bytes still in the pipe were written before the end; a process that cannot be killed may keep it open for ever.
+  // The bytes still in the pipe were written before the end; a process that cannot be killed may
+  // keep it open for ever.
   await Promise.race([tree.drained, sleep(DRAIN_MS)]);
   tree.stopReading();
   return end;
@@ -57,8 +62,9 @@ async function firstOf(tree: ProcessTree, { signal, timeoutMs }: Supervision): P
   }
 }
 
-// Keeps a command to what it was judged to be: the folder it works in is not trusted. Programs of one that only reads must not be
-// found in it, nor in its git configuration where that can be overruled. Where it cannot, git-programs.ts looks.
+// Keeps a command to what it was judged to be: the folder it works in is not trusted. Programs of
+// one that only reads must not be found in it, nor in its git configuration where that can be
+// overruled. Where it cannot, git-programs.ts looks.
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -71,12 +77,15 @@ const READING: GitSettings = [
   ['gpg.x509.program', 'false'],
 ];
 
-/** In GBK, Big5 or Shift JIS a backslash may be half of a character: the shell must cut a command as it was cut to be judged. */
+/**
+ * In GBK, Big5 or Shift JIS a backslash may be half of a character: the shell must cut a command as
+ * it was cut to be judged.
+ */
 const LOCALE = process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8';
 
 /**
- * The environment of a command that does more than read. A rule that allows `git commit` means the repository that is there, with its hooks and
- * filters, and the PATH that is there.
+ * The environment of a command that does more than read. A rule that allows `git commit` means the
+ * repository that is there, with its hooks and filters, and the PATH that is there.
  */
 export function changingEnvironment(base: Environment): Environment {
   return withGitSettings({ ...base, LC_ALL: LOCALE });

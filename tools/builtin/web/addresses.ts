@@ -1,5 +1,6 @@
-// Which hosts a page may be fetched from (L86). The address is judged where it is connected to: a name that leads elsewhere at the second
-// look, as one under an attacker's hand does, leads nowhere.
+// Which hosts a page may be fetched from (L86). The address is judged where it is connected to: a
+// name that leads elsewhere at the second look, as one under an attacker's hand does, leads
+// nowhere.
 import { lookup, type LookupAddress } from 'node:dns';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
 import { globMatcher } from '../search/glob-match.ts';
@@ -38,7 +39,9 @@ for (const [network, prefix] of WRAPPED) special.addSubnet(network, prefix, 'ipv
 const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
 
-/** Anything but an address of the public internet: this machine, its network, a cloud's metadata. */
+/**
+ * Anything but an address of the public internet: this machine, its network, a cloud's metadata.
+ */
 export function isPrivate(address: string): boolean {
   // A zone belongs to a network of this machine.
   if (address.includes('%')) return true;
@@ -50,7 +53,10 @@ export function isPrivate(address: string): boolean {
 
 const nat64 = rangesOf(['64:ff9b::/96']);
 
-/** A network without IPv4 reaches its addresses by this prefix: it is the address in the last 32 bits that is reached. */
+/**
+ * A network without IPv4 reaches its addresses by this prefix: it is the address in the last 32
+ * bits that is reached.
+ */
 function throughNat64(address: string): string | null {
   if (!isIn(nat64, address)) return null;
   // Written shortest: the last two groups, fewer where they are zero.
@@ -74,7 +80,10 @@ function isIn(ranges: BlockList, address: string): boolean {
   return isIP(address) !== 0 && ranges.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
-/** What tunnels on a machine answer every name with, where they have it looked up at their other end. */
+/**
+ * What tunnels on a machine answer every name with, where they have it looked up at their other
+ * end.
+ */
 const USUAL_FAKE = '198.18.0.0/15';
 const usualFake = rangesOf([USUAL_FAKE]);
 
@@ -85,7 +94,10 @@ export class PrivateAddress extends Error {
   override readonly name = 'PrivateAddress';
 }
 
-/** The host that rules and lists are held against: no brackets, no dot at its end. `URL` has made it small, and one address of each spelling. */
+/**
+ * The host that rules and lists are held against: no brackets, no dot at its end. `URL` has made it
+ * small, and one address of each spelling.
+ */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[/, '').replace(/\]$/, '').replace(/\.$/, '');
 }
@@ -95,7 +107,9 @@ export function isHostListed(list: readonly string[], host: string): boolean {
   return list.some((pattern) => globMatcher(pattern.toLowerCase())(host));
 }
 
-/** Throws PrivateAddress for a host that is written as such an address: nothing is looked up for it. */
+/**
+ * Throws PrivateAddress for a host that is written as such an address: nothing is looked up for it.
+ */
 export function refusePrivate(host: string): void {
   if (isIP(host) !== 0 && isPrivate(host)) throw new PrivateAddress(`${host} is no address of the public internet`);
 }
@@ -129,7 +143,10 @@ function leadsInside(hostname: string, address: string): PrivateAddress {
   return new PrivateAddress(`${said} (where a tunnel on this machine answers every name so, ${setting} says it)`);
 }
 
-/** For a page that a proxy is asked for by its name, which it looks up itself. Throws PrivateAddress. */
+/**
+ * For a page that a proxy is asked for by its name, which it looks up itself. Throws
+ * PrivateAddress.
+ */
 export async function refuseBehindProxy(host: string, judged: Judged): Promise<void> {
   if (isIP(host) !== 0) return;
   if (LOCAL_NAME.test(host)) throw new PrivateAddress(`${host} is no name of the public internet`);

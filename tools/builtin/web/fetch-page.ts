@@ -1,5 +1,5 @@
-// Fetches one page (L86): GET over http or https, a few redirects, each judged as the first address was, and no more bytes than a bound
-// however they are packed.
+// Fetches one page (L86): GET over http or https, a few redirects, each judged as the first address
+// was, and no more bytes than a bound however they are packed.
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import { pipeline, Readable } from 'node:stream';

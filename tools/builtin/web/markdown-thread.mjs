@@ -1,5 +1,5 @@
-// Turns HTML into Markdown in a thread of its own: a page of a stranger can be made to take a parser minutes and gigabytes, and whoever
-// waits ends the thread.
+// Turns HTML into Markdown in a thread of its own: a page of a stranger can be made to take a
+// parser minutes and gigabytes, and whoever waits ends the thread.
 import { parentPort, workerData } from 'node:worker_threads';
 import TurndownService from 'turndown';
 

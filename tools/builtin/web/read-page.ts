@@ -1,4 +1,5 @@
-// What is in a page, as a text (L86): HTML as Markdown, other texts as they are. Anything else is no text.
+// What is in a page, as a text (L86): HTML as Markdown, other texts as they are. Anything else is
+// no text.
 import { Worker } from 'node:worker_threads';
 import type { createLimit } from '../../../system/async.ts';
 import { ToolFailure } from '../../failures.ts';
@@ -26,7 +27,10 @@ const TEXTS: ReadonlySet<string> = new Set([
   'application/yaml',
 ]);
 
-/** Throws a ToolFailure for what is no text. `inLine`: how many pages are turned into Markdown at a time. */
+/**
+ * Throws a ToolFailure for what is no text. `inLine`: how many pages are turned into Markdown at a
+ * time.
+ */
 export async function readPage(
   { url, contentType, bytes }: Body,
   signal: AbortSignal,

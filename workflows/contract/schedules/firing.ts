@@ -1,4 +1,5 @@
-// A firing of a schedule (L87): a workflow that opens a session for it, or sends one that is there its next message.
+// A firing of a schedule (L87): a workflow that opens a session for it, or sends one that is there
+// its next message.
 import type { SessionId } from '../ids.ts';
 import type { TerminalReason } from '../loop.ts';
 import type { MessageBody } from '../people.ts';
@@ -6,7 +7,10 @@ import type { OptionChanges, SessionInput } from '../session.ts';
 
 export const SCHEDULED_TYPE = 'perdure.scheduledPrompt';
 
-/** `open`: the input of a session of its own, and what its memo has from the start. `send`: to a session that is there, with options from that run on. */
+/**
+ * `open`: the input of a session of its own, and what its memo has from the start. `send`: to a
+ * session that is there, with options from that run on.
+ */
 export type ScheduledInput = {
   /** The schedule's name. */
   readonly schedule: string;
@@ -23,7 +27,10 @@ export type ScheduledInput = {
 /** `reason`: how the run ended; absent where a message was sent. */
 export type Fired = { readonly session: SessionId; readonly reason?: TerminalReason };
 
-/** Whether the server's own schedule has started this firing (L87). `schedule`: its id at the server. `begun`: when the firing did, in milliseconds since the epoch. */
+/**
+ * Whether the server's own schedule has started this firing (L87). `schedule`: its id at the
+ * server. `begun`: when the firing did, in milliseconds since the epoch.
+ */
 export type LookAtFiring = { readonly schedule: string; readonly begun: number; readonly step: number };
 
 /** `why`: a sentence without its full stop. */
@@ -50,7 +57,10 @@ export function isScheduleName(name: string): boolean {
 /** Temporal appends the time that a firing was due, in UTC. No session's id has a colon. */
 const FIRING = /^(perdure\.schedule\.(.+))-(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)$/;
 
-/** The schedule's id of a firing's workflow, and the id of the session that it opens. Null for any other workflow. */
+/**
+ * The schedule's id of a firing's workflow, and the id of the session that it opens. Null for any
+ * other workflow.
+ */
 export function firingOf(workflowId: string): { readonly schedule: string; readonly session: SessionId } | null {
   const [, schedule, name, due] = FIRING.exec(workflowId) ?? [];
   if (schedule === undefined || due === undefined) return null;

@@ -1,5 +1,5 @@
-// Files as programs on other systems leave them: read, edit and write tell their text the same way and keep how it is written. Bytes of
-// other encodings are made by iconv.
+// Files as programs on other systems leave them: read, edit and write tell their text the same way
+// and keep how it is written. Bytes of other encodings are made by iconv.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

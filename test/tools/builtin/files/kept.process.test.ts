@@ -1,5 +1,6 @@
-// What a file has besides its text stays when edit or write change it, and what a person wrote meanwhile stays as well. Mounts, owners and
-// other users need root; access lists and attributes a file system that has them.
+// What a file has besides its text stays when edit or write change it, and what a person wrote
+// meanwhile stays as well. Mounts, owners and other users need root; access lists and attributes a
+// file system that has them.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, linkSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

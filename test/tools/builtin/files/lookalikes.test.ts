@@ -1,4 +1,5 @@
-// A text or a name that looks like what a model asks for and is not: nothing is changed, and the refusal says where it is and what differs.
+// A text or a name that looks like what a model asks for and is not: nothing is changed, and the
+// refusal says where it is and what differs.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

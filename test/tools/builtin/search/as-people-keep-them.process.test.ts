@@ -1,4 +1,5 @@
-// Searches in folders as people keep them: below ignore files that are not theirs, with names that look like patterns, asked for as people ask.
+// Searches in folders as people keep them: below ignore files that are not theirs, with names that
+// look like patterns, asked for as people ask.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

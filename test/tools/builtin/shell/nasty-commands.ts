@@ -1,4 +1,5 @@
-// Commands that look harmless and are not, or that nobody can be sure of: each must be judged as more than reading.
+// Commands that look harmless and are not, or that nobody can be sure of: each must be judged as
+// more than reading.
 import { nastyGitCommands } from './nasty-git-commands.ts';
 import { nastyOptions } from './nasty-options.ts';
 

@@ -5,7 +5,9 @@ import { expect, test } from 'vitest';
 import { parseShell } from '../../../../tools/builtin/shell/parse-shell.ts';
 import { tempFolder } from '../../support.ts';
 
-/** Pieces that change what stands beside them; a backslash and a newline may come between any two. */
+/**
+ * Pieces that change what stands beside them; a backslash and a newline may come between any two.
+ */
 const joined = ['$\\\n', '"$\\\n', '\\\n', '\\', '$', "'", '"', '"', "'", '`', '\\$', "\\'", '\\"', '$$', "$'"];
 const others = [
   'HOME',
@@ -31,7 +33,10 @@ const fragments = fc
   .array(fc.oneof(fc.constantFrom(...joined), fc.constantFrom(...others)), { minLength: 1, maxLength: 7 })
   .map((pieces) => pieces.join(''));
 
-/** The arguments of `printf` as the reader has them, or null when it does not claim to know them to the letter. */
+/**
+ * The arguments of `printf` as the reader has them, or null when it does not claim to know them to
+ * the letter.
+ */
 function claimed(fragment: string): readonly string[] | null {
   const commands = parseShell(`printf '%s\\0' ${fragment}`);
   const [command] = commands ?? [];

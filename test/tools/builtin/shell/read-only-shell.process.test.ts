@@ -99,7 +99,8 @@ test('paths are judged from the workspace, and from where cd leads', () => {
   });
 });
 
-// Pieces that make trouble together: what the judgement lets through is run, and must change nothing.
+// Pieces that make trouble together: what the judgement lets through is run, and must change
+// nothing.
 const words =
   'cat ls echo grep find sort uniq printf test [ ] cd git status date file diff touch made rm sub . .. / a.txt PATH x b.txt ' +
   '-o -v -exec -delete -d* -n - -- %n --output=x --out* /dev/null';

@@ -1,4 +1,5 @@
-// Pages of servers of this machine, which the test allows by name: what is read, what is refused, what a stranger may try.
+// Pages of servers of this machine, which the test allows by name: what is read, what is refused,
+// what a stranger may try.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { LookupAddress } from 'node:dns';
 import type { AddressInfo } from 'node:net';
