@@ -84,7 +84,10 @@ export type HookRunner = {
   has(name: HookName, tool?: string): boolean;
   /** Kind and name of each hook that can deny a call or a prompt, or say how a run ends. */
   readonly deciding: readonly string[];
-  sessionStart(context: HookContext): Promise<Pick<PromptVerdict, 'context' | 'failed'>>;
+  sessionStart(
+    context: HookContext,
+    started?: HookPayload<'sessionStart'>,
+  ): Promise<Pick<PromptVerdict, 'context' | 'failed'>>;
   promptSubmitted(context: HookContext, prompts: readonly string[]): Promise<PromptVerdict>;
   preTool(
     context: HookContext,

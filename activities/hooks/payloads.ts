@@ -10,7 +10,8 @@ import type { PermissionMode } from '../../workflows/contract/session.ts';
 export type CallFacts = { readonly toolUseId?: string; readonly mode?: PermissionMode };
 
 export type Payloads = {
-  readonly sessionStart: object;
+  /** `agent`: of an agent's session; absent where a person began it. */
+  readonly sessionStart: { readonly agent?: AgentFacts & { readonly id: string } };
   readonly promptSubmitted: { readonly prompts: readonly string[] };
   readonly preTool: CallFacts & { readonly tool: string; readonly input: unknown };
   readonly postTool: CallFacts & {

@@ -30,6 +30,7 @@ const EVENTS = {
   Stop: 'stop',
   PreCompact: 'preCompact',
   PostCompact: 'postCompact',
+  SubagentStart: 'sessionStart',
   SubagentStop: 'agentEnded',
 } as const satisfies Partial<Record<HookEvent, HookName>>;
 
@@ -79,21 +80,32 @@ function callbacks(
 
 /** What matchers are about: a tool, or the type of an agent. */
 function subjectOf(event: Heard, input: Any): string | null {
-  if (event === 'SubagentStop') return (input['agent'] as HookInputs<'agentEnded'>['agent']).type;
+  if (event === 'SubagentStart' || event === 'SubagentStop') return agentIn(input)?.type ?? null;
   return typeof input['tool'] === 'string' ? outwardName(input['tool']) : null;
 }
 
-/** One kind of ours stands for a call that went well and for one that failed. */
+/** One kind of ours stands for two of theirs: a call that went well or failed, a session or an agent that starts. */
 function fits(event: Heard, input: Any): boolean {
   if (event === 'PostToolUse') return input['isError'] === false;
-  return event === 'PostToolUseFailure' ? input['isError'] === true : true;
+  if (event === 'PostToolUseFailure') return input['isError'] === true;
+  if (event === 'SessionStart') return agentIn(input) === undefined;
+  return event !== 'SubagentStart' || agentIn(input) !== undefined;
+}
+
+/** The session that the program knows. */
+function rootOf(input: Any): string | undefined {
+  return (input['agent'] as HookInputs<'sessionStart'>['agent'])?.root;
+}
+
+function agentIn(input: Any): { readonly id: string; readonly type: string } | undefined {
+  return input['agent'] as HookInputs<'sessionStart'>['agent'];
 }
 
 function toldOf(event: Heard, input: Any, mode: PermissionMode): HookInput {
   const { session, cwd } = input;
   const common = {
     hook_event_name: event,
-    session_id: session,
+    session_id: event === 'SubagentStart' ? (rootOf(input) ?? session) : session,
     transcript_path: '',
     cwd: cwd ?? '',
     permission_mode: modeNow(input, mode),
@@ -133,6 +145,7 @@ const toldMore: Partial<Record<Heard, (input: Any) => Record<string, unknown>>> 
   Stop: (input) => ({ stop_hook_active: input['active'], last_assistant_message: input['text'] }),
   PreCompact: () => ({ trigger: 'auto', custom_instructions: null }),
   PostCompact: (input) => ({ trigger: 'auto', compact_summary: input['summary'] }),
+  SubagentStart: (input) => ({ agent_id: agentIn(input)?.id, agent_type: agentIn(input)?.type }),
   SubagentStop: (input) => {
     const { id, type } = input['agent'] as HookInputs<'agentEnded'>['agent'];
     const last = { stop_hook_active: false, last_assistant_message: input['text'] };
@@ -172,6 +185,7 @@ function answerOf(event: Heard, said: SyncHookJSONOutput, input: Any): Answer {
     case 'Stop':
       return { block: blocks ? reason : undefined, prevent: stop };
     case 'SessionStart':
+    case 'SubagentStart':
       return { context: additionalContext };
     case 'PreCompact':
     case 'PostCompact':

@@ -1,7 +1,8 @@
 // A program's conversation with one session: each message is sent once, and each run that answers
 // one is followed to its end. What is stored comes from the transcript, by its place in it, so that
 // nothing is missed or told twice, whoever died meanwhile.
-import type { Entry } from '../../store/log/entries.ts';
+import type { BodyReader } from '../../store/log/bodies.ts';
+import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
 import type { Watched } from '../../store/live/events.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { createMailbox } from '../async.ts';
@@ -14,17 +15,26 @@ import { liveMessages } from './live.ts';
 import { messageOfEntry, resultMessage } from './messages.ts';
 import type { ProgramQuery } from './program/program.ts';
 import type { SDKMessage } from './shapes/messages.ts';
+import { type CommandTasks, commandTasks } from './tasks/command-tasks.ts';
+import { type Agents, followAgents } from './tasks/follow-agents.ts';
+import { type SpendPorts, spentByModel } from './tasks/model-spend.ts';
 
 export type Conversation = {
   readonly session: SessionId;
   readonly sessions: Pick<PerdureClient, 'follow' | 'describe'>;
   readonly reader: Pick<TranscriptReader, 'since'>;
-  readonly program: Pick<ProgramQuery, 'received' | 'note'>;
+  readonly bodies: BodyReader;
+  readonly smallModel: SpendPorts['smallModel'];
+  readonly program: Pick<ProgramQuery, 'received' | 'note' | 'receivedOf' | 'noteOf'>;
   /** The run before the first that can answer a message of this program. */
   readonly before: number;
   readonly partial: boolean;
   /** Hooks are told of as they run. */
   readonly hookEvents: boolean;
+  /** What agents say in words is told, too. */
+  readonly agentText: boolean;
+  /** Types of agents that work in the background, where a call does not say otherwise. */
+  readonly inBackground: ReadonlySet<string>;
   /** The newest head, from the session's history. */
   readonly headNow: () => Promise<Hash | null>;
   readonly failed: AbortSignal;
@@ -35,6 +45,7 @@ export type Conversation = {
 type News =
   | { readonly kind: 'event'; readonly event: Watched }
   | { readonly kind: 'head'; readonly head: Hash }
+  | { readonly kind: 'agents' }
   | { readonly kind: 'result'; readonly outcome: RunOutcome }
   | { readonly kind: 'broken'; readonly error: unknown };
 
@@ -46,13 +57,16 @@ export type Talk = {
    * followed before has answered it.
    */
   answer(message: MessageId): AsyncGenerator<SDKMessage>;
+  /** No agent is followed any more. */
+  stop(): Promise<void>;
 };
 
 /** `mine`: the messages that the program has sent, or sends again. */
 export function openTalk(conversation: Conversation, mine: ReadonlySet<MessageId>): Talk {
   const { session, partial, hookEvents, sessions } = conversation;
   const live = liveMessages(session, partial, hookEvents);
-  const stored = storedMessages(conversation, mine);
+  const agents = followAgents({ ...conversation, withText: conversation.agentText });
+  const stored = storedMessages(conversation, mine, { agents, commands: commandTasks(session, session) });
   const answered = new Set<MessageId>();
   let isFirst = conversation.program.received > 0;
   const end = async function* (outcome: RunOutcome): AsyncGenerator<SDKMessage> {
@@ -60,18 +74,21 @@ export function openTalk(conversation: Conversation, mine: ReadonlySet<MessageId
     if (head !== null) yield* stored.upTo(head, outcome.run);
     const entries = head === null ? [] : await entriesOfRun(conversation, head, outcome.run);
     for (const id of answeredBy(entries)) answered.add(id);
-    yield resultMessage(outcome, entries);
+    yield* agents.tell();
+    yield resultMessage(outcome, entries, await spentByModel(outcome, entries, spendPorts(conversation)));
   };
   return {
     answered,
+    stop: () => agents.stop(),
     answer: async function* (message) {
       if (answered.has(message)) return;
       // It may have been answered while the program was gone: its end is told by the loop below.
       const head = isFirst ? await conversation.headNow() : null;
       if (head !== null) yield* stored.upTo(head);
       isFirst = false;
-      for await (const news of newsOf(conversation, message)) {
+      for await (const news of newsOf(conversation, message, agents)) {
         if (news.kind === 'broken') throw news.error;
+        if (news.kind === 'agents') yield* agents.tell();
         if (news.kind === 'head') yield* stored.upTo(news.head);
         if (news.kind === 'event') yield* live.tell(news.event, stored.lastReply(news.event));
         if (news.kind !== 'result') continue;
@@ -84,7 +101,11 @@ export function openTalk(conversation: Conversation, mine: ReadonlySet<MessageId
 }
 
 /** What is in the transcript, each once. */
-function storedMessages({ session, reader, program, before }: Conversation, mine: ReadonlySet<MessageId>) {
+function storedMessages(
+  { session, reader, program, before }: Conversation,
+  mine: ReadonlySet<MessageId>,
+  { agents, commands }: { readonly agents: Agents; readonly commands: CommandTasks },
+) {
   /** The position after the last entry that was told, or is none of the program's. */
   let next = program.received;
   let run = before + 1;
@@ -95,24 +116,30 @@ function storedMessages({ session, reader, program, before }: Conversation, mine
     /** What is stored before it and was not told; with `until`, to the end of that run. */
     upTo: async function* (head: Hash, until = Infinity): AsyncGenerator<SDKMessage> {
       const { first, entries } = await reader.since(session, head, run);
+      let [reply, isOpen] = [null as ReplyEntry | null, false];
       for (const [offset, entry] of entries.entries()) {
         const position = first + offset;
         if (entry.kind === 'run_started') [at, iteration] = [entry.run, 0];
-        if (entry.kind === 'reply') iteration = entry.iteration;
+        if (entry.kind === 'reply') [iteration, reply, isOpen] = [entry.iteration, entry, true];
+        isMine ||= position >= next && entry.kind === 'user' && mine.has(entry.id);
+        if (entry.kind === 'outcomes') isOpen = false;
+        // What its agents said comes before what they came to.
+        if (entry.kind === 'outcomes' && isMine)
+          for (const outcome of entry.outcomes) yield* agents.end(reply, outcome);
+        const tasks = isMine ? commands.tell(entry, position) : [];
         if (position >= next) {
           next = position + 1;
-          isMine ||= entry.kind === 'user' && mine.has(entry.id);
           const message = isMine ? messageOfEntry(session, entry, position) : null;
-          if (message !== null) {
-            yield message;
-            // Whoever asks for the next one has this one.
-            program.note(next);
-          }
+          const messages = message === null ? tasks : [message, ...tasks];
+          yield* messages;
+          // Whoever asks for the next one has these.
+          if (messages.length > 0) program.note(next);
         }
         if (entry.kind !== 'run_ended' || entry.ended.run < until) continue;
         run = entry.ended.run + 1;
         return;
       }
+      if (reply && isOpen && isMine) agents.expect(head, reply);
     },
     /** The last iteration of the run at hand of which the reply was told. */
     lastReply: (event: Watched): number => {
@@ -128,6 +155,14 @@ async function entriesOfRun({ reader, session }: Conversation, head: Hash, run: 
   return end < 0 ? entries : entries.slice(0, end + 1);
 }
 
+function spendPorts({ sessions, reader, smallModel }: Conversation): SpendPorts {
+  const entriesOf = async (session: SessionId): Promise<readonly Entry[]> => {
+    const head = (await sessions.describe(session)).last?.head ?? null;
+    return head === null ? [] : (await reader.since(session, head, 1)).entries;
+  };
+  return { entriesOf, smallModel };
+}
+
 /** A run may answer several messages: those that came while it ran. */
 function answeredBy(entries: readonly Entry[]): readonly MessageId[] {
   return entries.flatMap((entry) => (entry.kind === 'user' ? [entry.id] : []));
@@ -137,9 +172,11 @@ function answeredBy(entries: readonly Entry[]): readonly MessageId[] {
  * The events of the run that answers `message`, and each head that is stored meanwhile, in order of
  * arrival.
  */
-async function* newsOf(conversation: Conversation, message: MessageId): AsyncGenerator<News> {
+async function* newsOf(conversation: Conversation, message: MessageId, agents: Agents): AsyncGenerator<News> {
   const { session, sessions, failed, say, onApproval } = conversation;
   const box = createMailbox<News>();
+  agents.onNews(() => box.push({ kind: 'agents' }));
+  box.push({ kind: 'agents' });
   const stop = new AbortController();
   const pump = async (): Promise<void> => {
     try {

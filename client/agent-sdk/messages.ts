@@ -3,7 +3,7 @@
 // whoever reads it again.
 import { createHash } from 'node:crypto';
 import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
-import { addSpend, noSpend, type Spend, type TerminalReason, type Usage } from '../../workflows/contract/loop.ts';
+import type { Spend, TerminalReason, Usage } from '../../workflows/contract/loop.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { VERSION } from '../../worker/version.ts';
@@ -91,8 +91,12 @@ const REASONS: Partial<Record<TerminalReason, TheirReason>> = {
   structured_output_failed: 'structured_output_retry_exhausted',
 };
 
-/** `entries`: of the run. */
-export function resultMessage(outcome: RunOutcome, entries: readonly Entry[]): SDKResultMessage {
+/** `entries`: of the run. `spent`: by it and its agents, by model. */
+export function resultMessage(
+  outcome: RunOutcome,
+  entries: readonly Entry[],
+  spent: ReadonlyMap<string, Spend>,
+): SDKResultMessage {
   const { sessionId, run, reason, turns, text, usage, costUsd, durationMs, detail, output } = outcome;
   const replies = entries.filter((entry) => entry.kind === 'reply');
   const facts = {
@@ -105,7 +109,7 @@ export function resultMessage(outcome: RunOutcome, entries: readonly Entry[]): S
     stop_reason: replies.at(-1)?.message.stop_reason ?? null,
     total_cost_usd: costUsd ?? 0,
     usage: usageOf(usage),
-    modelUsage: modelUsageOf(replies),
+    modelUsage: modelUsageOf(spent),
     permission_denials: denialsOf(entries),
     terminal_reason: REASONS[reason] ?? (reason as TheirReason),
   } as const;
@@ -130,10 +134,7 @@ function usageOf(usage: Usage): SDKResultMessage['usage'] {
   return counts as unknown as SDKResultMessage['usage'];
 }
 
-function modelUsageOf(replies: readonly ReplyEntry[]): Record<string, ModelUsage> {
-  const spent = new Map<string, Spend>();
-  for (const { message, spend } of replies)
-    spent.set(message.model, addSpend(spent.get(message.model) ?? noSpend, spend));
+function modelUsageOf(spent: ReadonlyMap<string, Spend>): Record<string, ModelUsage> {
   return Object.fromEntries([...spent].map(([model, spend]) => [model, modelUsage(model, spend)]));
 }
 

@@ -39,7 +39,7 @@ export function translateOptions(options: Options, say: (line: string) => void):
     ...(tools.length > 0 && { tools }),
     ...(Object.keys(servers).length > 0 && { mcpServers: servers }),
     ...(hooks && { hooks: hooksOf(hooks, say, options.permissionMode) }),
-    ...(agents && { agents: agentTypes(agents, names, say) }),
+    ...(agents && { agents: agentTypes(agents, names, serverNames(Object.keys(mcpServers)), say) }),
     ...(toolEnv && { toolEnv }),
   };
   const cwd = options.cwd ?? process.cwd();

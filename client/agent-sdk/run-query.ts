@@ -6,7 +6,9 @@ import { logText } from '../../system/log.ts';
 import { reasonOf } from '../../system/text.ts';
 import { checkConfig } from '../../worker/config/config.ts';
 import { dataFolder } from '../../connection/data-folder.ts';
-import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import { configReader } from '../../store/configuration.ts';
+import { bodyReader } from '../../store/log/bodies.ts';
+import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { answerApprovals } from '../runtime/answer-approvals.ts';
 import { actOnAbort } from '../async.ts';
@@ -14,6 +16,7 @@ import { type OpenWorkplace, openWorkplace, type Workplace } from '../runtime/wo
 import { ClientProblem } from '../problem.ts';
 import { checkedId } from '../sessions/info.ts';
 import { headOf, transcriptReader } from '../sessions/read.ts';
+import { withAgentServers } from './agent-types.ts';
 import { approvalBy, questionBy } from './callbacks.ts';
 import { type Continued, findContinued, rememberSession } from './program/continue.ts';
 import { openTalk } from './conversation.ts';
@@ -68,7 +71,7 @@ async function* open(prompt: QueryPrompt, written: Options, steering: Steering):
   const { cwd = process.cwd(), stderr } = written;
   const env = ownEnv(written.env);
   const say = stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
-  const given = await withInstances(withExtraArgs(written, say), say);
+  const given = await withInstances(withAgentServers(withExtraArgs(written, say), say), say);
   const translated = translateOptions(given, say);
   requireKey(env, written.env !== undefined);
   const config = checkConfig(translated.config, 'the options of query()');
@@ -181,6 +184,7 @@ async function* converse(running: Running, prompt: QueryPrompt): AsyncGenerator<
     goesOn = error === signal.reason;
     throw error;
   } finally {
+    await talk.stop();
     steering.interrupt = () => Promise.resolve();
     steering.add = null;
     steering.grantMode = null;
@@ -233,10 +237,15 @@ function joinedRules(before: PermissionRules, given: Required<PermissionRules>):
 
 function talkOf({ workplace, program, options, say }: Running, session: SessionId) {
   const { sessions, store, temporal } = workplace;
+  const { agents = {}, forwardSubagentText: agentText = false } = options;
+  const inBackground = new Set(Object.keys(agents).filter((type) => agents[type]?.background === true));
+  const config = configReader(store);
+  const smallModel = async (hash: Hash): Promise<string> => (await config(hash)).smallModel.name;
   const headNow = () => headOf(temporal.client, session);
   const partial = options.includePartialMessages ?? false;
   const hookEvents = options.includeHookEvents ?? false;
-  return { session, sessions, reader: transcriptReader(store), program, partial, hookEvents, headNow, say };
+  const reading = { reader: transcriptReader(store), bodies: bodyReader(store), smallModel };
+  return { session, sessions, ...reading, program, partial, hookEvents, agentText, inBackground, headNow, say };
 }
 
 /**
