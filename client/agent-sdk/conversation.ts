@@ -17,13 +17,16 @@ import type { ProgramQuery } from './program/program.ts';
 import type { SDKMessage } from './shapes/messages.ts';
 import { type CommandTasks, commandTasks } from './tasks/command-tasks.ts';
 import { type Agents, followAgents } from './tasks/follow-agents.ts';
+import { stopTask } from './tasks/stop-task.ts';
 import { type SpendPorts, spentByModel } from './tasks/model-spend.ts';
 
 export type Conversation = {
   readonly session: SessionId;
-  readonly sessions: Pick<PerdureClient, 'follow' | 'describe'>;
+  readonly sessions: Pick<PerdureClient, 'follow' | 'describe' | 'interrupt'>;
   readonly reader: Pick<TranscriptReader, 'since'>;
   readonly bodies: BodyReader;
+  /** The data folder. */
+  readonly root: string;
   readonly smallModel: SpendPorts['smallModel'];
   readonly program: Pick<ProgramQuery, 'received' | 'note' | 'receivedOf' | 'noteOf'>;
   /** The run before the first that can answer a message of this program. */
@@ -57,6 +60,8 @@ export type Talk = {
    * followed before has answered it.
    */
   answer(message: MessageId): AsyncGenerator<SDKMessage>;
+  /** Throws ClientProblem. */
+  stopTask(id: string): Promise<void>;
   /** No agent is followed any more. */
   stop(): Promise<void>;
 };
@@ -66,7 +71,9 @@ export function openTalk(conversation: Conversation, mine: ReadonlySet<MessageId
   const { session, partial, hookEvents, sessions } = conversation;
   const live = liveMessages(session, partial, hookEvents);
   const agents = followAgents({ ...conversation, withText: conversation.agentText });
-  const stored = storedMessages(conversation, mine, { agents, commands: commandTasks(session, session) });
+  const commands = commandTasks(session, session);
+  const stored = storedMessages(conversation, mine, { agents, commands });
+  const beside: SDKMessage[] = [];
   const answered = new Set<MessageId>();
   let isFirst = conversation.program.received > 0;
   const end = async function* (outcome: RunOutcome): AsyncGenerator<SDKMessage> {
@@ -79,6 +86,11 @@ export function openTalk(conversation: Conversation, mine: ReadonlySet<MessageId
   };
   return {
     answered,
+    stopTask: async (id) => {
+      const told = await stopTask({ ...conversation, agents, commands }, id);
+      if (told) beside.push(told);
+      agents.wake();
+    },
     stop: () => agents.stop(),
     answer: async function* (message) {
       if (answered.has(message)) return;
@@ -88,6 +100,7 @@ export function openTalk(conversation: Conversation, mine: ReadonlySet<MessageId
       isFirst = false;
       for await (const news of newsOf(conversation, message, agents)) {
         if (news.kind === 'broken') throw news.error;
+        if (news.kind === 'agents') yield* beside.splice(0);
         if (news.kind === 'agents') yield* agents.tell();
         if (news.kind === 'head') yield* stored.upTo(news.head);
         if (news.kind === 'event') yield* live.tell(news.event, stored.lastReply(news.event));

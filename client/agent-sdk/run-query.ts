@@ -20,6 +20,7 @@ import { withAgentServers } from './agent-types.ts';
 import { approvalBy, questionBy } from './callbacks.ts';
 import { type Continued, findContinued, rememberSession } from './program/continue.ts';
 import { openTalk } from './conversation.ts';
+import { contextUsage } from './context-usage.ts';
 import { initMessage } from './messages.ts';
 import { createGrants, type Grants } from './grants.ts';
 import { withExtraArgs } from './extra-args.ts';
@@ -174,6 +175,8 @@ async function* converse(running: Running, prompt: QueryPrompt): AsyncGenerator<
   const sender = sendMessages(running, prompt);
   const talk = openTalk({ ...talkOf(running, session), before, failed, onApproval }, sender.sent);
   let goesOn = true;
+  steering.stopTask = (id) => talk.stopTask(id);
+  steering.contextUsage = () => contextUsage(workplace);
   try {
     for await (const item of sender.messages) {
       if ('error' in item) throw item.error;
@@ -187,6 +190,8 @@ async function* converse(running: Running, prompt: QueryPrompt): AsyncGenerator<
     await talk.stop();
     steering.interrupt = () => Promise.resolve();
     steering.add = null;
+    steering.stopTask = null;
+    steering.contextUsage = null;
     steering.grantMode = null;
     const unanswered = [...sender.sent].filter((id) => !talk.answered.has(id));
     if (goesOn && unanswered.length > 0) await stopRuns(running, session, unanswered);
@@ -236,7 +241,12 @@ function joinedRules(before: PermissionRules, given: Required<PermissionRules>):
 }
 
 function talkOf({ workplace, program, options, say }: Running, session: SessionId) {
-  const { sessions, store, temporal } = workplace;
+  const {
+    sessions,
+    store,
+    temporal,
+    folder: { root },
+  } = workplace;
   const { agents = {}, forwardSubagentText: agentText = false } = options;
   const inBackground = new Set(Object.keys(agents).filter((type) => agents[type]?.background === true));
   const config = configReader(store);
@@ -244,7 +254,7 @@ function talkOf({ workplace, program, options, say }: Running, session: SessionI
   const headNow = () => headOf(temporal.client, session);
   const partial = options.includePartialMessages ?? false;
   const hookEvents = options.includeHookEvents ?? false;
-  const reading = { reader: transcriptReader(store), bodies: bodyReader(store), smallModel };
+  const reading = { root, reader: transcriptReader(store), bodies: bodyReader(store), smallModel };
   return { session, sessions, ...reading, program, partial, hookEvents, agentText, inBackground, headNow, say };
 }
 

@@ -9,7 +9,7 @@ import type { ProgramQuery } from './program/program.ts';
 import type { SDKUserMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
 import type { PermissionMode } from './shapes/permissions.ts';
-import type { QueryPrompt } from './shapes/query.ts';
+import type { QueryPrompt, SDKControlGetContextUsageResponse } from './shapes/query.ts';
 
 export type Steering = {
   /** Options for the next message. */
@@ -19,6 +19,10 @@ export type Steering = {
   grantMode: ((mode: PermissionMode) => void) | null;
   /** Null before the session is open, and when all is answered. */
   add: ((stream: AsyncIterable<SDKUserMessage>) => Promise<void>) | null;
+  /** Null while nothing runs. */
+  stopTask: ((id: string) => Promise<void>) | null;
+  /** Null while nothing runs. */
+  contextUsage: (() => Promise<SDKControlGetContextUsageResponse>) | null;
   /**
    * Aborted when the rest is read by nobody, or when the program aborts it: its reason is thrown.
    */

@@ -230,3 +230,39 @@ test('a command in the background is a task from its start to the end that the m
     { subtype: 'task_notification', task_id: tasks[0]?.['task_id'], tool_use_id: 'toolu_bg', status: 'failed' },
   ]);
 });
+
+test('stopTask() ends an agent and a command, which are told as stopped, and the run goes on (Q7)', async () => {
+  const forever = toolUse('bash', { command: 'sleep 3600' });
+  const { options } = await place(
+    byPrompt({
+      'Go.': [
+        reply([toolUse('bash', { command: 'sleep 3600', background: true }, 'toolu_bg')]),
+        reply([lead()]),
+        reply('Over.'),
+      ],
+      'Count.': [reply([forever])],
+    }),
+  );
+  const messages = query({ prompt: 'Go.', options: { ...options, agents: { counter } } });
+  await expect(messages.stopTask('agent-none')).rejects.toThrow(/^nothing runs yet, or no more/);
+  let [usage, unknown] = [null as unknown, null as unknown];
+  const told = await all(messages, async (line, message) => {
+    const { task_id: id, task_type: kind } = message as unknown as { task_id: string; task_type?: string };
+    if (kind === 'local_bash' && line === 'task_started') await messages.stopTask(id);
+    if (line !== 'toolu_lead: assistant Bash') return;
+    usage = await messages.getContextUsage();
+    unknown = await messages.stopTask('agent-none').catch((error: Error) => error.message);
+    await messages.stopTask((message as { agent_id?: string }).agent_id ?? '');
+  });
+  const ended = told.filter((message) => shown(message) === 'task_notification') as unknown as Facts[];
+  expect(ended).toMatchObject([
+    { tool_use_id: 'toolu_bg', status: 'stopped' },
+    { tool_use_id: 'toolu_lead', status: 'stopped' },
+  ]);
+  expect(resultOf(told)).toMatchObject({ subtype: 'success', result: 'Over.' });
+  expect(usage).toMatchObject({
+    totalTokens: expect.any(Number) as number,
+    categories: [{ kind: 'used' }, { kind: 'free' }],
+  });
+  expect(unknown).toBe('there is no task "agent-none" of this query: task_started names those there are');
+});

@@ -10,6 +10,8 @@ type Command = { readonly id: string; readonly command: string; readonly toolUse
 export type CommandTasks = {
   /** The same again for the same entry. */
   tell(entry: Entry, position: number): readonly SDKMessage[];
+  /** The program has ended it: nothing more is told of it. Null where that was told. */
+  stop(id: string): SDKMessage | null;
 };
 
 /** `owner`: whose transcript it is, the main session's or an agent's. `parent`: the task that this agent is. */
@@ -48,6 +50,14 @@ export function commandTasks(session: string, owner: string, parent?: string): C
     return [{ type: 'system', subtype: 'task_notification', ...common(id, position, 'ended'), ...facts }];
   };
   return {
+    stop: (id) => {
+      const known = started.get(id);
+      if (!known || ended.has(id)) return null;
+      ended.set(id, BY_PROGRAM);
+      const what = { tool_use_id: known.toolUseId, summary: `Command ${JSON.stringify(known.command)} was stopped` };
+      const facts = { ...what, status: 'stopped', output_file: '' } as const;
+      return { type: 'system', subtype: 'task_notification', ...common(id, BY_PROGRAM, 'ended'), ...facts };
+    },
     tell: (entry, position) => {
       if (entry.kind === 'reply') reply = entry;
       if (entry.kind === 'notice' && entry.notice.kind === 'attachment') {
@@ -63,6 +73,9 @@ export function commandTasks(session: string, owner: string, parent?: string): C
     },
   };
 }
+
+/** In the place of the position of an entry. */
+const BY_PROGRAM = -1;
 
 const SOURCE = new RegExp(`^${sourceOf('(bg-[0-9a-f]{8})')}$`);
 

@@ -36,7 +36,10 @@ export type Agents = {
   /** What has been stored since. */
   tell(): AsyncGenerator<SDKMessage>;
   /** Called when there is something to tell. */
-  onNews(wake: () => void): void;
+  onNews(listener: () => void): void;
+  wake(): void;
+  /** Those that have begun, with their commands in the background. */
+  begun(): readonly Pick<Known, 'agent' | 'commands'>[];
   stop(): Promise<void>;
 };
 
@@ -132,9 +135,11 @@ export function followAgents(followed: FollowedAgents): Agents {
       for (const each of [...known.values()])
         if (each.head !== null && each.head !== each.told && !each.isOver) yield* tellUpTo(each, each.head);
     },
+    wake: () => wake(),
     onNews: (listener) => {
       wake = listener;
     },
+    begun: () => [...known.values()].filter(({ head, isOver }) => head !== null || isOver),
     stop: async () => {
       for (const { stop } of known.values()) stop.abort();
       await Promise.all([...known.values()].map(({ following }) => following));

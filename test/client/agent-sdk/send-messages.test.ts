@@ -27,6 +27,8 @@ function running(options: object = {}) {
     interrupt: () => Promise.resolve(),
     grantMode: null,
     add: null,
+    stopTask: null,
+    contextUsage: null,
     ended: new AbortController(),
   };
   const given = {
