@@ -47,19 +47,32 @@ export function unknownEvents(hooks: object): readonly string[] {
  * `mode`: of the query, for hooks that are not about a call. `say`: gets the messages of hooks to a
  * person.
  */
-export function hooksOf(hooks: Hooks, say: (line: string) => void, mode: PermissionMode = 'default'): HookConfig {
+export function hooksOf(
+  hooks: Hooks,
+  say: (line: string) => void,
+  mode: PermissionMode = 'default',
+  source: 'startup' | 'clear' = 'startup',
+): HookConfig {
   const config: Partial<Record<HookName, FunctionHook<HookName>[]>> = {};
   for (const [event, name] of Object.entries(EVENTS) as [Heard, HookName][])
-    for (const matcher of hooks[event] ?? []) (config[name] ??= []).push(...callbacks(event, matcher, { say, mode }));
+    for (const matcher of hooks[event] ?? [])
+      (config[name] ??= []).push(...callbacks(event, matcher, { say, mode, source }));
   return config as HookConfig;
 }
 
 type Any = OurInput<HookName> & Readonly<Record<string, unknown>>;
 
+type About = {
+  readonly say: (line: string) => void;
+  readonly mode: PermissionMode;
+  /** How a session begins. */
+  readonly source: 'startup' | 'clear';
+};
+
 function callbacks(
   event: Heard,
   { matcher, hooks, timeout }: HookCallbackMatcher,
-  { say, mode }: { readonly say: (line: string) => void; readonly mode: PermissionMode },
+  { say, mode, source }: About,
 ): FunctionHook<HookName>[] {
   const isMeant = matcherOf(matcher);
   return hooks.map((callback, at) => ({
@@ -67,9 +80,9 @@ function callbacks(
     ...(timeout === undefined ? {} : { timeoutMs: Math.ceil(timeout * 1_000) }),
     run: async (given, options) => {
       const input = given as Any;
-      if (!isMeant(subjectOf(event, input)) || !fits(event, input)) return null;
+      if (!isMeant(event === 'SessionStart' ? source : subjectOf(event, input)) || !fits(event, input)) return null;
       const toolUseId = typeof input['toolUseId'] === 'string' ? input['toolUseId'] : undefined;
-      const said = await callback(toldOf(event, input, mode), toolUseId, options);
+      const said = await callback(toldOf(event, input, { mode, source }), toolUseId, options);
       // What it does beside the run is its own affair.
       if ('async' in said) return null;
       if (said.systemMessage !== undefined) say(said.systemMessage);
@@ -101,7 +114,7 @@ function agentIn(input: Any): { readonly id: string; readonly type: string } | u
   return input['agent'] as HookInputs<'sessionStart'>['agent'];
 }
 
-function toldOf(event: Heard, input: Any, mode: PermissionMode): HookInput {
+function toldOf(event: Heard, input: Any, { mode, source }: Pick<About, 'mode' | 'source'>): HookInput {
   const { session, cwd } = input;
   const common = {
     hook_event_name: event,
@@ -110,7 +123,8 @@ function toldOf(event: Heard, input: Any, mode: PermissionMode): HookInput {
     cwd: cwd ?? '',
     permission_mode: modeNow(input, mode),
   };
-  return { ...common, ...toldMore[event]?.(input) } as HookInput;
+  const more = event === 'SessionStart' ? { source } : toldMore[event]?.(input);
+  return { ...common, ...more } as HookInput;
 }
 
 /**
@@ -141,10 +155,9 @@ const toldMore: Partial<Record<Heard, (input: Any) => Record<string, unknown>>> 
   PostToolUse: (input) => ({ ...toolFacts(input), tool_response: responseOf(input) }),
   PostToolUseFailure: (input) => ({ ...toolFacts(input), error: input['content'] }),
   UserPromptSubmit: (input) => ({ prompt: (input['prompts'] as readonly string[]).join('\n\n') }),
-  SessionStart: () => ({ source: 'startup' }),
   Stop: (input) => ({ stop_hook_active: input['active'], last_assistant_message: input['text'] }),
-  PreCompact: () => ({ trigger: 'auto', custom_instructions: null }),
-  PostCompact: (input) => ({ trigger: 'auto', compact_summary: input['summary'] }),
+  PreCompact: (input) => ({ trigger: triggerOf(input), custom_instructions: input['instructions'] ?? null }),
+  PostCompact: (input) => ({ trigger: triggerOf(input), compact_summary: input['summary'] }),
   SubagentStart: (input) => ({ agent_id: agentIn(input)?.id, agent_type: agentIn(input)?.type }),
   SubagentStop: (input) => {
     const { id, type } = input['agent'] as HookInputs<'agentEnded'>['agent'];
@@ -152,6 +165,8 @@ const toldMore: Partial<Record<Heard, (input: Any) => Record<string, unknown>>> 
     return { agent_id: id, agent_type: type, agent_transcript_path: '', ...last };
   },
 };
+
+const triggerOf = (input: Any): 'auto' | 'manual' => (input['trigger'] === 'manual' ? 'manual' : 'auto');
 
 type Answer = HookAnswers[HookName] | null;
 

@@ -45,6 +45,8 @@ export type Conversation = {
   readonly say: (line: string) => void;
 };
 
+type Mine = { readonly sent: ReadonlySet<MessageId>; readonly compactions: ReadonlySet<MessageId> };
+
 type News =
   | { readonly kind: 'event'; readonly event: Watched }
   | { readonly kind: 'head'; readonly head: Hash }
@@ -66,8 +68,8 @@ export type Talk = {
   stop(): Promise<void>;
 };
 
-/** `mine`: the messages that the program has sent, or sends again. */
-export function openTalk(conversation: Conversation, mine: ReadonlySet<MessageId>): Talk {
+/** `sent`: the messages that the program has sent, or sends again; `compactions`: those of them that are no prompts. */
+export function openTalk(conversation: Conversation, mine: Mine): Talk {
   const { session, partial, hookEvents, sessions } = conversation;
   const live = liveMessages(session, partial, hookEvents);
   const agents = followAgents({ ...conversation, withText: conversation.agentText });
@@ -116,7 +118,7 @@ export function openTalk(conversation: Conversation, mine: ReadonlySet<MessageId
 /** What is in the transcript, each once. */
 function storedMessages(
   { session, reader, program, before }: Conversation,
-  mine: ReadonlySet<MessageId>,
+  mine: Mine,
   { agents, commands }: { readonly agents: Agents; readonly commands: CommandTasks },
 ) {
   /** The position after the last entry that was told, or is none of the program's. */
@@ -134,7 +136,7 @@ function storedMessages(
         const position = first + offset;
         if (entry.kind === 'run_started') [at, iteration] = [entry.run, 0];
         if (entry.kind === 'reply') [iteration, reply, isOpen] = [entry.iteration, entry, true];
-        isMine ||= position >= next && entry.kind === 'user' && mine.has(entry.id);
+        isMine ||= position >= next && isOwn(mine, entry);
         if (entry.kind === 'outcomes') isOpen = false;
         // What its agents said comes before what they came to.
         if (entry.kind === 'outcomes' && isMine)
@@ -160,6 +162,11 @@ function storedMessages(
       return iteration;
     },
   };
+}
+
+/** A compaction that was asked for has a run of its own, and leaves no message in it. */
+function isOwn({ sent, compactions }: Mine, entry: Entry): boolean {
+  return entry.kind === 'user' ? sent.has(entry.id) : entry.kind === 'run_started' && compactions.size > 0;
 }
 
 async function entriesOfRun({ reader, session }: Conversation, head: Hash, run: number): Promise<readonly Entry[]> {

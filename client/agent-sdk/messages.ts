@@ -3,11 +3,12 @@
 // whoever reads it again.
 import { createHash } from 'node:crypto';
 import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
-import type { Spend, TerminalReason, Usage } from '../../workflows/contract/loop.ts';
+import { noUsage, type Spend, type TerminalReason, type Usage } from '../../workflows/contract/loop.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { VERSION } from '../../worker/version.ts';
 import { baseName, catalogue } from '../../models/catalogue.ts';
+import { COMMANDS } from './commands.ts';
 import { outwardInput, outwardName } from './names.ts';
 import { statusesOf, toolsOf } from './tools.ts';
 import type { UUID } from 'node:crypto';
@@ -46,7 +47,8 @@ export function messageOfEntry(session: string, entry: Entry, position: number):
       return { ...resultsMessage(entry.outcomes), ...common };
     case 'boundary': {
       const { parent_tool_use_id: _, ...ids } = common;
-      const compaction = { trigger: 'auto', pre_tokens: entry.before, post_tokens: entry.after } as const;
+      const trigger: 'manual' | 'auto' = entry.trigger === 'manual' ? 'manual' : 'auto';
+      const compaction = { trigger, pre_tokens: entry.before, post_tokens: entry.after };
       const message: SDKCompactBoundaryMessage = {
         type: 'system',
         subtype: 'compact_boundary',
@@ -118,7 +120,50 @@ export function resultMessage(
     return { ...facts, subtype, is_error: true, errors: [detail === undefined ? reason : `${reason}: ${detail}`] };
   }
   const structured = output === undefined ? {} : { structured_output: output };
-  return { ...facts, subtype: 'success', is_error: false, result: text, ...structured };
+  const said = turns === 0 ? compactionText(entries) : text;
+  return { ...facts, subtype: 'success', is_error: false, result: said, ...structured };
+}
+
+/** A run without a turn was there for a compaction. */
+function compactionText(entries: readonly Entry[]): string {
+  if (entries.some(({ kind }) => kind === 'boundary')) return '';
+  for (const entry of entries)
+    if (entry.kind === 'notice' && entry.notice.kind === 'compaction_failed')
+      return `Not compacted: ${entry.notice.detail}.`;
+  return 'Not compacted: there is nothing to sum up yet.';
+}
+
+/** After `/clear`: nothing was asked of a model. */
+export function clearedMessage(session: string): SDKResultMessage {
+  return {
+    type: 'result',
+    subtype: 'success',
+    session_id: session,
+    uuid: uuidOf(session, 'cleared'),
+    is_error: false,
+    result: '',
+    duration_ms: 0,
+    duration_api_ms: 0,
+    num_turns: 0,
+    stop_reason: null,
+    total_cost_usd: 0,
+    usage: usageOf(noUsage),
+    modelUsage: {},
+    permission_denials: [],
+    terminal_reason: 'completed',
+  };
+}
+
+export function resetMessage(session: string, next: string, by: UUID | undefined): SDKMessage {
+  return {
+    type: 'conversation_reset',
+    session_id: session,
+    uuid: uuidOf(session, 'reset', next),
+    // Ids of sessions are texts here.
+    new_conversation_id: next as UUID,
+    trigger: 'clear',
+    ...(by !== undefined && { user_message_uuid: by }),
+  };
 }
 
 function usageOf(usage: Usage): SDKResultMessage['usage'] {
@@ -185,7 +230,7 @@ export function initMessage(session: string, options: Options, cwd: string): SDK
     mcp_servers: statusesOf(mcpServers),
     model,
     permissionMode,
-    slash_commands: [],
+    slash_commands: COMMANDS.map(({ name }) => name),
     output_style: 'default',
     skills: [],
     plugins: [],

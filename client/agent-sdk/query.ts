@@ -6,6 +6,7 @@ import { catalogue } from '../../models/catalogue.ts';
 import { prepareWorker } from '../runtime/own-worker.ts';
 import { ClientProblem } from '../problem.ts';
 import { VERSION } from '../../worker/version.ts';
+import { COMMANDS } from './commands.ts';
 import { asksSomebody, modeOf } from './permission-modes.ts';
 import { ownEnv } from './own-env.ts';
 import { LEFT, runQuery } from './run-query.ts';
@@ -24,6 +25,7 @@ import { statusesOf } from './tools.ts';
 export function query({ prompt, options = {} }: QueryParams): Query {
   const steering: Steering = {
     changes: {},
+    sent: {},
     interrupt: () => Promise.reject(new ClientProblem('refused', 'nothing runs yet: ask for the first message')),
     grantMode: null,
     stopTask: null,
@@ -121,7 +123,7 @@ function factsOf({ agents = {}, mcpServers = {}, ...options }: Options): Pick<Qu
     apiProvider: env['ANTHROPIC_BASE_URL'] === undefined ? 'firstParty' : 'gateway',
   };
   const all = () => ({
-    commands: [],
+    commands: [...COMMANDS],
     agents: own,
     models: soldModels(),
     account,
@@ -132,7 +134,7 @@ function factsOf({ agents = {}, mcpServers = {}, ...options }: Options): Pick<Qu
   return {
     supportedModels: () => Promise.resolve(soldModels()),
     supportedAgents: () => Promise.resolve(own),
-    supportedCommands: () => Promise.resolve([]),
+    supportedCommands: () => Promise.resolve([...COMMANDS]),
     mcpServerStatus: () => Promise.resolve(statusesOf(mcpServers)),
     accountInfo: () => Promise.resolve(account),
     initializationResult: () => Promise.resolve(all()),
