@@ -283,7 +283,7 @@ test('an agent’s tools that are not there are a line, what it disallows is lef
   );
 });
 
-test('servers of an agent are those it may use, beside the tools that it lists; those it brings are connected for the query (Q7)', () => {
+test('servers of an agent are added to its tools, and those that it brings are connected for the query (Q7)', () => {
   const said: string[] = [];
   const shop = createSdkMcpServer({
     name: 'shop',
