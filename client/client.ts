@@ -78,9 +78,9 @@ export function createClient(given: CreateClient): PerdureClient {
     start: (task, start = {}) => wait('start()', start, known.start, () => startSession(options, task, start)),
     send: (id, text, sent = {}) =>
       wait('send()', sent, known.send, async () => {
-        const { by, now, messageId: asId, options: changed, traceparent, querySource } = sent;
+        const { now, messageId: asId, options: changed, signal: _, ...how } = sent;
         const session = await reach(id);
-        const message = await messageOf(options, text, { id: asId, options: changed, traceparent, by, querySource });
+        const message = await messageOf(options, text, { id: asId, options: changed, ...how });
         await signal(temporal, session, SIGNALS.message, [{ ...message, ...(now ? { now } : {}) }]);
         return { session, messageId: message.id };
       }),

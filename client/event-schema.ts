@@ -48,7 +48,7 @@ const watched = [
     head: z.string().optional().describe('it is stored under it, and what it calls may still run'),
     spend: z.strictObject({ usage, usd }).optional().describe('of all attempts of its call'),
   }),
-  told('compaction_start', { iteration, trigger: z.enum(['auto', 'reactive']) }),
+  told('compaction_start', { iteration, trigger: z.enum(['auto', 'reactive', 'manual']) }),
   told('compaction_end', {
     iteration,
     before: count,

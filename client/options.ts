@@ -92,6 +92,7 @@ const startKeys: KeysOf<StartOptions> = {
   traceparent: true,
   querySource: true,
   by: true,
+  compact: true,
 };
 const scheduleKeys: KeysOf<ScheduleOptions> = {
   ...RUN_OPTIONS,
@@ -105,6 +106,7 @@ const scheduleKeys: KeysOf<ScheduleOptions> = {
 };
 const onceKeys: KeysOf<OnceOptions> = { messageId: true, by: true, signal: true };
 const sendKeys: KeysOf<SendOptions> = {
+  compact: true,
   by: true,
   querySource: true,
   now: true,

@@ -8,6 +8,7 @@ import { requestCharacters } from '../../store/transcript/request-size.ts';
 import { project } from '../../store/view/project.ts';
 import { sentReply } from '../../store/view/sent-reply.ts';
 import { type Block, blocksOf, type Item, runStartsOf } from './blocks.ts';
+import type { CompactionTrigger } from '../../workflows/contract/activities.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { bodyCharacters } from '../../workflows/contract/people.ts';
@@ -24,9 +25,11 @@ type Shares = {
   readonly open: number;
 };
 
-const SHARES: Readonly<Record<'auto' | 'reactive', Shares>> = {
+const SHARES: Readonly<Record<CompactionTrigger, Shares>> = {
   auto: { recent: 0.2, newest: 0.4, open: 0.4 },
   reactive: { recent: 0.05, newest: 0.2, open: 0.1 },
+  // Whoever asks for it means all that was said.
+  manual: { recent: 0, newest: 0, open: 0 },
 };
 const PROMPTS_SHARE = 0.25;
 
@@ -47,7 +50,7 @@ export type Kept = {
  */
 type Keeping = {
   readonly characters: number;
-  readonly trigger: 'auto' | 'reactive';
+  readonly trigger: CompactionTrigger;
   readonly plain?: boolean | undefined;
   readonly fromReply?: boolean | undefined;
 };

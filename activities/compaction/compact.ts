@@ -127,16 +127,16 @@ function withStaged(base: Extended, { trigger }: Compact): Extended {
 
 async function summed(step: Summing): Promise<Compacted> {
   const { deps, attempt, input, config, live, small, entries, bodies, scale, kept } = step;
-  const { trigger, iteration } = input;
+  const { trigger, iteration, instructions } = input;
   const waits = await stillWaiting(step, small.tries());
   if (waits) return waits;
   begin(live, input);
   const hooks = hookContext(config, { iteration, signal: attempt.signal }, live);
   const before = scale.tokens(entries, bodies);
   const asked = deps.hooks.has('preCompact')
-    ? await deps.hooks.preCompact(hooks, { trigger, tokens: before })
+    ? await deps.hooks.preCompact(hooks, { trigger, tokens: before, ...(instructions && { instructions }) })
     : { instructions: [], failed: [] };
-  const texts = asked.instructions.map(({ text }) => text);
+  const texts = [...(instructions ? [instructions] : []), ...asked.instructions.map(({ text }) => text)];
   const { model } = chosenIn(step);
   const work = { entries, bodies, model, scale, trigger, kept, before };
   const summary = (await signed(step, texts)) ?? (await summarize(work, small, texts));

@@ -7,7 +7,7 @@ import type { Kept, Scale } from './choose-kept.ts';
 import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
 import { renderShown } from '../../store/view/render-entries.ts';
 import { type Item, blocksOf } from './blocks.ts';
-import type { BatchSummary, SummarizeBatch } from '../../workflows/contract/activities.ts';
+import type { BatchSummary, CompactionTrigger, SummarizeBatch } from '../../workflows/contract/activities.ts';
 import { costOf, noUsage, type Spend } from '../../workflows/contract/loop.ts';
 import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/ids.ts';
 import type { Attempt } from '../attempt.ts';
@@ -25,7 +25,7 @@ export type Summarizing = {
   /** Whose window must hold the result. */
   readonly model: RunModel;
   readonly scale: Scale;
-  readonly trigger: 'auto' | 'reactive';
+  readonly trigger: CompactionTrigger;
   readonly kept: Kept;
   /** Tokens in context. */
   readonly before: number;

@@ -49,8 +49,8 @@ export function hookRunner(config: HookConfig, options: HookRunnerOptions): Hook
       ...named('agentIdle', config.agentIdle),
     ],
     has: (name, tool) => about(config, name, tool === undefined ? {} : { tool }).length > 0,
-    async sessionStart(context) {
-      const ran = await all('sessionStart', context, {});
+    async sessionStart(context, started = {}) {
+      const ran = await all('sessionStart', context, started);
       return { context: collectContexts(ran), failed: collectFailures(ran) };
     },
     async promptSubmitted(context, prompts) {

@@ -1,7 +1,7 @@
 // The hooks of a worker as the activities see them: by name, each with what it is told and what it
 // may answer. Hooks that crash or time out are listed in `failed`, reported, and change nothing.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import type { AlertKind, StopHooksRan } from '../../workflows/contract/activities.ts';
+import type { AlertKind, CompactionTrigger, StopHooksRan } from '../../workflows/contract/activities.ts';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { CallFacts, Payloads } from './payloads.ts';
@@ -84,7 +84,10 @@ export type HookRunner = {
   has(name: HookName, tool?: string): boolean;
   /** Kind and name of each hook that can deny a call or a prompt, or say how a run ends. */
   readonly deciding: readonly string[];
-  sessionStart(context: HookContext): Promise<Pick<PromptVerdict, 'context' | 'failed'>>;
+  sessionStart(
+    context: HookContext,
+    started?: HookPayload<'sessionStart'>,
+  ): Promise<Pick<PromptVerdict, 'context' | 'failed'>>;
   promptSubmitted(context: HookContext, prompts: readonly string[]): Promise<PromptVerdict>;
   preTool(
     context: HookContext,
@@ -103,12 +106,12 @@ export type HookRunner = {
   postSampling(context: HookContext, message: Message): Promise<{ readonly failed: readonly HookFailure[] }>;
   preCompact(
     context: HookContext,
-    compaction: { readonly trigger: 'auto' | 'reactive'; readonly tokens: number },
+    compaction: HookPayload<'preCompact'>,
   ): Promise<{ readonly instructions: readonly HookText[]; readonly failed: readonly HookFailure[] }>;
   postCompact(
     context: HookContext,
     compaction: {
-      readonly trigger: 'auto' | 'reactive';
+      readonly trigger: CompactionTrigger;
       readonly before: number;
       readonly after: number;
       readonly summary: string;

@@ -1,6 +1,6 @@
 // What each hook is told, besides the facts that all are told.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import type { WaitingCall } from '../../workflows/contract/activities.ts';
+import type { CompactionTrigger, WaitingCall } from '../../workflows/contract/activities.ts';
 import type { AgentFacts } from '../../workflows/contract/facts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { TerminalReason } from '../../workflows/contract/loop.ts';
@@ -10,7 +10,8 @@ import type { PermissionMode } from '../../workflows/contract/session.ts';
 export type CallFacts = { readonly toolUseId?: string; readonly mode?: PermissionMode };
 
 export type Payloads = {
-  readonly sessionStart: object;
+  /** `agent`: of an agent's session; absent where a person began it. */
+  readonly sessionStart: { readonly agent?: AgentFacts & { readonly id: string } };
   readonly promptSubmitted: { readonly prompts: readonly string[] };
   readonly preTool: CallFacts & { readonly tool: string; readonly input: unknown };
   readonly postTool: CallFacts & {
@@ -20,9 +21,14 @@ export type Payloads = {
     readonly isError: boolean;
   };
   readonly postSampling: { readonly message: Message };
-  readonly preCompact: { readonly trigger: 'auto' | 'reactive'; readonly tokens: number };
+  /** `instructions`: of whoever asked for it. */
+  readonly preCompact: {
+    readonly trigger: CompactionTrigger;
+    readonly tokens: number;
+    readonly instructions?: string;
+  };
   readonly postCompact: {
-    readonly trigger: 'auto' | 'reactive';
+    readonly trigger: CompactionTrigger;
     readonly before: number;
     readonly after: number;
     readonly summary: string;

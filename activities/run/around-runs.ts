@@ -13,7 +13,8 @@ import type { Entry } from '../../store/log/entries.ts';
 import type { Extended } from '../../store/transcript/transcripts.ts';
 import { hookContext, hookFailed } from '../hooks/hook-context.ts';
 import type { PromptVerdict, HookFailure, HookText } from '../hooks/hooks.ts';
-import { queryIdOf } from '../../workflows/contract/ids.ts';
+import { agentFacts } from '../../workflows/contract/facts.ts';
+import { agentName, queryIdOf } from '../../workflows/contract/ids.ts';
 import { stepRecord } from '../step-record.ts';
 
 type PromptsTold = { readonly entries: readonly Entry[]; readonly stop: string | null };
@@ -106,7 +107,8 @@ export async function sessionStart(
     ...(querySource && { querySource }),
     signal,
   };
-  const said = await deps.hooks.sessionStart(context);
+  const about = agent ? { agent: { id: agentName(session), ...agentFacts(agent) } } : {};
+  const said = await deps.hooks.sessionStart(context, about);
   // Stopped or given up (L50): what the hooks would have said, another attempt or the next run
   // finds out.
   if (signal.aborted) throw describeGivenUp(attempt);

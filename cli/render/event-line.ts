@@ -45,7 +45,7 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
     case 'reply':
       return event.fate === 'whole' ? null : paint.dim(`(the reply was ${event.fate})`);
     case 'compaction_start':
-      return paint.dim(event.trigger === 'auto' ? '⇣ compacting' : '⇣ too long: compacting');
+      return paint.dim(event.trigger === 'reactive' ? '⇣ too long: compacting' : '⇣ compacting');
     case 'compaction_end':
       return paint.yellow(`⇣ ${compactionText(event, full)}`);
     case 'collapse_staged':

@@ -1,11 +1,13 @@
 // Types of agents of such programs, as a configuration has them.
-import { meansTool } from '../../tools/listed.ts';
+import { meansTool, OF_SERVER } from '../../tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { modelProblem } from '../../models/find-model.ts';
 import { ClientProblem } from '../problem.ts';
 import { inwardName } from './names.ts';
 import { modeOf } from './permission-modes.ts';
 import type { AgentDefinition } from './shapes/agents.ts';
+import type { AgentMcpServerSpec, McpServerConfig } from './shapes/mcp.ts';
+import type { Options } from './shapes/options.ts';
 
 /** Those that each agent may have, whatever the program adds. */
 const OFFERED = ['agent', 'bash', 'edit', 'glob', 'grep', 'read', 'todo', 'web_fetch', 'write'];
@@ -13,27 +15,45 @@ const KNOWN = [...OFFERED, 'agent_output', 'agent_send', 'agent_stop', 'ask_user
 
 const INSTEAD: Readonly<Partial<Record<keyof AgentDefinition, string>>> = {
   skills: 'put what they say into its prompt',
-  memory: 'put what it is to know into its prompt',
-  mcpServers: 'give the servers to the query, and name them in its tools, as mcp__shop',
+  memory: 'put what it is to know into its prompt, or into AGENTS.md of the workspace',
   initialPrompt: 'put it into its prompt',
 };
 
 type Types = NonNullable<PerdureConfig['agents']>;
 
 /**
- * `own`: the names of the program's tools and servers. Throws ClientProblem `refused`: a part of
+ * With the servers that agents bring themselves among those of the query: an agent may do no more than the session that
+ * began it. Throws ClientProblem `refused` where two have one name.
+ */
+export function withAgentServers(options: Options, say: (line: string) => void): Options {
+  const { agents = {}, mcpServers = {} } = options;
+  const all = { ...mcpServers };
+  for (const [agent, { mcpServers: specs = [] }] of Object.entries(agents))
+    for (const [name, server] of specs.flatMap((spec) => (typeof spec === 'string' ? [] : Object.entries(spec)))) {
+      const shown = `the server ${JSON.stringify(name)} of the agent ${JSON.stringify(agent)}`;
+      if (Object.hasOwn(all, name) && JSON.stringify(all[name]) !== JSON.stringify(server))
+        throw new ClientProblem('refused', `${shown} is another than the one of this name that the query has`);
+      if (!Object.hasOwn(all, name)) say(`${shown} is connected for the query: its tools are the session's, too`);
+      all[name] = server as McpServerConfig;
+    }
+  return Object.keys(all).length === 0 ? options : { ...options, mcpServers: all };
+}
+
+/**
+ * `own`: the names of the program's tools and servers. `servers`: by the names that the program gave. Throws ClientProblem `refused`: a part of
  * one that is not there would have guarded, or made another agent of it.
  */
 export function agentTypes(
   agents: Readonly<Record<string, AgentDefinition>>,
   own: readonly string[],
+  servers: ReadonlyMap<string, string>,
   say: (line: string) => void,
 ): Types {
   const types = Object.entries(agents).map(([name, definition]) => {
     const shown = `the agent ${JSON.stringify(name)} of query()`;
     const tell = (line: string): void => say(`${shown} ${line}`);
     try {
-      return [name, agentType(definition, own, tell)] as const;
+      return [name, agentType(definition, { own, servers }, tell)] as const;
     } catch (error) {
       if (!(error instanceof ClientProblem)) throw error;
       throw new ClientProblem('refused', `${shown} ${error.message}`, { cause: error });
@@ -42,10 +62,13 @@ export function agentTypes(
   return Object.fromEntries(types);
 }
 
-function agentType(definition: AgentDefinition, own: readonly string[], say: (line: string) => void): Types[string] {
+/** What the query has: names of tools and servers, and servers by the names that the program gave. */
+type Offered = { readonly own: readonly string[]; readonly servers: ReadonlyMap<string, string> };
+
+function agentType(definition: AgentDefinition, offered: Offered, say: (line: string) => void): Types[string] {
   const { description, prompt, tools, disallowedTools, model, maxTurns, permissionMode, background, ...more } =
     definition;
-  const { isolation, effort, ...unknown } = more;
+  const { isolation, effort, mcpServers, ...unknown } = more;
   const [other] = Object.keys({
     ...(isolation !== undefined && isolation !== 'worktree' && { isolation }),
     ...(typeof effort === 'number' && { effort }),
@@ -57,8 +80,8 @@ function agentType(definition: AgentDefinition, own: readonly string[], say: (li
   }
   const why = modelProblem({ model: model ?? 'inherit' });
   if (why !== undefined) throw new ClientProblem('refused', `has no model: ${why}`);
-  if (background) say('runs in the background only where the call of the model asks for it');
-  const listed = listOf(tools, disallowedTools, own, say);
+  const given = mcpServers && serversOf(mcpServers, offered.servers);
+  const listed = listOf(tools, disallowedTools, { ...offered, given }, say);
   return {
     description,
     systemPrompt: prompt,
@@ -67,15 +90,28 @@ function agentType(definition: AgentDefinition, own: readonly string[], say: (li
     ...(maxTurns !== undefined && { limits: { maxTurns } }),
     ...(permissionMode !== undefined && { permissionMode: modeOf(permissionMode, true) }),
     ...(isolation && { isolation }),
+    ...(background !== undefined && { background }),
     ...(typeof effort === 'string' && { effort }),
   };
+}
+
+/** By their names here. Those that a definition brings itself have become the query's by now. */
+function serversOf(specs: readonly AgentMcpServerSpec[], servers: Offered['servers']): readonly string[] {
+  return specs
+    .flatMap((spec) => (typeof spec === 'string' ? [spec] : Object.keys(spec)))
+    .map((name) => {
+      const server = servers.get(name);
+      if (server !== undefined) return server;
+      const why = 'which is not in mcpServers of the query: give it there, or with its configuration';
+      throw new ClientProblem('refused', `names the server ${JSON.stringify(name)}, ${why}`);
+    });
 }
 
 /** Of those that are there, without those that are not allowed; undefined: all. */
 function listOf(
   tools: readonly string[] | undefined,
   disallowed: readonly string[] = [],
-  own: readonly string[],
+  { own, given }: Offered & { readonly given: readonly string[] | undefined },
   say: (line: string) => void,
 ): readonly string[] | undefined {
   const ofRule = disallowed.find((name) => name.includes('('));
@@ -84,8 +120,9 @@ function listOf(
       'refused',
       `disallows ${JSON.stringify(ofRule)}: a rule with a pattern is for disallowedTools of the query`,
     );
-  if (tools === undefined && disallowed.length === 0) return undefined;
-  const wanted = (tools ?? [...OFFERED, ...own]).map(inwardName);
+  if (tools === undefined && disallowed.length === 0 && given === undefined) return undefined;
+  const ofServers = given?.map((server) => `${OF_SERVER}${server}`);
+  const wanted = [...(tools ?? [...OFFERED, ...(given ? [] : own)]).map(inwardName), ...(ofServers ?? [])];
   const isThere = (name: string): boolean =>
     KNOWN.includes(name) || own.some((each) => meansTool(each, name) || meansTool(name, each));
   const missing = wanted.filter((name) => !isThere(name));

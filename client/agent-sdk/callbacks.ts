@@ -30,6 +30,7 @@ const EVENTS = {
   Stop: 'stop',
   PreCompact: 'preCompact',
   PostCompact: 'postCompact',
+  SubagentStart: 'sessionStart',
   SubagentStop: 'agentEnded',
 } as const satisfies Partial<Record<HookEvent, HookName>>;
 
@@ -46,19 +47,32 @@ export function unknownEvents(hooks: object): readonly string[] {
  * `mode`: of the query, for hooks that are not about a call. `say`: gets the messages of hooks to a
  * person.
  */
-export function hooksOf(hooks: Hooks, say: (line: string) => void, mode: PermissionMode = 'default'): HookConfig {
+export function hooksOf(
+  hooks: Hooks,
+  say: (line: string) => void,
+  mode: PermissionMode = 'default',
+  source: 'startup' | 'clear' = 'startup',
+): HookConfig {
   const config: Partial<Record<HookName, FunctionHook<HookName>[]>> = {};
   for (const [event, name] of Object.entries(EVENTS) as [Heard, HookName][])
-    for (const matcher of hooks[event] ?? []) (config[name] ??= []).push(...callbacks(event, matcher, { say, mode }));
+    for (const matcher of hooks[event] ?? [])
+      (config[name] ??= []).push(...callbacks(event, matcher, { say, mode, source }));
   return config as HookConfig;
 }
 
 type Any = OurInput<HookName> & Readonly<Record<string, unknown>>;
 
+type About = {
+  readonly say: (line: string) => void;
+  readonly mode: PermissionMode;
+  /** How a session begins. */
+  readonly source: 'startup' | 'clear';
+};
+
 function callbacks(
   event: Heard,
   { matcher, hooks, timeout }: HookCallbackMatcher,
-  { say, mode }: { readonly say: (line: string) => void; readonly mode: PermissionMode },
+  { say, mode, source }: About,
 ): FunctionHook<HookName>[] {
   const isMeant = matcherOf(matcher);
   return hooks.map((callback, at) => ({
@@ -66,9 +80,9 @@ function callbacks(
     ...(timeout === undefined ? {} : { timeoutMs: Math.ceil(timeout * 1_000) }),
     run: async (given, options) => {
       const input = given as Any;
-      if (!isMeant(subjectOf(event, input)) || !fits(event, input)) return null;
+      if (!isMeant(event === 'SessionStart' ? source : subjectOf(event, input)) || !fits(event, input)) return null;
       const toolUseId = typeof input['toolUseId'] === 'string' ? input['toolUseId'] : undefined;
-      const said = await callback(toldOf(event, input, mode), toolUseId, options);
+      const said = await callback(toldOf(event, input, { mode, source }), toolUseId, options);
       // What it does beside the run is its own affair.
       if ('async' in said) return null;
       if (said.systemMessage !== undefined) say(said.systemMessage);
@@ -79,26 +93,38 @@ function callbacks(
 
 /** What matchers are about: a tool, or the type of an agent. */
 function subjectOf(event: Heard, input: Any): string | null {
-  if (event === 'SubagentStop') return (input['agent'] as HookInputs<'agentEnded'>['agent']).type;
+  if (event === 'SubagentStart' || event === 'SubagentStop') return agentIn(input)?.type ?? null;
   return typeof input['tool'] === 'string' ? outwardName(input['tool']) : null;
 }
 
-/** One kind of ours stands for a call that went well and for one that failed. */
+/** One kind of ours stands for two of theirs: a call that went well or failed, a session or an agent that starts. */
 function fits(event: Heard, input: Any): boolean {
   if (event === 'PostToolUse') return input['isError'] === false;
-  return event === 'PostToolUseFailure' ? input['isError'] === true : true;
+  if (event === 'PostToolUseFailure') return input['isError'] === true;
+  if (event === 'SessionStart') return agentIn(input) === undefined;
+  return event !== 'SubagentStart' || agentIn(input) !== undefined;
 }
 
-function toldOf(event: Heard, input: Any, mode: PermissionMode): HookInput {
+/** The session that the program knows. */
+function rootOf(input: Any): string | undefined {
+  return (input['agent'] as HookInputs<'sessionStart'>['agent'])?.root;
+}
+
+function agentIn(input: Any): { readonly id: string; readonly type: string } | undefined {
+  return input['agent'] as HookInputs<'sessionStart'>['agent'];
+}
+
+function toldOf(event: Heard, input: Any, { mode, source }: Pick<About, 'mode' | 'source'>): HookInput {
   const { session, cwd } = input;
   const common = {
     hook_event_name: event,
-    session_id: session,
+    session_id: event === 'SubagentStart' ? (rootOf(input) ?? session) : session,
     transcript_path: '',
     cwd: cwd ?? '',
     permission_mode: modeNow(input, mode),
   };
-  return { ...common, ...toldMore[event]?.(input) } as HookInput;
+  const more = event === 'SessionStart' ? { source } : toldMore[event]?.(input);
+  return { ...common, ...more } as HookInput;
 }
 
 /**
@@ -129,16 +155,18 @@ const toldMore: Partial<Record<Heard, (input: Any) => Record<string, unknown>>> 
   PostToolUse: (input) => ({ ...toolFacts(input), tool_response: responseOf(input) }),
   PostToolUseFailure: (input) => ({ ...toolFacts(input), error: input['content'] }),
   UserPromptSubmit: (input) => ({ prompt: (input['prompts'] as readonly string[]).join('\n\n') }),
-  SessionStart: () => ({ source: 'startup' }),
   Stop: (input) => ({ stop_hook_active: input['active'], last_assistant_message: input['text'] }),
-  PreCompact: () => ({ trigger: 'auto', custom_instructions: null }),
-  PostCompact: (input) => ({ trigger: 'auto', compact_summary: input['summary'] }),
+  PreCompact: (input) => ({ trigger: triggerOf(input), custom_instructions: input['instructions'] ?? null }),
+  PostCompact: (input) => ({ trigger: triggerOf(input), compact_summary: input['summary'] }),
+  SubagentStart: (input) => ({ agent_id: agentIn(input)?.id, agent_type: agentIn(input)?.type }),
   SubagentStop: (input) => {
     const { id, type } = input['agent'] as HookInputs<'agentEnded'>['agent'];
     const last = { stop_hook_active: false, last_assistant_message: input['text'] };
     return { agent_id: id, agent_type: type, agent_transcript_path: '', ...last };
   },
 };
+
+const triggerOf = (input: Any): 'auto' | 'manual' => (input['trigger'] === 'manual' ? 'manual' : 'auto');
 
 type Answer = HookAnswers[HookName] | null;
 
@@ -172,6 +200,7 @@ function answerOf(event: Heard, said: SyncHookJSONOutput, input: Any): Answer {
     case 'Stop':
       return { block: blocks ? reason : undefined, prevent: stop };
     case 'SessionStart':
+    case 'SubagentStart':
       return { context: additionalContext };
     case 'PreCompact':
     case 'PostCompact':

@@ -1,7 +1,8 @@
 // A program's conversation with one session: each message is sent once, and each run that answers
 // one is followed to its end. What is stored comes from the transcript, by its place in it, so that
 // nothing is missed or told twice, whoever died meanwhile.
-import type { Entry } from '../../store/log/entries.ts';
+import type { BodyReader } from '../../store/log/bodies.ts';
+import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
 import type { Watched } from '../../store/live/events.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { createMailbox } from '../async.ts';
@@ -14,17 +15,29 @@ import { liveMessages } from './live.ts';
 import { messageOfEntry, resultMessage } from './messages.ts';
 import type { ProgramQuery } from './program/program.ts';
 import type { SDKMessage } from './shapes/messages.ts';
+import { type CommandTasks, commandTasks } from './tasks/command-tasks.ts';
+import { type Agents, followAgents } from './tasks/follow-agents.ts';
+import { stopTask } from './tasks/stop-task.ts';
+import { type SpendPorts, spentByModel } from './tasks/model-spend.ts';
 
 export type Conversation = {
   readonly session: SessionId;
-  readonly sessions: Pick<PerdureClient, 'follow' | 'describe'>;
+  readonly sessions: Pick<PerdureClient, 'follow' | 'describe' | 'interrupt'>;
   readonly reader: Pick<TranscriptReader, 'since'>;
-  readonly program: Pick<ProgramQuery, 'received' | 'note'>;
+  readonly bodies: BodyReader;
+  /** The data folder. */
+  readonly root: string;
+  readonly smallModel: SpendPorts['smallModel'];
+  readonly program: Pick<ProgramQuery, 'received' | 'note' | 'receivedOf' | 'noteOf'>;
   /** The run before the first that can answer a message of this program. */
   readonly before: number;
   readonly partial: boolean;
   /** Hooks are told of as they run. */
   readonly hookEvents: boolean;
+  /** What agents say in words is told, too. */
+  readonly agentText: boolean;
+  /** Types of agents that work in the background, where a call does not say otherwise. */
+  readonly inBackground: ReadonlySet<string>;
   /** The newest head, from the session's history. */
   readonly headNow: () => Promise<Hash | null>;
   readonly failed: AbortSignal;
@@ -32,9 +45,12 @@ export type Conversation = {
   readonly say: (line: string) => void;
 };
 
+type Mine = { readonly sent: ReadonlySet<MessageId>; readonly compactions: ReadonlySet<MessageId> };
+
 type News =
   | { readonly kind: 'event'; readonly event: Watched }
   | { readonly kind: 'head'; readonly head: Hash }
+  | { readonly kind: 'agents' }
   | { readonly kind: 'result'; readonly outcome: RunOutcome }
   | { readonly kind: 'broken'; readonly error: unknown };
 
@@ -46,13 +62,20 @@ export type Talk = {
    * followed before has answered it.
    */
   answer(message: MessageId): AsyncGenerator<SDKMessage>;
+  /** Throws ClientProblem. */
+  stopTask(id: string): Promise<void>;
+  /** No agent is followed any more. */
+  stop(): Promise<void>;
 };
 
-/** `mine`: the messages that the program has sent, or sends again. */
-export function openTalk(conversation: Conversation, mine: ReadonlySet<MessageId>): Talk {
+/** `sent`: the messages that the program has sent, or sends again; `compactions`: those of them that are no prompts. */
+export function openTalk(conversation: Conversation, mine: Mine): Talk {
   const { session, partial, hookEvents, sessions } = conversation;
   const live = liveMessages(session, partial, hookEvents);
-  const stored = storedMessages(conversation, mine);
+  const agents = followAgents({ ...conversation, withText: conversation.agentText });
+  const commands = commandTasks(session, session);
+  const stored = storedMessages(conversation, mine, { agents, commands });
+  const beside: SDKMessage[] = [];
   const answered = new Set<MessageId>();
   let isFirst = conversation.program.received > 0;
   const end = async function* (outcome: RunOutcome): AsyncGenerator<SDKMessage> {
@@ -60,18 +83,27 @@ export function openTalk(conversation: Conversation, mine: ReadonlySet<MessageId
     if (head !== null) yield* stored.upTo(head, outcome.run);
     const entries = head === null ? [] : await entriesOfRun(conversation, head, outcome.run);
     for (const id of answeredBy(entries)) answered.add(id);
-    yield resultMessage(outcome, entries);
+    yield* agents.tell();
+    yield resultMessage(outcome, entries, await spentByModel(outcome, entries, spendPorts(conversation)));
   };
   return {
     answered,
+    stopTask: async (id) => {
+      const told = await stopTask({ ...conversation, agents, commands }, id);
+      if (told) beside.push(told);
+      agents.wake();
+    },
+    stop: () => agents.stop(),
     answer: async function* (message) {
       if (answered.has(message)) return;
       // It may have been answered while the program was gone: its end is told by the loop below.
       const head = isFirst ? await conversation.headNow() : null;
       if (head !== null) yield* stored.upTo(head);
       isFirst = false;
-      for await (const news of newsOf(conversation, message)) {
+      for await (const news of newsOf(conversation, message, agents)) {
         if (news.kind === 'broken') throw news.error;
+        if (news.kind === 'agents') yield* beside.splice(0);
+        if (news.kind === 'agents') yield* agents.tell();
         if (news.kind === 'head') yield* stored.upTo(news.head);
         if (news.kind === 'event') yield* live.tell(news.event, stored.lastReply(news.event));
         if (news.kind !== 'result') continue;
@@ -84,7 +116,11 @@ export function openTalk(conversation: Conversation, mine: ReadonlySet<MessageId
 }
 
 /** What is in the transcript, each once. */
-function storedMessages({ session, reader, program, before }: Conversation, mine: ReadonlySet<MessageId>) {
+function storedMessages(
+  { session, reader, program, before }: Conversation,
+  mine: Mine,
+  { agents, commands }: { readonly agents: Agents; readonly commands: CommandTasks },
+) {
   /** The position after the last entry that was told, or is none of the program's. */
   let next = program.received;
   let run = before + 1;
@@ -95,24 +131,30 @@ function storedMessages({ session, reader, program, before }: Conversation, mine
     /** What is stored before it and was not told; with `until`, to the end of that run. */
     upTo: async function* (head: Hash, until = Infinity): AsyncGenerator<SDKMessage> {
       const { first, entries } = await reader.since(session, head, run);
+      let [reply, isOpen] = [null as ReplyEntry | null, false];
       for (const [offset, entry] of entries.entries()) {
         const position = first + offset;
         if (entry.kind === 'run_started') [at, iteration] = [entry.run, 0];
-        if (entry.kind === 'reply') iteration = entry.iteration;
+        if (entry.kind === 'reply') [iteration, reply, isOpen] = [entry.iteration, entry, true];
+        isMine ||= position >= next && isOwn(mine, entry);
+        if (entry.kind === 'outcomes') isOpen = false;
+        // What its agents said comes before what they came to.
+        if (entry.kind === 'outcomes' && isMine)
+          for (const outcome of entry.outcomes) yield* agents.end(reply, outcome);
+        const tasks = isMine ? commands.tell(entry, position) : [];
         if (position >= next) {
           next = position + 1;
-          isMine ||= entry.kind === 'user' && mine.has(entry.id);
           const message = isMine ? messageOfEntry(session, entry, position) : null;
-          if (message !== null) {
-            yield message;
-            // Whoever asks for the next one has this one.
-            program.note(next);
-          }
+          const messages = message === null ? tasks : [message, ...tasks];
+          yield* messages;
+          // Whoever asks for the next one has these.
+          if (messages.length > 0) program.note(next);
         }
         if (entry.kind !== 'run_ended' || entry.ended.run < until) continue;
         run = entry.ended.run + 1;
         return;
       }
+      if (reply && isOpen && isMine) agents.expect(head, reply);
     },
     /** The last iteration of the run at hand of which the reply was told. */
     lastReply: (event: Watched): number => {
@@ -122,10 +164,23 @@ function storedMessages({ session, reader, program, before }: Conversation, mine
   };
 }
 
+/** A compaction that was asked for has a run of its own, and leaves no message in it. */
+function isOwn({ sent, compactions }: Mine, entry: Entry): boolean {
+  return entry.kind === 'user' ? sent.has(entry.id) : entry.kind === 'run_started' && compactions.size > 0;
+}
+
 async function entriesOfRun({ reader, session }: Conversation, head: Hash, run: number): Promise<readonly Entry[]> {
   const { entries } = await reader.since(session, head, run);
   const end = entries.findIndex((entry) => entry.kind === 'run_ended' && entry.ended.run === run);
   return end < 0 ? entries : entries.slice(0, end + 1);
+}
+
+function spendPorts({ sessions, reader, smallModel }: Conversation): SpendPorts {
+  const entriesOf = async (session: SessionId): Promise<readonly Entry[]> => {
+    const head = (await sessions.describe(session)).last?.head ?? null;
+    return head === null ? [] : (await reader.since(session, head, 1)).entries;
+  };
+  return { entriesOf, smallModel };
 }
 
 /** A run may answer several messages: those that came while it ran. */
@@ -137,9 +192,11 @@ function answeredBy(entries: readonly Entry[]): readonly MessageId[] {
  * The events of the run that answers `message`, and each head that is stored meanwhile, in order of
  * arrival.
  */
-async function* newsOf(conversation: Conversation, message: MessageId): AsyncGenerator<News> {
+async function* newsOf(conversation: Conversation, message: MessageId, agents: Agents): AsyncGenerator<News> {
   const { session, sessions, failed, say, onApproval } = conversation;
   const box = createMailbox<News>();
+  agents.onNews(() => box.push({ kind: 'agents' }));
+  box.push({ kind: 'agents' });
   const stop = new AbortController();
   const pump = async (): Promise<void> => {
     try {

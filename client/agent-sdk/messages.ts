@@ -3,11 +3,12 @@
 // whoever reads it again.
 import { createHash } from 'node:crypto';
 import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
-import { addSpend, noSpend, type Spend, type TerminalReason, type Usage } from '../../workflows/contract/loop.ts';
+import { noUsage, type Spend, type TerminalReason, type Usage } from '../../workflows/contract/loop.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { VERSION } from '../../worker/version.ts';
 import { baseName, catalogue } from '../../models/catalogue.ts';
+import { COMMANDS } from './commands.ts';
 import { outwardInput, outwardName } from './names.ts';
 import { statusesOf, toolsOf } from './tools.ts';
 import type { UUID } from 'node:crypto';
@@ -46,7 +47,8 @@ export function messageOfEntry(session: string, entry: Entry, position: number):
       return { ...resultsMessage(entry.outcomes), ...common };
     case 'boundary': {
       const { parent_tool_use_id: _, ...ids } = common;
-      const compaction = { trigger: 'auto', pre_tokens: entry.before, post_tokens: entry.after } as const;
+      const trigger: 'manual' | 'auto' = entry.trigger === 'manual' ? 'manual' : 'auto';
+      const compaction = { trigger, pre_tokens: entry.before, post_tokens: entry.after };
       const message: SDKCompactBoundaryMessage = {
         type: 'system',
         subtype: 'compact_boundary',
@@ -91,8 +93,12 @@ const REASONS: Partial<Record<TerminalReason, TheirReason>> = {
   structured_output_failed: 'structured_output_retry_exhausted',
 };
 
-/** `entries`: of the run. */
-export function resultMessage(outcome: RunOutcome, entries: readonly Entry[]): SDKResultMessage {
+/** `entries`: of the run. `spent`: by it and its agents, by model. */
+export function resultMessage(
+  outcome: RunOutcome,
+  entries: readonly Entry[],
+  spent: ReadonlyMap<string, Spend>,
+): SDKResultMessage {
   const { sessionId, run, reason, turns, text, usage, costUsd, durationMs, detail, output } = outcome;
   const replies = entries.filter((entry) => entry.kind === 'reply');
   const facts = {
@@ -105,7 +111,7 @@ export function resultMessage(outcome: RunOutcome, entries: readonly Entry[]): S
     stop_reason: replies.at(-1)?.message.stop_reason ?? null,
     total_cost_usd: costUsd ?? 0,
     usage: usageOf(usage),
-    modelUsage: modelUsageOf(replies),
+    modelUsage: modelUsageOf(spent),
     permission_denials: denialsOf(entries),
     terminal_reason: REASONS[reason] ?? (reason as TheirReason),
   } as const;
@@ -114,7 +120,50 @@ export function resultMessage(outcome: RunOutcome, entries: readonly Entry[]): S
     return { ...facts, subtype, is_error: true, errors: [detail === undefined ? reason : `${reason}: ${detail}`] };
   }
   const structured = output === undefined ? {} : { structured_output: output };
-  return { ...facts, subtype: 'success', is_error: false, result: text, ...structured };
+  const said = turns === 0 ? compactionText(entries) : text;
+  return { ...facts, subtype: 'success', is_error: false, result: said, ...structured };
+}
+
+/** A run without a turn was there for a compaction. */
+function compactionText(entries: readonly Entry[]): string {
+  if (entries.some(({ kind }) => kind === 'boundary')) return '';
+  for (const entry of entries)
+    if (entry.kind === 'notice' && entry.notice.kind === 'compaction_failed')
+      return `Not compacted: ${entry.notice.detail}.`;
+  return 'Not compacted: there is nothing to sum up yet.';
+}
+
+/** After `/clear`: nothing was asked of a model. */
+export function clearedMessage(session: string): SDKResultMessage {
+  return {
+    type: 'result',
+    subtype: 'success',
+    session_id: session,
+    uuid: uuidOf(session, 'cleared'),
+    is_error: false,
+    result: '',
+    duration_ms: 0,
+    duration_api_ms: 0,
+    num_turns: 0,
+    stop_reason: null,
+    total_cost_usd: 0,
+    usage: usageOf(noUsage),
+    modelUsage: {},
+    permission_denials: [],
+    terminal_reason: 'completed',
+  };
+}
+
+export function resetMessage(session: string, next: string, by: UUID | undefined): SDKMessage {
+  return {
+    type: 'conversation_reset',
+    session_id: session,
+    uuid: uuidOf(session, 'reset', next),
+    // Ids of sessions are texts here.
+    new_conversation_id: next as UUID,
+    trigger: 'clear',
+    ...(by !== undefined && { user_message_uuid: by }),
+  };
 }
 
 function usageOf(usage: Usage): SDKResultMessage['usage'] {
@@ -130,10 +179,7 @@ function usageOf(usage: Usage): SDKResultMessage['usage'] {
   return counts as unknown as SDKResultMessage['usage'];
 }
 
-function modelUsageOf(replies: readonly ReplyEntry[]): Record<string, ModelUsage> {
-  const spent = new Map<string, Spend>();
-  for (const { message, spend } of replies)
-    spent.set(message.model, addSpend(spent.get(message.model) ?? noSpend, spend));
+function modelUsageOf(spent: ReadonlyMap<string, Spend>): Record<string, ModelUsage> {
   return Object.fromEntries([...spent].map(([model, spend]) => [model, modelUsage(model, spend)]));
 }
 
@@ -184,7 +230,7 @@ export function initMessage(session: string, options: Options, cwd: string): SDK
     mcp_servers: statusesOf(mcpServers),
     model,
     permissionMode,
-    slash_commands: [],
+    slash_commands: COMMANDS.map(({ name }) => name),
     output_style: 'default',
     skills: [],
     plugins: [],

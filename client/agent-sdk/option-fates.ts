@@ -65,7 +65,7 @@ const FATES: Readonly<Record<keyof Options, Fate>> = {
   executable: noProcess,
   executableArgs: noProcess,
   extraArgs: taken,
-  forwardSubagentText: passed('what agents say is not among the messages'),
+  forwardSubagentText: taken,
   includeHookEvents: taken,
   loadTimeoutMs: noProcess,
   mcpServersDelivery: noProcess,

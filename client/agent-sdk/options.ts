@@ -18,8 +18,8 @@ import { SYSTEM_PROMPT_DYNAMIC_BOUNDARY } from './values.ts';
 
 export type Translated = { readonly config: PerdureConfig; readonly run: OptionChanges & { readonly cwd: string } };
 
-/** Throws ClientProblem `refused` for what would make another program of it. */
-export function translateOptions(options: Options, say: (line: string) => void): Translated {
+/** `afterClear`: of a session that follows a cleared one. Throws ClientProblem `refused` for what would make another program of it. */
+export function translateOptions(options: Options, say: (line: string) => void, afterClear = false): Translated {
   checkOptions(options, say);
   if (options.continue === true && (options.resume ?? options.sessionId) !== undefined) {
     const other = options.resume === undefined ? 'sessionId' : 'resume';
@@ -38,8 +38,8 @@ export function translateOptions(options: Options, say: (line: string) => void):
   const config: PerdureConfig = {
     ...(tools.length > 0 && { tools }),
     ...(Object.keys(servers).length > 0 && { mcpServers: servers }),
-    ...(hooks && { hooks: hooksOf(hooks, say, options.permissionMode) }),
-    ...(agents && { agents: agentTypes(agents, names, say) }),
+    ...(hooks && { hooks: hooksOf(hooks, say, options.permissionMode, afterClear ? 'clear' : 'startup') }),
+    ...(agents && { agents: agentTypes(agents, names, serverNames(Object.keys(mcpServers)), say) }),
     ...(toolEnv && { toolEnv }),
   };
   const cwd = options.cwd ?? process.cwd();

@@ -6,6 +6,7 @@ import { catalogue } from '../../models/catalogue.ts';
 import { prepareWorker } from '../runtime/own-worker.ts';
 import { ClientProblem } from '../problem.ts';
 import { VERSION } from '../../worker/version.ts';
+import { COMMANDS } from './commands.ts';
 import { asksSomebody, modeOf } from './permission-modes.ts';
 import { ownEnv } from './own-env.ts';
 import { LEFT, runQuery } from './run-query.ts';
@@ -24,8 +25,11 @@ import { statusesOf } from './tools.ts';
 export function query({ prompt, options = {} }: QueryParams): Query {
   const steering: Steering = {
     changes: {},
+    sent: {},
     interrupt: () => Promise.reject(new ClientProblem('refused', 'nothing runs yet: ask for the first message')),
     grantMode: null,
+    stopTask: null,
+    contextUsage: null,
     add: null,
     ended: new AbortController(),
   };
@@ -61,7 +65,14 @@ export async function startup({
   };
 }
 
-type Steers = 'interrupt' | 'setModel' | 'setPermissionMode' | 'setMaxThinkingTokens' | 'streamInput';
+type Steers =
+  | 'stopTask'
+  | 'getContextUsage'
+  | 'interrupt'
+  | 'setModel'
+  | 'setPermissionMode'
+  | 'setMaxThinkingTokens'
+  | 'streamInput';
 
 function steeringOf(steering: Steering, options: Options): Pick<Query, Steers> {
   const change = (changes: OptionChanges): Promise<void> => {
@@ -80,6 +91,8 @@ function steeringOf(steering: Steering, options: Options): Pick<Query, Steers> {
       return { mode };
     },
     setMaxThinkingTokens: (tokens) => change({ thinkingTokens: tokens ?? null }),
+    stopTask: (id) => steering.stopTask?.(id) ?? nothingRuns('a task is stopped while messages of its query are read'),
+    getContextUsage: () => steering.contextUsage?.() ?? nothingRuns('it is counted while messages of a query are read'),
     streamInput: async (stream: AsyncIterable<SDKUserMessage>) => {
       if (steering.add === null)
         throw new ClientProblem(
@@ -110,7 +123,7 @@ function factsOf({ agents = {}, mcpServers = {}, ...options }: Options): Pick<Qu
     apiProvider: env['ANTHROPIC_BASE_URL'] === undefined ? 'firstParty' : 'gateway',
   };
   const all = () => ({
-    commands: [],
+    commands: [...COMMANDS],
     agents: own,
     models: soldModels(),
     account,
@@ -121,7 +134,7 @@ function factsOf({ agents = {}, mcpServers = {}, ...options }: Options): Pick<Qu
   return {
     supportedModels: () => Promise.resolve(soldModels()),
     supportedAgents: () => Promise.resolve(own),
-    supportedCommands: () => Promise.resolve([]),
+    supportedCommands: () => Promise.resolve([...COMMANDS]),
     mcpServerStatus: () => Promise.resolve(statusesOf(mcpServers)),
     accountInfo: () => Promise.resolve(account),
     initializationResult: () => Promise.resolve(all()),
@@ -141,6 +154,9 @@ function soldModels(): ModelInfo[] {
   });
 }
 
+const nothingRuns = (when: string): Promise<never> =>
+  Promise.reject(new ClientProblem('refused', `nothing runs yet, or no more: ${when}`));
+
 const refuse = (why: string) => (): Promise<never> => Promise.reject(new ClientProblem('refused', why));
 const asOptions = refuse('settings of a query are its options: give them to the next one');
 const atTheStart = refuse('servers of a query are those it began with: give others to the next one, with resume');
@@ -149,7 +165,6 @@ const atTheStart = refuse('servers of a query are those it began with: give othe
 const notThere = {
   applyFlagSettings: asOptions,
   updateSettings: asOptions,
-  getContextUsage: refuse('the parts of a request are not counted: a result has its usage'),
   rewindFiles: refuse('files are not rewound yet'),
   readFile: refuse('read the file in the program, which is where the session works'),
   seedReadState: refuse('a file is read by a tool before it is changed'),
@@ -160,6 +175,5 @@ const notThere = {
   readMcpResource: refuse('resources of servers are read by tools: mcp_resources'),
   reloadPlugins: refuse('there are no plugins'),
   reloadSkills: refuse('skills are folders of a configuration, and read when a run begins'),
-  stopTask: refuse('an agent is stopped by the model that began it, or by `perdure interrupt` with its session'),
   backgroundTasks: refuse('a call goes to the background when the model asks for it'),
 } satisfies Partial<Query>;

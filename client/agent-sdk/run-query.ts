@@ -5,8 +5,10 @@ import { awaitInTime } from '../../system/async.ts';
 import { logText } from '../../system/log.ts';
 import { reasonOf } from '../../system/text.ts';
 import { checkConfig } from '../../worker/config/config.ts';
-import { dataFolder } from '../../connection/data-folder.ts';
-import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import { dataFolder, type Env } from '../../connection/data-folder.ts';
+import { configReader } from '../../store/configuration.ts';
+import { bodyReader } from '../../store/log/bodies.ts';
+import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { answerApprovals } from '../runtime/answer-approvals.ts';
 import { actOnAbort } from '../async.ts';
@@ -14,10 +16,13 @@ import { type OpenWorkplace, openWorkplace, type Workplace } from '../runtime/wo
 import { ClientProblem } from '../problem.ts';
 import { checkedId } from '../sessions/info.ts';
 import { headOf, transcriptReader } from '../sessions/read.ts';
+import { withAgentServers } from './agent-types.ts';
 import { approvalBy, questionBy } from './callbacks.ts';
 import { type Continued, findContinued, rememberSession } from './program/continue.ts';
 import { openTalk } from './conversation.ts';
-import { initMessage } from './messages.ts';
+import { type PromptPart, promptParts } from './commands.ts';
+import { contextUsage } from './context-usage.ts';
+import { clearedMessage, initMessage, resetMessage } from './messages.ts';
 import { createGrants, type Grants } from './grants.ts';
 import { withExtraArgs } from './extra-args.ts';
 import { ownEnv, requireKey } from './own-env.ts';
@@ -25,9 +30,9 @@ import { removeSession } from './sessions/change-session.ts';
 import { translateOptions } from './options.ts';
 import { asksSomebody, modeOf } from './permission-modes.ts';
 import { contextOf, programHooks, type ProgramHooks } from './program-hooks.ts';
-import { identityOf, programQuery } from './program/program.ts';
+import { type Asked, identityOf, programQuery } from './program/program.ts';
 import { type Running, sendMessages, type Steering } from './send-messages.ts';
-import type { SDKMessage } from './shapes/messages.ts';
+import type { SDKMessage, SDKUserMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
 import type { QueryPrompt } from './shapes/query.ts';
 import { withInstances } from './tools.ts';
@@ -64,12 +69,48 @@ export async function* runQuery(
   }
 }
 
+type Asking = {
+  readonly written: Options;
+  readonly given: Options;
+  readonly env: Env;
+  readonly steering: Steering;
+  readonly say: (line: string) => void;
+};
+
 async function* open(prompt: QueryPrompt, written: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
-  const { cwd = process.cwd(), stderr } = written;
+  const { stderr } = written;
   const env = ownEnv(written.env);
   const say = stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
-  const given = await withInstances(withExtraArgs(written, say), say);
-  const translated = translateOptions(given, say);
+  const given = await withInstances(withAgentServers(withExtraArgs(written, say), say), say);
+  const asking = { written, given, env, steering, say };
+  let [cleared, before] = [0, null as Cleared | null];
+  for (const part of promptParts(prompt)) {
+    const session = yield* openPart(asking, { prompt, part, cleared, before });
+    const by = part.clearedBy();
+    before = by && { session, by };
+    steering.changes = { ...steering.sent, ...steering.changes };
+    cleared += 1;
+  }
+}
+
+/** The session that was left, and the message that asked for it. */
+type Cleared = { readonly session: string; readonly by: Partial<SDKUserMessage> };
+
+/** `cleared`: how often one was left; `before`: the last of them. */
+type Opening = {
+  readonly prompt: QueryPrompt;
+  readonly part: PromptPart;
+  readonly cleared: number;
+  readonly before: Cleared | null;
+};
+
+/** Returns its session. */
+async function* openPart(
+  { written, given, env, steering, say }: Asking,
+  { prompt, part, cleared, before }: Opening,
+): AsyncGenerator<SDKMessage, string> {
+  const { cwd = process.cwd() } = written;
+  const translated = translateOptions(given, cleared === 0 ? say : () => undefined, cleared > 0);
   requireKey(env, written.env !== undefined);
   const config = checkConfig(translated.config, 'the options of query()');
   const chosen = { config, source: { kind: 'given' }, explicit: true } as const;
@@ -81,18 +122,27 @@ async function* open(prompt: QueryPrompt, written: Options, steering: Steering):
     resume: given.resume,
   };
   if (given.persistSession === false) checkUnkept(given, asked.program);
-  const program = programQuery(where.root, asked, say);
+  const program = programQuery(where.root, cleared === 0 ? asked : afterClear(asked, cleared), say);
   try {
-    const found = given.continue === true ? await findContinued(where, program, { env, say }) : null;
-    const options = found?.session ? { ...given, resume: found.session } : given;
+    const { resume: _r, continue: _c, sessionId: _s, ...afresh } = given;
+    const found = given.continue === true && cleared === 0 ? await findContinued(where, program, { env, say }) : null;
+    const options: Options = cleared > 0 ? afresh : found?.session ? { ...given, resume: found.session } : given;
     const session = checkedId(options.resume ?? options.sessionId ?? program.session);
     const log: Log = (_, message, fields) => say(logText(message, fields));
     const workplace = await openFor({ env, chosen, session, anywhere: false, say, log }, found);
     rememberSession(where, session);
-    yield* tell({ workplace, program, options, runOptions: translated.run, steering, say }, prompt);
+    yield* tell({ workplace, program, options, runOptions: translated.run, steering, say }, part, before);
+    return session;
   } finally {
     program.end();
   }
+}
+
+/** The session that follows the one before it, also when the program is started again. */
+function afterClear({ identity, program, session, resume }: Asked, cleared: number): Asked {
+  const named = session === undefined ? undefined : `${session}-cleared-${cleared}`;
+  const again = JSON.stringify([identity, resume, cleared]);
+  return { identity: again, program, session: named };
 }
 
 /** What is deleted at its end cannot be asked for again. Throws ClientProblem `refused`. */
@@ -112,18 +162,22 @@ async function openFor(opening: OpenWorkplace, found: Continued | null): Promise
   }
 }
 
-async function* tell(running: Running, prompt: QueryPrompt): AsyncGenerator<SDKMessage, void> {
+async function* tell(running: Running, part: PromptPart, before: Cleared | null): AsyncGenerator<SDKMessage, void> {
   const { workplace, program, options, runOptions, say } = running;
   const { session } = workplace;
   let hasResult = false;
   try {
     if (program.isKnown) say(`goes on with session ${session}, which was asked for before under this name`);
     if (options.resume !== undefined) await checkThere(workplace);
+    if (before) yield resetMessage(before.session, session, before.by.uuid);
     yield initMessage(session, options, runOptions.cwd);
-    for await (const message of converse(running, prompt)) {
+    if (before) yield clearedMessage(session);
+    for await (const message of converse(running, part)) {
       hasResult = message.type === 'result';
       yield message;
     }
+    // Nothing may have been said in it.
+    hasResult ||= before !== null || part.clearedBy() !== null;
   } finally {
     if (options.persistSession === false) await forget(workplace, say);
     else if (!hasResult) say(`session ${session} has no result: options.resume goes on with it`);
@@ -151,7 +205,7 @@ async function forget({ temporal, session }: Workplace, say: (line: string) => v
   }
 }
 
-async function* converse(running: Running, prompt: QueryPrompt): AsyncGenerator<SDKMessage, void> {
+async function* converse(running: Running, part: PromptPart): AsyncGenerator<SDKMessage, void> {
   const { workplace, program, options, steering, say } = running;
   const session = workplace.session as SessionId;
   const hooks = hooksNow(running);
@@ -168,9 +222,11 @@ async function* converse(running: Running, prompt: QueryPrompt): AsyncGenerator<
   if (isResumed(running)) await startAgain(running, hooks);
   signal.throwIfAborted();
   steering.interrupt = () => workplace.sessions.interrupt(session);
-  const sender = sendMessages(running, prompt);
-  const talk = openTalk({ ...talkOf(running, session), before, failed, onApproval }, sender.sent);
+  const sender = sendMessages(running, part.prompt);
+  const talk = openTalk({ ...talkOf(running, session), before, failed, onApproval }, sender);
   let goesOn = true;
+  steering.stopTask = (id) => talk.stopTask(id);
+  steering.contextUsage = () => contextUsage(workplace);
   try {
     for await (const item of sender.messages) {
       if ('error' in item) throw item.error;
@@ -181,12 +237,16 @@ async function* converse(running: Running, prompt: QueryPrompt): AsyncGenerator<
     goesOn = error === signal.reason;
     throw error;
   } finally {
+    await talk.stop();
     steering.interrupt = () => Promise.resolve();
     steering.add = null;
+    steering.stopTask = null;
+    steering.contextUsage = null;
     steering.grantMode = null;
     const unanswered = [...sender.sent].filter((id) => !talk.answered.has(id));
     if (goesOn && unanswered.length > 0) await stopRuns(running, session, unanswered);
-    const told = hooksNow(running, new AbortController().signal).tell('SessionEnd', { reason: 'other' }, 'other');
+    const reason = part.clearedBy() === null ? 'other' : 'clear';
+    const told = hooksNow(running, new AbortController().signal).tell('SessionEnd', { reason }, reason);
     await awaitInTime(told, [], STOPPING_MS);
     for (const problem of await answers.stop()) say(problem);
   }
@@ -232,11 +292,21 @@ function joinedRules(before: PermissionRules, given: Required<PermissionRules>):
 }
 
 function talkOf({ workplace, program, options, say }: Running, session: SessionId) {
-  const { sessions, store, temporal } = workplace;
+  const {
+    sessions,
+    store,
+    temporal,
+    folder: { root },
+  } = workplace;
+  const { agents = {}, forwardSubagentText: agentText = false } = options;
+  const inBackground = new Set(Object.keys(agents).filter((type) => agents[type]?.background === true));
+  const config = configReader(store);
+  const smallModel = async (hash: Hash): Promise<string> => (await config(hash)).smallModel.name;
   const headNow = () => headOf(temporal.client, session);
   const partial = options.includePartialMessages ?? false;
   const hookEvents = options.includeHookEvents ?? false;
-  return { session, sessions, reader: transcriptReader(store), program, partial, hookEvents, headNow, say };
+  const reading = { root, reader: transcriptReader(store), bodies: bodyReader(store), smallModel };
+  return { session, sessions, ...reading, program, partial, hookEvents, agentText, inBackground, headNow, say };
 }
 
 /**

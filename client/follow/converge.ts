@@ -128,7 +128,9 @@ function runAnswering(entries: readonly Entry[], message: MessageId | null): num
   let taken = false;
   for (const entry of entries) {
     if (entry.kind === 'user') taken ||= entry.id === message;
-    if (entry.kind === 'run_ended' && taken) return entry.ended.run;
+    if (entry.kind !== 'run_ended') continue;
+    // A compaction that was asked for leaves no message.
+    if (taken || (message !== null && entry.ended.messages.includes(message))) return entry.ended.run;
   }
   return null;
 }

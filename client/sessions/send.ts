@@ -7,7 +7,9 @@ import { isName, LONGEST_NAME, type MessageBody } from '../../workflows/contract
 import { traceparentProblem, type SessionId } from '../../workflows/contract/ids.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import {
+  type CompactionAsked,
   CONFIGURATION_KEY,
+  LONGEST_INSTRUCTIONS,
   MEMO_KEY,
   SIGNALS,
   WORKFLOW_TYPE,
@@ -209,6 +211,7 @@ type MessageFacts = {
   readonly traceparent?: string | undefined;
   readonly by?: string | undefined;
   readonly querySource?: QuerySource | undefined;
+  readonly compact?: CompactionAsked | undefined;
 };
 
 /** Throws ClientProblem `refused`, StoreError. */
@@ -223,13 +226,21 @@ export async function messageOf(
     unsigned ??
     querySourceProblem(how.querySource ?? client.querySource) ??
     traceparentProblem(traceparent) ??
-    (options && findWrongOption(options));
+    (options && findWrongOption(options)) ??
+    instructionsProblem(how.compact);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const checked = checkedMessageId(id);
   const changes = options && Object.keys(options).length > 0 ? { options } : {};
   const body = await messageBody(client.store, read);
-  const { querySource = client.querySource ?? 'sdk' } = how;
-  return { id: checked, body, ...changes, ...(traceparent && { traceparent }), ...(by && { by }), querySource };
+  const { querySource = client.querySource ?? 'sdk', compact } = how;
+  const facts = { ...(traceparent && { traceparent }), ...(by && { by }), ...(compact && { compact }) };
+  return { id: checked, body, ...changes, ...facts, querySource };
+}
+
+function instructionsProblem({ instructions = '' }: CompactionAsked = {}): string | undefined {
+  const { length } = instructions;
+  if (length <= LONGEST_INSTRUCTIONS) return undefined;
+  return `the instructions for a compaction have ${length} characters: give at most ${LONGEST_INSTRUCTIONS}`;
 }
 
 /** A sentence that says what is wrong with the name of whoever acts, or undefined. */

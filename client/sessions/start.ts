@@ -6,6 +6,7 @@ import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { SessionId, MessageId } from '../../workflows/contract/ids.ts';
 import { withChanges } from '../../workflows/contract/options-problem.ts';
 import {
+  type CompactionAsked,
   TASK_QUEUE,
   type RunOptions,
   type SessionInput,
@@ -64,6 +65,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
     traceparent,
     by,
     querySource,
+    compact,
     ...given
   } = start;
   const named = id ?? newId ?? (messageId === undefined ? undefined : sessionOfMessage(by ?? client.by, messageId));
@@ -71,7 +73,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
   // A new session has nothing that null could take back.
   const options: RunOptions = { cwd: process.cwd(), ...ifNew, ...withChanges<Partial<RunOptions>>({}, given) };
   // A session that is open already has options of its own: those given hold from its next run on.
-  const facts = { id: messageId, options: id === undefined ? undefined : given, traceparent, by, querySource };
+  const facts = { id: messageId, options: id === undefined ? undefined : given, traceparent, by, querySource, compact };
   const message = await messageOf(client, task, facts);
   const problem = findWrongOption(options);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
@@ -190,16 +192,19 @@ export type StartOptions = OptionChanges &
      * (O15). Absent: the client's.
      */
     readonly traceparent?: string;
+    /** It is no prompt: what was said is to be summed up, and the model is not asked (L10). */
+    readonly compact?: CompactionAsked;
   };
 
 /** `messageId`: the same on a retry asks once, so that no later run is stopped by it. */
 export type OnceOptions = ActOptions & { readonly messageId?: string };
 
-/** `by`, `querySource` and `traceparent`: as in StartOptions. */
+/** `by`, `querySource`, `traceparent` and `compact`: as in StartOptions. */
 export type SendOptions = Abortable & {
   readonly by?: string;
   readonly querySource?: QuerySource;
   readonly traceparent?: string;
+  readonly compact?: CompactionAsked;
   readonly now?: boolean;
   readonly messageId?: string;
   readonly options?: OptionChanges;

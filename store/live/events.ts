@@ -3,7 +3,7 @@
 // step voids a lower one, unless that one ended `stored` or `done`; `supersedes` voids an earlier
 // step; a step without such a fate is void when one begins that waits for it (all but runTool).
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import type { Notice, RunEnded } from '../../workflows/contract/activities.ts';
+import type { CompactionTrigger, Notice, RunEnded } from '../../workflows/contract/activities.ts';
 import type { Spend, TransitionReason } from '../../workflows/contract/loop.ts';
 import type { Steered } from '../../workflows/contract/steered.ts';
 
@@ -96,7 +96,7 @@ export type LiveEvent =
       readonly spend?: Spend;
     }
   /** L60. Tokens are estimates. */
-  | { readonly type: 'compaction_start'; readonly iteration: number; readonly trigger: 'auto' | 'reactive' }
+  | { readonly type: 'compaction_start'; readonly iteration: number; readonly trigger: CompactionTrigger }
   | {
       readonly type: 'compaction_end';
       readonly iteration: number;

@@ -3,7 +3,14 @@
 // changed; the model's view is computed from them.
 import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { CallKey, Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import type { Append, Notice, RunEnded, SeenFile, SystemPart } from '../../workflows/contract/activities.ts';
+import type {
+  Append,
+  CompactionTrigger,
+  Notice,
+  RunEnded,
+  SeenFile,
+  SystemPart,
+} from '../../workflows/contract/activities.ts';
 import type { Spend, TransitionReason } from '../../workflows/contract/loop.ts';
 import type { StoredMedium } from '../../workflows/contract/people.ts';
 import type { Steered } from '../../workflows/contract/steered.ts';
@@ -94,7 +101,7 @@ export type EpochReason = 'first' | 'compacted' | 'tools' | 'server' | 'older' |
  */
 export type BoundaryEntry = {
   readonly kind: 'boundary';
-  readonly trigger: 'auto' | 'reactive';
+  readonly trigger: CompactionTrigger;
   readonly summary: string;
   /** Positions of user entries before `from` that stay verbatim: the prompt of the run. */
   readonly prompts: readonly number[];

@@ -54,3 +54,18 @@ test('a call of an agent, or its type, asks for a work tree; where nothing may b
   expect(tool.canUse!(task, { ...judge, mode: 'plan' })).toBeUndefined();
   expect(tool.canUse!({ ...task, isolation: 'worktree' }, { ...judge, mode: 'default' })).toBeUndefined();
 });
+
+test.each([
+  [undefined, true],
+  [true, true],
+  [false, undefined],
+])('of a type that works in the background, a call that says %s does: %s (L71)', async (background, expected) => {
+  const types = { slow: { description: 'Slow.', background: true }, general: { description: 'g' } };
+  const tool = agentTool({ types, limits: agentDefaults.limits });
+  const given = { description: 'd', prompt: 'p', ...(background !== undefined && { background }) };
+  const context = { depth: 0 } as ToolContext;
+  const work = await tool.delegate?.({ ...given, type: 'slow' }, context);
+  expect((work as { background?: true }).background).toBe(expected);
+  const other = await tool.delegate?.({ ...given, background: false }, context);
+  expect(other).not.toHaveProperty('background');
+});

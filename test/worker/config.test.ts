@@ -20,7 +20,9 @@ const everything: PerdureConfig = defineConfig({
   systemPrompt: 'Be brief.',
   toolEnv: { CI: '1' },
   additionalDirectories: ['/data/shared'],
-  agents: { reviewer: { description: 'Reviews.', tools: ['read'], model: 'small', limits: { maxTurns: 3 } } },
+  agents: {
+    reviewer: { description: 'Reviews.', tools: ['read'], model: 'small', background: true, limits: { maxTurns: 3 } },
+  },
   agentLimits: { depth: 2 },
   maxTurns: 20,
   maxOutputTokens: 4_000,

@@ -55,7 +55,7 @@ export function agentTool({ types, limits }: AgentSettings): Tool {
       const body = { kind: 'text', text: prompt } as const;
       const isolated = isolationOf(types, type, isolation);
       const given = {
-        ...(background && { background }),
+        ...(inBackground(types, type, background) && { background: true as const }),
         ...(isolated && { isolation: isolated }),
         ...(traceparent && { traceparent }),
       };
@@ -67,6 +67,11 @@ export function agentTool({ types, limits }: AgentSettings): Tool {
 /** Of the call, or of all agents of its type (L72). */
 function isolationOf(types: AgentSettings['types'], type: string, given: Isolation | undefined): Isolation | undefined {
   return given ?? (Object.hasOwn(types, type) ? types[type]?.isolation : undefined);
+}
+
+/** Of the call, or of all agents of its type (L71). */
+function inBackground(types: AgentSettings['types'], type: string, given: boolean | undefined): boolean {
+  return given ?? (Object.hasOwn(types, type) && types[type]?.background === true);
 }
 
 function quoted(type: string): string {

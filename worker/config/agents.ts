@@ -45,6 +45,7 @@ const type = z.strictObject({
   effort: z.enum(efforts as [Effort, ...Effort[]]).optional(),
   permissionMode: z.enum(permissionModes).optional(),
   isolation: z.literal('worktree').optional(),
+  background: z.boolean().optional(),
   limits: limitsSchema.optional(),
   outputSchema: z
     .record(z.string(), z.unknown())

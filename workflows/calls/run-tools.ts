@@ -91,7 +91,7 @@ function toolsRan(
     results: calls.map(({ index }) => results.get(index) ?? notRun(index, NOT_STARTED.stop)),
     cut,
     stop: session.stopCause,
-    queued: session.inbox.next(),
+    queued: session.inbox.next().filter(({ compact }) => compact === undefined),
     snips: session.facts.now.snips,
     steered: session.steered.take(),
     leftMs: clock.leftMs,

@@ -151,8 +151,13 @@ export type Committed = { readonly head: Hash };
  * Replace what the model sees of older messages by a summary (L10, L24). Stores `append` and a
  * boundary, or nothing.
  */
+/** `auto`: there is no room any more. `reactive`: a request was too large. `manual`: somebody asked for it. */
+export type CompactionTrigger = 'auto' | 'reactive' | 'manual';
+
 export type Compact = AppendingStep & {
-  readonly trigger: 'auto' | 'reactive';
+  readonly trigger: CompactionTrigger;
+  /** Of whoever asked for it, beside ours. */
+  readonly instructions?: string;
   /**
    * What the request was refused for that a reactive one answers; absent from workflows of earlier
    * releases.

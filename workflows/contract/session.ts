@@ -181,11 +181,19 @@ export type UserMessage = {
   readonly traceparent?: string;
   /** How it came. Absent: nobody said it. */
   readonly querySource?: QuerySource;
+  /** No prompt: the conversation is to be summed up, in a run of its own (L10). */
+  readonly compact?: CompactionAsked;
   /**
    * It is no message: the session itself put it there, when an agent in the background ended (L71).
    */
   readonly ended?: AgentNews;
 };
+
+/** `instructions`: for the model that sums up, beside ours. */
+export type CompactionAsked = { readonly instructions?: string };
+
+/** Characters of those. */
+export const LONGEST_INSTRUCTIONS = 4_000;
 
 /** The workflow's argument. */
 export type SessionInput = {

@@ -119,8 +119,10 @@ type Input<Step> = Omit<Step, keyof AppendingStep>;
 
 export function compactInput(state: RunState, rules: Rules, move: Extract<Move, { do: 'compact' }>): Input<Compact> {
   const { trigger, unlessFreed, because } = move;
+  const { instructions } = state.demand ?? {};
   return {
     trigger,
+    ...(instructions && { instructions }),
     ...(because ? { because: because.reason } : {}),
     ...(state.maxOutput === null ? {} : { maxOutput: state.maxOutput }),
     ...modelPosition(state),

@@ -89,6 +89,7 @@ function afterCompaction(state: RunState, rules: Rules, event: Extract<Event, { 
   const { stop, result, move } = event;
   if (stop || result.kind === 'nothing') return stopped(stop ?? 'interrupt', rules, []);
   if (result.kind === 'parked') return { do: 'park', waitMs: result.waitMs };
+  if (state.demand) return { do: 'end', terminal: { reason: 'completed' }, append: [] };
   if (move.because) return afterReactive(state, rules, result, move.because);
   return blockIfTooClose(state, rules) ?? prepare(state, rules);
 }

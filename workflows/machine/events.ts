@@ -6,6 +6,7 @@ import type {
   Call,
   Collapsed,
   Compacted,
+  CompactionTrigger,
   ModelResult,
   OutcomeFacts,
   OutcomeItem,
@@ -101,7 +102,7 @@ export type Move =
   | { readonly do: 'run_tools'; readonly calls: readonly Call[]; readonly cut: boolean }
   | {
       readonly do: 'compact';
-      readonly trigger: 'auto' | 'reactive';
+      readonly trigger: CompactionTrigger;
       readonly because: Because;
       readonly unlessFreed?: number;
     }

@@ -18,6 +18,7 @@ const NO_SUMMARY = -1;
 export function prepare(state: RunState, rules: Rules): Move {
   const gone = budgetGone(state, rules);
   if (gone) return gone;
+  if (state.demand) return { do: 'compact', trigger: 'manual', because: null };
   // What is thought meanwhile holds only for a conversation that goes on with it at once.
   const { preparing } = state;
   if (preparing?.made) return { do: 'take_prepared' };

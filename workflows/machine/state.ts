@@ -3,6 +3,7 @@
 import type { Append, ToolContextState } from '../contract/activities.ts';
 import type { AgentSpent } from '../contract/delegation.ts';
 import type { Hash } from '../contract/ids.ts';
+import type { CompactionAsked } from '../contract/session.ts';
 import type { CutReply } from './events.ts';
 import { noSpend, type RunLimit, type Spend, type TransitionReason } from '../contract/loop.ts';
 
@@ -83,6 +84,8 @@ export type RunState = {
    * absent without one.
    */
   readonly preparing?: Preparing | null;
+  /** The run is there to sum the conversation up, and for nothing else (L10). */
+  readonly demand?: CompactionAsked;
   /** With that of its agents. */
   readonly spend: Spend;
   /** Those that have ended, oldest first; absent without any (L69). */

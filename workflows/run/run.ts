@@ -49,7 +49,8 @@ export async function openAndRun(session: Session): Promise<void> {
   const { snips } = facts.now;
   facts.dropSnips(snips);
   const loss = [...facts.takeLoss(), ...budgetSpent(facts.now.last)];
-  const users = [...session.steered.take(), ...snipAppend(snips), ...messages.map(userAppend)];
+  const said = messages.filter(({ compact }) => compact === undefined);
+  const users = [...session.steered.take(), ...snipAppend(snips), ...said.map(userAppend)];
   if (opened.kind !== 'opened') {
     facts.failToOpen(opened.kind === 'refused' ? 'refused' : 'failed', before);
     const end = endUnopened(opened);
@@ -63,7 +64,8 @@ export async function openAndRun(session: Session): Promise<void> {
   const ofPrompt = isOfNews ? withinPrompt(opened.rules, session) : opened.rules;
   const rules = withinGrant(ofPrompt, restOfGrant(session));
   const begun = { kind: 'run_started', run: runs, config, at: startedAt } as const;
-  const state = initialState(head, [...loss, begun, ...users], context);
+  const [demand] = messages.flatMap(({ compact }) => compact ?? []);
+  const state = { ...initialState(head, [...loss, begun, ...users], context), ...(demand && { demand, turn: 0 }) };
   const deadline = rules.timeoutMs === null ? null : startedAt + rules.timeoutMs;
   const spentTurns = rules.maxTurns < 1 && limitEnd({ ...state, turn: opened.rules.maxTurns }, opened.rules, 'turns');
   if (spentTurns) return await finish(session, { ...spentTurns, state }, { messages: ids, startedAt, config });
@@ -190,7 +192,7 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   const ms = rules.timeoutMs === null ? 0 : rules.timeoutMs - (clock.leftMs ?? 0);
   await finish(session, { ...end, state: settled(end.state) }, { messages, startedAt, config, ms });
   const { head, runs } = session.facts.now;
-  if (!rules.afterStop || end.terminal.reason !== 'completed' || head === null) return;
+  if (!rules.afterStop || end.state.demand || end.terminal.reason !== 'completed' || head === null) return;
   session.beside.afterStop({ head, config, run: runs, step: session.facts.nextStep(), ...(until && { until }) });
 }
 

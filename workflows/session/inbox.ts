@@ -5,7 +5,14 @@ import { isName, MEDIA_TYPES, MOST_MEDIA, type MessageBody } from '../contract/p
 import { isQuerySource } from '../contract/facts.ts';
 import { isHash, isTraceparent, type MessageId } from '../contract/ids.ts';
 import { sizeProblem, withChanges } from '../contract/options-problem.ts';
-import { LISTED_MESSAGES, LONGEST_ID, type RunOptions, type UserMessage } from '../contract/session.ts';
+import {
+  type CompactionAsked,
+  LISTED_MESSAGES,
+  LONGEST_ID,
+  LONGEST_INSTRUCTIONS,
+  type RunOptions,
+  type UserMessage,
+} from '../contract/session.ts';
 import type { SignalOnce } from '../contract/steered.ts';
 
 /** How many ids are remembered against repeats; a repeat older than this would be taken as new. */
@@ -81,10 +88,16 @@ export class Inbox {
     return true;
   }
 
-  /** The oldest that go together into one step; what is left goes into the next one. */
+  /**
+   * The oldest that go together into one step; what is left goes into the next one. One that asks
+   * for a compaction goes alone.
+   */
   next(): readonly UserMessage[] {
     let sum = 0;
-    const end = this.queue.findIndex(({ size }, at) => (sum += size) > STEP_SIZE && at > 0);
+    const isAlone = this.queue[0]?.message.compact !== undefined;
+    const end = this.queue.findIndex(
+      ({ message, size }, at) => ((sum += size) > STEP_SIZE || isAlone || message.compact !== undefined) && at > 0,
+    );
     return (end < 0 ? this.queue : this.queue.slice(0, end)).map(({ message }) => message);
   }
 
@@ -129,10 +142,12 @@ function sizeOf(queue: readonly Waiting[]): number {
  */
 export function messageProblem(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'a message is an object with `id` and `body`';
-  const { body, options = {}, ended } = value as Partial<Record<keyof UserMessage, unknown>>;
+  const { body, options = {}, compact, ended } = value as Partial<Record<keyof UserMessage, unknown>>;
   if (!hasId(value)) return `\`id\` is no text of 1 to ${LONGEST_ID} characters`;
   if (!isBody(body)) return '`body` is not { "kind": "text", "text": … }, nor a text of the store';
   if (typeof options !== 'object' || options === null) return '`options` is no object';
+  if (compact !== undefined && !isCompactionAsked(compact))
+    return `\`compact\` is not {} or {"instructions": "…"} of at most ${LONGEST_INSTRUCTIONS} characters`;
   return ended === undefined ? undefined : '`ended` is for the session itself to say';
 }
 
@@ -175,6 +190,13 @@ export function carriable(sent: UserMessage): Taken {
 function hasId(value: unknown): boolean {
   const { id } = (value ?? {}) as { readonly id?: unknown };
   return typeof id === 'string' && id !== '' && id.length <= LONGEST_ID;
+}
+
+/** Shape only. */
+function isCompactionAsked(value: unknown): value is CompactionAsked {
+  if (typeof value !== 'object' || value === null) return false;
+  const { instructions = '' } = value as { readonly instructions?: unknown };
+  return typeof instructions === 'string' && instructions.length <= LONGEST_INSTRUCTIONS;
 }
 
 /** Positions of entries (L7). */

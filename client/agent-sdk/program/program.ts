@@ -33,6 +33,9 @@ export type ProgramQuery = {
   /** Under a name the same for the same message in the same place. */
   messageId(content: string): MessageId;
   note(received: number): void;
+  /** The same of the transcript of an agent. */
+  receivedOf(agent: string): number;
+  noteOf(agent: string, received: number): void;
   /** It got no result, and what ran for it was interrupted: asked again, it is another message. */
   leave(message: MessageId): void;
   /** Nothing of it is under way any more in this process. */
@@ -103,6 +106,8 @@ function unnamed(session: string, open?: OpenSessions): ProgramQuery {
     },
     messageId: () => newMessageId(),
     note: () => undefined,
+    receivedOf: () => 0,
+    noteOf: () => undefined,
     leave: () => undefined,
     end: () => open?.remove(at),
   };
@@ -111,7 +116,7 @@ function unnamed(session: string, open?: OpenSessions): ProgramQuery {
 type Noted = { readonly log: string; readonly id: string; readonly query: string; readonly session: string };
 
 function noted({ log, id, query, session }: Noted): ProgramQuery {
-  const { received, continued, left } = readLog(log);
+  const { received, ofAgents, continued, left } = readLog(log);
   const isKnown = received.has(query);
   if (!isKnown) appendFileSync(log, `${query} 0\n`);
   const messages = new Map<string, number>();
@@ -132,6 +137,8 @@ function noted({ log, id, query, session }: Noted): ProgramQuery {
       return message;
     },
     note: (position) => appendFileSync(log, `${query} ${position}\n`),
+    receivedOf: (agent) => ofAgents.get(`${query} ${agent}`) ?? 0,
+    noteOf: (agent, position) => appendFileSync(log, `${query} @${agent}:${position}\n`),
     leave: (message) => {
       const first = given.get(message);
       if (first !== undefined) appendFileSync(log, `${query} !${first}\n`);
@@ -150,6 +157,8 @@ function sessionName(name: string): string {
 
 type Log = {
   readonly received: Map<string, number>;
+  /** By query and the session of an agent. */
+  readonly ofAgents: Map<string, number>;
   readonly continued: Map<string, string>;
   /** By query and message, how often it was left without a result. */
   readonly left: Map<string, number>;
@@ -160,15 +169,19 @@ type Log = {
  * crash counts for nothing.
  */
 function readLog(log: string): Log {
-  const [received, continued, left] = [new Map<string, number>(), new Map<string, string>(), new Map<string, number>()];
+  const [received, ofAgents, left] = [new Map<string, number>(), new Map<string, number>(), new Map<string, number>()];
+  const continued = new Map<string, string>();
   for (const line of readIfThere(log).split('\n').slice(0, -1)) {
     const [query = '', what = ''] = line.split(' ');
     const message = `${query} ${what.slice(1)}`;
     if (what.startsWith('=')) continued.set(query, what.slice(1));
-    else if (what.startsWith('!')) left.set(message, (left.get(message) ?? 0) + 1);
+    else if (what.startsWith('@')) {
+      const [agent = '', position] = what.slice(1).split(':');
+      ofAgents.set(`${query} ${agent}`, Number(position));
+    } else if (what.startsWith('!')) left.set(message, (left.get(message) ?? 0) + 1);
     else received.set(query, Number(what));
   }
-  return { received, continued, left };
+  return { received, ofAgents, continued, left };
 }
 
 /**

@@ -223,6 +223,21 @@ test('hooks are told the summary of a compaction, and of an agent that ended, wi
   expect(await Promise.all(modes)).toEqual(['bypassPermissions', 'plan', 'default']);
 });
 
+test('the start of an agent is SubagentStart, with what it adds for the agent, and of a session SessionStart (Q7)', async () => {
+  const agent = { id: 'agent-1-0', type: 'explore', root: 's-1', parent: 's-1', depth: 1 };
+  const started = { session: 's-1.agent-1-0', agent };
+  const hookSpecificOutput = { hookEventName: 'SubagentStart', additionalContext: 'Be quick.' } as const;
+  const { told, names, answer } = await asked('SubagentStart', { hookSpecificOutput }, started, { matcher: 'explore' });
+  expect(names).toEqual(['sessionStart']);
+  expect(told).toMatchObject([{ session_id: 's-1', agent_id: 'agent-1-0', agent_type: 'explore' }]);
+  expect(answer).toEqual({ context: 'Be quick.' });
+  expect((await asked('SubagentStart', {}, started, { matcher: 'general' })).told).toEqual([]);
+  expect((await asked('SubagentStart', {}, {})).told).toEqual([]);
+  expect((await asked('SessionStart', {}, started)).told).toEqual([]);
+  expect((await asked('SessionStart', {}, {}, { matcher: 'startup' })).told).toMatchObject([{ source: 'startup' }]);
+  expect((await asked('SessionStart', {}, {}, { matcher: 'clear' })).told).toEqual([]);
+});
+
 test('hooks about the query itself are told in its process: one that fails is a line, and their texts are for the model (Q7)', async () => {
   const lines: string[] = [];
   const told: unknown[] = [];

@@ -38,6 +38,9 @@ test('a reply and its outcomes become messages under names and fields that such 
 
 test('a result has what was spent by each model, what was denied, and its value (Q7)', () => {
   const spend = { usage, usd: 0.25 };
+  const spent = new Map([
+    ['claude-test', { usage: { ...usage, input: 2, output: 4, cacheRead: 6, cacheWrite: 8 }, usd: 0.5 }],
+  ]);
   const denied = outcome(0, 'no', {
     log: { key: null, name: 'read', decision: 'denied', duration: 0, outcome: 'error' },
   });
@@ -46,7 +49,7 @@ test('a result has what was spent by each model, what was denied, and its value 
     outcomes(denied),
     reply([textBlock('Done.')], { spend }),
   ];
-  expect(resultMessage(ended({ output: { a: 1 } }), entries)).toMatchObject({
+  expect(resultMessage(ended({ output: { a: 1 } }), entries, spent)).toMatchObject({
     subtype: 'success',
     is_error: false,
     result: 'Done.',
@@ -79,7 +82,7 @@ test.each([
 ] as const)(
   'a run that ended with %s is the error %s, with its detail, for the reason %s (Q7)',
   (reason, subtype, theirs) => {
-    const result = resultMessage(ended({ reason, detail: 'why', costUsd: null }), []);
+    const result = resultMessage(ended({ reason, detail: 'why', costUsd: null }), [], new Map());
     expect(result).toMatchObject({
       subtype,
       is_error: true,
@@ -92,9 +95,9 @@ test.each([
 );
 
 test('what a model takes and gives at most stands beside what it has used, where the catalogue has it (Q7)', () => {
-  const said = reply([textBlock('Done.')]);
-  const known = { ...said, message: { ...said.message, model: 'claude-haiku-4-5-20251001' } };
-  const { modelUsage } = resultMessage(ended(), [said, known]);
+  const spend = { usage, usd: 0 };
+  const spent = new Map(['claude-test', 'claude-haiku-4-5-20251001'].map((model) => [model, spend]));
+  const { modelUsage } = resultMessage(ended(), [], spent);
   expect(modelUsage).toMatchObject({
     'claude-test': { contextWindow: 0, maxOutputTokens: 0 },
     'claude-haiku-4-5-20251001': { contextWindow: 200_000, maxOutputTokens: 64_000 },

@@ -3,8 +3,10 @@ import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { Tool, ToolContext } from '../../../tools/tool.ts';
 import { findContinued } from '../../../client/agent-sdk/program/continue.ts';
+import { withAgentServers } from '../../../client/agent-sdk/agent-types.ts';
 import { translateOptions } from '../../../client/agent-sdk/options.ts';
 import { inwardInput, outwardInput, outwardName } from '../../../client/agent-sdk/names.ts';
+import type { AgentDefinition } from '../../../client/agent-sdk/shapes/agents.ts';
 import type { ToolAnnotations } from '../../../client/agent-sdk/shapes/mcp.ts';
 import type { OnElicitation } from '../../../client/agent-sdk/shapes/permissions.ts';
 import { createSdkMcpServer, tool } from '../../../client/agent-sdk/tools.ts';
@@ -272,14 +274,46 @@ test('an agent’s tools that are not there are a line, what it disallows is lef
       systemPrompt: 'p',
       tools: ['agent', 'glob', 'grep', 'read', 'todo', 'web_fetch'],
       permissionMode: 'plan',
+      background: true,
     },
   });
-  expect(said).toEqual([
-    'the agent "search" of query() has no WebSearch: there is no such tool here',
-    'the agent "read" of query() runs in the background only where the call of the model asks for it',
-  ]);
+  expect(said).toEqual(['the agent "search" of query() has no WebSearch: there is no such tool here']);
   expect(() => given({ a: { ...agent, disallowedTools: ['Bash(rm:*)'] } })).toThrow(
     /^the agent "a" of query\(\) disallows "Bash\(rm:\*\)"/,
+  );
+});
+
+test('servers of an agent are added to its tools, and those that it brings are connected for the query (Q7)', () => {
+  const said: string[] = [];
+  const shop = createSdkMcpServer({
+    name: 'shop',
+    tools: [tool('pay', 'T.', {}, () => Promise.resolve({ content: [] }))],
+  });
+  const remote = { type: 'http', url: 'http://127.0.0.1:1/mcp' } as const;
+  const agent = { description: 'd', prompt: 'p' };
+  const given = (agents: Record<string, AgentDefinition>) => {
+    const say = (line: string): number => said.push(line);
+    return translateOptions(withAgentServers({ agents, mcpServers: { shop } }, say), say);
+  };
+  const all = { ...agent, mcpServers: ['shop'] };
+  const some = { ...agent, tools: ['Read'], mcpServers: ['shop', { 'my docs': remote }] };
+  const { config } = given({ all, some, none: { ...agent, mcpServers: [] } });
+  expect(() => checkConfig(config, 'f')).not.toThrow();
+  expect(config.mcpServers).toMatchObject({ my_docs: { url: remote.url } });
+  const builtin = ['agent', 'bash', 'edit', 'glob', 'grep', 'read', 'todo', 'web_fetch', 'write'];
+  expect(config.agents).toMatchObject({
+    all: { tools: [...builtin, 'mcp__shop'] },
+    some: { tools: ['read', 'mcp__shop', 'mcp__my_docs'] },
+    none: { tools: builtin },
+  });
+  expect(said).toEqual([
+    'the server "my docs" of the agent "some" is connected for the query: its tools are the session\'s, too',
+  ]);
+  expect(() => given({ a: { ...agent, mcpServers: ['shops'] } })).toThrow(
+    /^the agent "a" of query\(\) names the server "shops", which is not in mcpServers of the query: give it there/,
+  );
+  expect(() => given({ a: { ...agent, mcpServers: [{ shop: remote }] } })).toThrow(
+    /^the server "shop" of the agent "a" is another than the one of this name that the query has$/,
   );
 });
 

@@ -35,11 +35,13 @@ test('a program with a name knows what it had received and continued, but for a 
   one.note(3);
   one.note(7);
   one.continues('s-found');
+  one.noteOf('s-1.agent-a-0', 4);
   const [log = ''] = readdirSync(join(root, 'programs'));
   appendFileSync(join(root, 'programs', log), `${readFileSync(join(root, 'programs', log), 'utf8').split(' ')[0]} 9`);
   const again = started(root, 'daily report');
   const [oneAgain, twoAgain, new3] = [again('a'), again('a'), again('a')];
   expect([oneAgain.isKnown, oneAgain.received, oneAgain.continued]).toEqual([true, 7, 's-found']);
+  expect(['s-1.agent-a-0', 's-1.agent-b-0'].map((agent) => oneAgain.receivedOf(agent))).toEqual([4, 0]);
   expect([twoAgain.isKnown, twoAgain.received]).toEqual([true, 0]);
   expect(new3.isKnown).toBe(false);
   expect([oneAgain.session, twoAgain.session]).toEqual([one.session, two.session]);

@@ -27,6 +27,9 @@ function running(options: object = {}) {
     interrupt: () => Promise.resolve(),
     grantMode: null,
     add: null,
+    sent: {},
+    stopTask: null,
+    contextUsage: null,
     ended: new AbortController(),
   };
   const given = {

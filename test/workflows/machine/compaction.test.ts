@@ -163,3 +163,22 @@ describe('the end of a compaction', () => {
     expect(collapseInput(state({ modelPosition: 1 }), rules, move)).toEqual({ model: 1, unlessFreed: 5_000 });
   });
 });
+
+test.each([
+  ['made', done],
+  ['not made', failed],
+  ['not needed', { kind: 'as_is', tokens: 1_000, spend: noSpend } satisfies Compacted],
+])('one that was asked for is all that its run does, also when it is %s (L10)', async (_, result) => {
+  const demand = { instructions: 'Keep names.' };
+  const moves: unknown[] = [];
+  const { terminal } = await runLoop(state({ demand, turn: 0 }), () => rules, {
+    perform: (move, at) => {
+      if (move.do !== 'compact') throw new Error(`no answer to ${JSON.stringify(move)}`);
+      moves.push(compactInput(at, rules, move));
+      return Promise.resolve({ kind: 'compacted', result, move, stop: null });
+    },
+    wentRound: () => null,
+  });
+  expect(terminal).toEqual({ reason: 'completed' });
+  expect(moves).toMatchObject([{ trigger: 'manual', instructions: 'Keep names.' }]);
+});

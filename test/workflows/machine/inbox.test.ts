@@ -28,3 +28,19 @@ test('a handover can carry what waits once enough of it was taken (L4)', () => {
   expect(inbox.isCarriable).toBe(true);
   expect(inbox.count).toBe(0);
 });
+
+test('a message that asks for a compaction goes alone, after those before it (L10)', () => {
+  const inbox = new Inbox({ queue: [], seen: [] });
+  const ids = (): readonly string[] => inbox.next().map(({ id }) => id);
+  for (const each of [
+    message('a', 'x'),
+    { ...message('b', '/compact'), compact: {} },
+    { ...message('c', '/compact'), compact: {} },
+    message('d', 'x'),
+    message('e', 'x'),
+  ])
+    inbox.push(each);
+  const steps: (readonly string[])[] = [];
+  for (; inbox.count > 0; inbox.remove(inbox.next())) steps.push(ids());
+  expect(steps).toEqual([['a'], ['b'], ['c'], ['d', 'e']]);
+});

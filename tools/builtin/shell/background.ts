@@ -184,6 +184,19 @@ export function createBackground({ folder: root, held, lookMs = LOOK_MS }: Optio
   };
 }
 
+/**
+ * Ends one for a person: its worker writes down how it ended, and the model is told. Null for one
+ * that is not known on this machine.
+ */
+export async function endCommand(root: string, session: string, id: string): Promise<BackgroundRecord | null> {
+  const files = backgroundFolder(root, session);
+  const record = files.read(id);
+  if (record === null || record.end) return record;
+  await killTree({ callId: record.mark, leader: record.leader }, { graceMs: GRACE_MS });
+  for (let waited = 0; waited < OWNER_MS && !files.read(id)?.end; waited += DRAIN_MS) await sleep(DRAIN_MS);
+  return files.read(id) ?? record;
+}
+
 // The words that the model is given about a command, and what people are shown of them.
 
 export function wordStart(id: string): string {

@@ -1,0 +1,72 @@
+// The commands that a program may send in the place of a prompt.
+import type { CompactionAsked } from '../../workflows/contract/session.ts';
+import type { Prompt } from '../sessions/prompt.ts';
+import type { SlashCommand } from './shapes/facts.ts';
+import type { SDKUserMessage } from './shapes/messages.ts';
+import type { QueryPrompt } from './shapes/query.ts';
+
+export const COMMANDS: readonly SlashCommand[] = [
+  {
+    name: 'compact',
+    description: 'Sums up what was said, and goes on with the summary',
+    argumentHint: '[instructions for the summary]',
+    builtin: true,
+  },
+  {
+    name: 'clear',
+    description: 'Goes on in a new session, which knows nothing of this one',
+    argumentHint: '',
+    aliases: ['reset', 'new'],
+    builtin: true,
+  },
+];
+
+/** Undefined for a prompt. */
+export function compactionIn(content: Prompt | SDKUserMessage['message']['content']): CompactionAsked | undefined {
+  const found = /^\/compact(?:\s+([^]*))?$/.exec(textOf(content));
+  if (!found) return undefined;
+  const instructions = found[1]?.trim();
+  return instructions ? { instructions } : {};
+}
+
+export function isClear(content: Prompt | SDKUserMessage['message']['content']): boolean {
+  return /^\/(?:clear|reset|new)$/.test(textOf(content));
+}
+
+/** Empty for what is no text alone. */
+function textOf(content: Prompt | SDKUserMessage['message']['content']): string {
+  if (typeof content === 'string') return content.trim();
+  const [first, ...more] = content;
+  return first?.type === 'text' && more.length === 0 ? first.text.trim() : '';
+}
+
+/** The messages up to a `/clear`, or to the end. `clearedBy`: that message, once the part was read to its end. */
+export type PromptPart = { readonly prompt: QueryPrompt; readonly clearedBy: () => Partial<SDKUserMessage> | null };
+
+/** One after the other: the next begins where the one before it was read to its end. */
+export function* promptParts(prompt: QueryPrompt): Generator<PromptPart, void> {
+  if (typeof prompt === 'string') {
+    if (!isClear(prompt)) return yield { prompt, clearedBy: () => null };
+    yield { prompt: nothing(), clearedBy: () => ({}) };
+    return yield { prompt: nothing(), clearedBy: () => null };
+  }
+  const messages = prompt[Symbol.asyncIterator]();
+  for (let isOver = false; !isOver;) {
+    let clearedBy: SDKUserMessage | null = null;
+    const part = async function* (): AsyncGenerator<SDKUserMessage, void> {
+      for (let next = await messages.next(); ; next = await messages.next()) {
+        isOver = next.done === true;
+        if (next.done) return;
+        if (isClear(next.value.message.content)) {
+          clearedBy = next.value;
+          return;
+        }
+        yield next.value;
+      }
+    };
+    yield { prompt: part(), clearedBy: () => clearedBy };
+    if (clearedBy === null) return;
+  }
+}
+
+async function* nothing(): AsyncGenerator<SDKUserMessage, void> {}

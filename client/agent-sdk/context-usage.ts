@@ -1,0 +1,45 @@
+// How full the window of a session's model is, from what the API counted of its last request: what
+// that had of instructions, tools and messages is not told apart.
+import type { Entry } from '../../store/log/entries.ts';
+import { baseName, catalogue } from '../../models/catalogue.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { ClientProblem } from '../problem.ts';
+import type { Workplace } from '../runtime/workplace.ts';
+import { headOf, transcriptReader } from '../sessions/read.ts';
+import type { SDKControlGetContextUsageResponse } from './shapes/query.ts';
+
+/** Throws ClientProblem `refused` before the first reply. */
+export async function contextUsage({
+  session: given,
+  store,
+  temporal,
+}: Pick<Workplace, 'session' | 'store' | 'temporal'>): Promise<SDKControlGetContextUsageResponse> {
+  const session = given as SessionId;
+  return usageIn(await transcriptReader(store).entries(session, await headOf(temporal.client, session)));
+}
+
+/** Since a compaction it is what that was estimated to leave. */
+export function usageIn(entries: readonly Entry[]): SDKControlGetContextUsageResponse {
+  const last = entries.findLastIndex(({ kind }) => kind === 'reply');
+  const reply = entries[last];
+  if (reply?.kind !== 'reply')
+    throw new ClientProblem('refused', 'no reply has come yet, so that nothing has been counted');
+  const { model, usage } = reply.message;
+  const { input_tokens: input, output_tokens: output } = usage;
+  const counted = input + output + (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0);
+  const boundary = entries.slice(last).findLast((entry) => entry.kind === 'boundary');
+  const totalTokens = boundary?.kind === 'boundary' ? boundary.after : counted;
+  const { window = 0 } = catalogue.models[baseName(model).base] ?? {};
+  const free = Math.max(0, window - totalTokens);
+  return {
+    model,
+    totalTokens,
+    maxTokens: window,
+    rawMaxTokens: window,
+    percentage: window === 0 ? 0 : Math.round((100 * totalTokens) / window),
+    categories: [
+      { name: 'Conversation, instructions and tools', tokens: totalTokens, color: 'text', kind: 'used' },
+      { name: 'Free space', tokens: free, color: 'inactive', kind: 'free' },
+    ],
+  };
+}

@@ -1,0 +1,103 @@
+// Commands in the background as tasks: their start stands in the outcome of the call, their end in a note to the model or
+// in the outcome of the call that ended them.
+import type { Entry, Outcome, ReplyEntry } from '../../../store/log/entries.ts';
+import { describeCommand, sourceOf, startedIn } from '../../../tools/builtin/shell/background.ts';
+import { uuidOf } from '../messages.ts';
+import type { SDKMessage } from '../shapes/messages.ts';
+
+type Command = { readonly id: string; readonly command: string; readonly toolUseId: string };
+
+export type CommandTasks = {
+  /** The same again for the same entry. */
+  tell(entry: Entry, position: number): readonly SDKMessage[];
+  /** The program has ended it: nothing more is told of it. Null where that was told. */
+  stop(id: string): SDKMessage | null;
+};
+
+/** `owner`: whose transcript it is, the main session's or an agent's. `parent`: the task that this agent is. */
+export function commandTasks(session: string, owner: string, parent?: string): CommandTasks {
+  const started = new Map<string, Command>();
+  /** By command, the position of the entry that told its end first. */
+  const ended = new Map<string, number>();
+  let reply: ReplyEntry | null = null;
+  const common = (id: string, position: number, what: string) => ({
+    task_id: id,
+    session_id: session,
+    uuid: uuidOf(owner, position, what, id),
+  });
+  const begin = (outcome: Outcome, position: number): readonly SDKMessage[] => {
+    const command = startedBy(reply, outcome);
+    if (command === null) return [];
+    started.set(command.id, command);
+    const facts = { tool_use_id: command.toolUseId, description: command.command, is_backgrounded: true };
+    const place = { task_type: 'local_bash', ...(parent !== undefined && { parent_task_id: parent }) };
+    return [
+      { type: 'system', subtype: 'task_started', ...common(command.id, position, 'started'), ...facts, ...place },
+    ];
+  };
+  const end = (id: string, words: string, position: number): readonly SDKMessage[] => {
+    if ((ended.get(id) ?? position) !== position) return [];
+    const known = started.get(id);
+    const begins = known && `${describeCommand(known)} `;
+    const [line = ''] = (begins !== undefined && words.startsWith(begins) ? words.slice(begins.length) : words).split(
+      '\n',
+    );
+    const status = statusOf(line);
+    if (status === null) return [];
+    ended.set(id, position);
+    const what = known ? `Command ${JSON.stringify(known.command)} ${line}` : line;
+    const facts = { ...(known && { tool_use_id: known.toolUseId }), ...status, summary: what, output_file: '' };
+    return [{ type: 'system', subtype: 'task_notification', ...common(id, position, 'ended'), ...facts }];
+  };
+  return {
+    stop: (id) => {
+      const known = started.get(id);
+      if (!known || ended.has(id)) return null;
+      ended.set(id, BY_PROGRAM);
+      const what = { tool_use_id: known.toolUseId, summary: `Command ${JSON.stringify(known.command)} was stopped` };
+      const facts = { ...what, status: 'stopped', output_file: '' } as const;
+      return { type: 'system', subtype: 'task_notification', ...common(id, BY_PROGRAM, 'ended'), ...facts };
+    },
+    tell: (entry, position) => {
+      if (entry.kind === 'reply') reply = entry;
+      if (entry.kind === 'notice' && entry.notice.kind === 'attachment') {
+        const id = SOURCE.exec(entry.notice.source)?.[1];
+        return id === undefined ? [] : end(id, withoutOutput(entry.notice.text), position);
+      }
+      if (entry.kind !== 'outcomes') return [];
+      return entry.outcomes.flatMap((outcome) => {
+        if (outcome.log.name !== 'bash_stop') return begin(outcome, position);
+        const id = /^(bg-[0-9a-f]{8}) /.exec(outcome.content)?.[1];
+        return id === undefined || outcome.isError ? [] : end(id, outcome.content, position);
+      });
+    },
+  };
+}
+
+/** In the place of the position of an entry. */
+const BY_PROGRAM = -1;
+
+const SOURCE = new RegExp(`^${sourceOf('(bg-[0-9a-f]{8})')}$`);
+
+/** Any other command may print the same words. */
+function startedBy(reply: ReplyEntry | null, { index, content, log }: Outcome): Command | null {
+  const id = log.name === 'bash' ? startedIn(content) : null;
+  const block = reply?.message.content[index];
+  if (id === null || block?.type !== 'tool_use') return null;
+  const { command, background } = (block.input ?? {}) as { readonly command?: unknown; readonly background?: unknown };
+  if (background !== true || typeof command !== 'string') return null;
+  return { id, command, toolUseId: block.id };
+}
+
+const withoutOutput = (text: string): string =>
+  text.replace(/\.(?: The end of its output:[^]*| It wrote nothing that is kept\.)$/, '.');
+
+type Status = { readonly status: 'completed' | 'failed' | 'stopped'; readonly reason?: 'worker_restart' };
+
+/** Null where it says no end. */
+function statusOf(line: string): Status | null {
+  if (/ended with exit status 0\b/.test(line)) return { status: 'completed' };
+  if (/ended with exit status|was killed by/.test(line)) return { status: 'failed' };
+  if (/\bis gone\b|its worker was shut down/.test(line)) return { status: 'stopped', reason: 'worker_restart' };
+  return /\bwas ended\b/.test(line) ? { status: 'stopped' } : null;
+}

@@ -1,0 +1,197 @@
+// The agents of a conversation, at every depth: followed while they work, and told to their end before the outcome of the
+// call that started them. What is told comes from their transcripts, by its place there, each message once.
+import { pause } from '../../../system/async.ts';
+import { reasonOf } from '../../../system/text.ts';
+import type { BodyReader } from '../../../store/log/bodies.ts';
+import type { Outcome, ReplyEntry } from '../../../store/log/entries.ts';
+import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
+import type { PerdureClient } from '../../perdure-client.ts';
+import { ClientProblem } from '../../problem.ts';
+import type { TranscriptReader } from '../../sessions/read.ts';
+import type { ProgramQuery } from '../program/program.ts';
+import type { SDKMessage } from '../shapes/messages.ts';
+import { agentTeller } from './agent-messages.ts';
+import { agentOfOutcome, agentsOfReply, type CalledAgent, type Caller, taskOf } from './called-agents.ts';
+import { commandTasks, type CommandTasks } from './command-tasks.ts';
+
+export type FollowedAgents = {
+  readonly session: SessionId;
+  readonly sessions: Pick<PerdureClient, 'follow' | 'describe'>;
+  readonly reader: Pick<TranscriptReader, 'since'>;
+  readonly bodies: BodyReader;
+  readonly program: Pick<ProgramQuery, 'receivedOf' | 'noteOf'>;
+  /** Types of which each agent works in the background, where its call does not say otherwise. */
+  readonly inBackground: ReadonlySet<string>;
+  /** What agents say in words is told, too. */
+  readonly withText: boolean;
+  readonly failed: AbortSignal;
+  readonly say: (line: string) => void;
+};
+
+export type Agents = {
+  /** The calls of a reply run, or are about to. `head`: of the transcript that ends with it. */
+  expect(head: Hash, reply: ReplyEntry): void;
+  /** What is left of the agent that the call had started. */
+  end(reply: ReplyEntry | null, outcome: Outcome): AsyncGenerator<SDKMessage>;
+  /** What has been stored since. */
+  tell(): AsyncGenerator<SDKMessage>;
+  /** Called when there is something to tell. */
+  onNews(listener: () => void): void;
+  wake(): void;
+  /** Those that have begun, with their commands in the background. */
+  begun(): readonly Pick<Known, 'agent' | 'commands'>[];
+  stop(): Promise<void>;
+};
+
+type Known = {
+  readonly agent: CalledAgent;
+  readonly commands: CommandTasks;
+  readonly stop: AbortController;
+  /** The newest head that is known, and the one up to which all is told. */
+  head: Hash | null;
+  told: Hash | null;
+  /** The position after the last entry that was told. */
+  next: number;
+  following: Promise<void> | null;
+  isOver: boolean;
+};
+
+/** Milliseconds between two looks for an agent that is about to start. */
+const LOOK_MS = 200;
+
+export function followAgents(followed: FollowedAgents): Agents {
+  const known = new Map<SessionId, Known>();
+  let wake = (): void => undefined;
+  const callerOf = ({ session, depth }: Pick<CalledAgent, 'session' | 'depth'>): Caller => ({
+    session,
+    depth,
+    inBackground: followed.inBackground,
+  });
+  const know = (agent: CalledAgent): Known => {
+    const before = known.get(agent.session);
+    if (before) return before;
+    const { session } = agent;
+    const commands = commandTasks(followed.session, session, taskOf(agent));
+    const next = followed.program.receivedOf(session);
+    const stop = new AbortController();
+    const each: Known = { agent, commands, stop, head: null, told: null, next, following: null, isOver: false };
+    known.set(session, each);
+    return each;
+  };
+  const begin = (each: Known): void => {
+    each.following ??= followAgent(followed, each, (head) => {
+      each.head = head;
+      wake();
+    });
+  };
+  const expect = (caller: Caller, head: Hash, reply: ReplyEntry): void => {
+    for (const agent of agentsOfReply(caller, head, reply)) begin(know(agent));
+  };
+  /** The call was not allowed: nothing has started that could be followed. */
+  const giveUp = (toolUseId: string): void => {
+    for (const { agent, head, stop } of known.values())
+      if (agent.toolUseId === toolUseId && head === null) stop.abort();
+  };
+  const end = async function* (caller: Caller, reply: ReplyEntry | null, outcome: Outcome): AsyncGenerator<SDKMessage> {
+    const agent = agentOfOutcome(caller, reply, outcome);
+    if (agent === null) return giveUp(outcome.toolUseId);
+    const each = know(agent);
+    if (each.isOver) return;
+    const head = (await lastHead(followed.sessions, agent.session)) ?? each.head;
+    if (head !== null) yield* tellUpTo(each, head);
+    if (agent.background) return begin(each);
+    each.isOver = true;
+    each.stop.abort();
+  };
+  const tellUpTo = async function* (each: Known, head: Hash): AsyncGenerator<SDKMessage> {
+    const { agent, commands } = each;
+    const { program, session, withText } = followed;
+    const { first, entries } = await followed.reader.since(agent.session, head, 1);
+    const bodies = await followed.bodies(withText ? entries.filter(({ kind }) => kind === 'user') : []);
+    const teller = agentTeller({ session, agent, withText, bodies });
+    let [reply, isOpen] = [null as ReplyEntry | null, false];
+    for (const [offset, entry] of entries.entries()) {
+      const position = first + offset;
+      if (entry.kind === 'reply') [reply, isOpen] = [entry, true];
+      if (entry.kind === 'outcomes') {
+        isOpen = false;
+        for (const outcome of entry.outcomes) yield* end(callerOf(agent), reply, outcome);
+      }
+      const messages = [...teller.tell(entry, position), ...commands.tell(entry, position)];
+      if (position < each.next) continue;
+      each.next = position + 1;
+      yield* messages;
+      // Whoever asks for the next one has these.
+      if (messages.length > 0) program.noteOf(agent.session, each.next);
+    }
+    each.told = head;
+    if (reply && isOpen && !each.isOver) expect(callerOf(agent), head, reply);
+  };
+  const main = callerOf({ session: followed.session, depth: 0 });
+  return {
+    expect: (head, reply) => expect(main, head, reply),
+    end: (reply, outcome) => end(main, reply, outcome),
+    tell: async function* () {
+      for (const each of [...known.values()])
+        if (each.head !== null && each.head !== each.told && !each.isOver) yield* tellUpTo(each, each.head);
+    },
+    wake: () => wake(),
+    onNews: (listener) => {
+      wake = listener;
+    },
+    begun: () => [...known.values()].filter(({ head, isOver }) => head !== null || isOver),
+    stop: async () => {
+      for (const { stop } of known.values()) stop.abort();
+      await Promise.all([...known.values()].map(({ following }) => following));
+    },
+  };
+}
+
+/** `hear`: told each head of its transcript. Its trouble is said, and ends nothing: its end is told in any case. */
+async function followAgent(
+  { sessions, failed, say }: Pick<FollowedAgents, 'sessions' | 'failed' | 'say'>,
+  { agent, stop }: Pick<Known, 'agent' | 'stop'>,
+  hear: (head: Hash) => void,
+): Promise<void> {
+  const signal = AbortSignal.any([failed, stop.signal]);
+  try {
+    while (!(await isThere(sessions, agent.session))) if (!(await pause(LOOK_MS, signal))) return;
+    let after: number | null = 0;
+    while (after !== null && !signal.aborted) {
+      const followed = sessions.follow(agent.session, { after, signal, onHead: hear });
+      after = null;
+      for await (const event of followed) {
+        if (event.type === 'result') after = event.run;
+        // What it calls may run for long.
+        else if (event.type === 'reply' && event.head !== undefined && event.stopReason === 'tool_use')
+          hear(event.head);
+      }
+      const head = await lastHead(sessions, agent.session);
+      if (head !== null) hear(head);
+    }
+  } catch (error) {
+    if (signal.aborted) return;
+    say(`the agent ${JSON.stringify(agent.title)} cannot be followed while it works: ${reasonOf(error)}`);
+  }
+}
+
+async function isThere(sessions: FollowedAgents['sessions'], session: SessionId): Promise<boolean> {
+  try {
+    await sessions.describe(session);
+    return true;
+  } catch (error) {
+    if (error instanceof ClientProblem && error.kind === 'no_session') return false;
+    throw error;
+  }
+}
+
+/** Null for one that is not there, or has stored nothing. */
+async function lastHead(sessions: FollowedAgents['sessions'], session: SessionId): Promise<Hash | null> {
+  try {
+    const { last, head } = await sessions.describe(session);
+    return last?.head ?? head;
+  } catch (error) {
+    if (error instanceof ClientProblem && error.kind === 'no_session') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,67 @@
+// What a run and its agents spent, by model: the replies of each transcript say what they took, and what no reply says counts
+// for the small model, which makes summaries and reads pages.
+import type { Entry } from '../../../store/log/entries.ts';
+import type { AgentSpent } from '../../../workflows/contract/delegation.ts';
+import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
+import { addSpend, noSpend, type Spend, totalTokens, type Usage } from '../../../workflows/contract/loop.ts';
+import { ClientProblem } from '../../problem.ts';
+import { StoreError } from '../../../store/values/store.ts';
+import type { RunOutcome } from '../../sessions/outcome.ts';
+
+export type SpendPorts = {
+  /** All that an agent has stored. Throws ClientProblem and StoreError. */
+  readonly entriesOf: (session: SessionId) => Promise<readonly Entry[]>;
+  /** Of the run that began with this configuration. Throws StoreError. */
+  readonly smallModel: (config: Hash) => Promise<string>;
+};
+
+/** `entries`: of the run. The sum is what the outcome says. Throws StoreError. */
+export async function spentByModel(
+  { usage, costUsd, agents }: Pick<RunOutcome, 'usage' | 'costUsd' | 'agents'>,
+  entries: readonly Entry[],
+  ports: SpendPorts,
+): Promise<ReadonlyMap<string, Spend>> {
+  const spent = new Map<string, Spend>();
+  const add = (model: string, spend: Spend): void => {
+    spent.set(model, addSpend(spent.get(model) ?? noSpend, spend));
+  };
+  const addAll = async (all: readonly Entry[], below: readonly AgentSpent[]): Promise<void> => {
+    for (const entry of all) if (entry.kind === 'reply') add(entry.message.model, entry.spend);
+    for (const { session } of below) {
+      const own = await readable(ports.entriesOf(session));
+      const further = own.flatMap((entry) => (entry.kind === 'run_ended' ? (entry.ended.agents ?? []) : []));
+      await addAll(own, further);
+    }
+  };
+  await addAll(entries, agents ?? []);
+  const started = entries.find((entry) => entry.kind === 'run_started');
+  const rest = restOf({ usage, usd: costUsd }, [...spent.values()].reduce(addSpend, noSpend));
+  if (rest !== null && started?.kind === 'run_started') add(await ports.smallModel(started.config), rest);
+  return spent;
+}
+
+/** Of an agent that is gone it is known what it took, and not by which model. */
+async function readable(reading: Promise<readonly Entry[]>): Promise<readonly Entry[]> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof StoreError || (error instanceof ClientProblem && error.kind === 'no_session')) return [];
+    throw error;
+  }
+}
+
+/** Sums of prices are off by less than this. */
+const NOTHING_USD = 1e-8;
+
+/** Null without any. */
+function restOf(whole: Spend, parts: Spend): Spend | null {
+  const left = (key: keyof Usage): number => Math.max(0, whole.usage[key] - parts.usage[key]);
+  const usage = {
+    input: left('input'),
+    output: left('output'),
+    cacheRead: left('cacheRead'),
+    cacheWrite: left('cacheWrite'),
+  };
+  const usd = whole.usd === null || parts.usd === null ? 0 : Math.max(0, whole.usd - parts.usd);
+  return totalTokens(usage) === 0 && usd < NOTHING_USD ? null : { usage, usd };
+}

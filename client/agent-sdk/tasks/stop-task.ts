@@ -1,0 +1,40 @@
+// Ends a task of a conversation, by the id that its messages have: an agent, or a command in the background.
+import { backgroundRoot } from '../../../system/process/background-files.ts';
+import { endCommand } from '../../../tools/builtin/shell/background.ts';
+import type { PerdureClient } from '../../perdure-client.ts';
+import { ClientProblem } from '../../problem.ts';
+import type { SDKMessage } from '../shapes/messages.ts';
+import { taskOf } from './called-agents.ts';
+import type { CommandTasks } from './command-tasks.ts';
+import type { Agents } from './follow-agents.ts';
+
+export type StoppableTasks = {
+  readonly session: string;
+  readonly sessions: Pick<PerdureClient, 'interrupt'>;
+  /** The data folder. */
+  readonly root: string;
+  readonly agents: Pick<Agents, 'begun'>;
+  /** Of the main session. */
+  readonly commands: CommandTasks;
+};
+
+/** What is told of it at once; an agent tells of its end itself. Throws ClientProblem `refused` for an unknown id. */
+export async function stopTask(
+  { session, sessions, root, agents, commands }: StoppableTasks,
+  id: string,
+): Promise<SDKMessage | null> {
+  const begun = agents.begun();
+  const found = begun.find(({ agent }) => taskOf(agent) === id);
+  if (found) {
+    await sessions.interrupt(found.agent.session);
+    return null;
+  }
+  const owners = [{ session, commands }, ...begun.map((each) => ({ ...each, session: each.agent.session }))];
+  for (const owner of owners) {
+    const record = await endCommand(backgroundRoot(root), owner.session, id);
+    if (record?.end) return owner.commands.stop(id);
+    if (record) throw new ClientProblem('unanswered', `command ${id} was told to end, and has not said that it did`);
+  }
+  const known = 'task_started names those there are';
+  throw new ClientProblem('refused', `there is no task ${JSON.stringify(id.slice(0, 80))} of this query: ${known}`);
+}
