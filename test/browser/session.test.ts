@@ -1,7 +1,6 @@
 // One session on the page, in a browser, as it goes: what is seen, what is done, and what happens
 // when something is down.
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keptAddress } from '../../page/page-address.ts';
 import { pagePorts } from '../../page/ports.ts';
@@ -227,34 +226,5 @@ test('a timeline tells what each iteration took, who worked on it and what it wa
   await tab.locator('#t-1-2 .name').click();
   await tab.locator('article:target').waitFor();
   expect(problems).toEqual([]);
-  await close();
-});
-
-test('a link to an older place opens there, with no more than its surroundings, and what is before comes as one scrolls (O9)', async () => {
-  const turns = Array.from({ length: 120 }, (_, at) =>
-    reply([text(`Turn ${at}.`), toolUse('glob', { pattern: `*${at}` })]),
-  );
-  const session = await stage.play('Look often.', [...turns, reply('Enough.')], { maxTurns: 200 });
-  const end = await stage.visit(`/sessions/${session}`);
-  await end.tab.locator('.ended.good').waitFor({ timeout: 600_000 });
-  await end.close();
-  const entries = (tab: Page) => tab.locator('#items > li.item').count();
-  const isInView = async (tab: Page, id: string) => {
-    const y = (await tab.locator(`#${id}`).boundingBox())?.y ?? -1;
-    return y >= 0 && y < 900;
-  };
-  for (const link of ['?at=1.90#it-1-90', '#it-1-90', '#call-1-90-0', '?at=1.90']) {
-    const { tab, close } = await stage.visit(`/sessions/${session}${link}`);
-    await tab.locator('#it-1-90').waitFor();
-    await until(() => isInView(tab, link.includes('call') ? 'call-1-90-0' : 'it-1-90'));
-    expect(await entries(tab)).toBeLessThan(240);
-    await close();
-  }
-  const { tab, close } = await stage.visit(`/sessions/${session}?at=1.90#it-1-90`);
-  await until(() => isInView(tab, 'it-1-90'));
-  const before = await entries(tab);
-  await tab.mouse.wheel(0, -40_000);
-  await until(async () => (await entries(tab)) > before);
-  expect(await tab.locator('#it-1-1').count()).toBe(1);
   await close();
 });
