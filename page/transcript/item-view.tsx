@@ -8,7 +8,7 @@ import type { RunEnded } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { epochText } from '../../client/render/epoch-words.ts';
-import { contextText, noticeText, outcomeText, transitionText } from '../../client/render/words.ts';
+import { contextText, isOrdinary, noticeText, outcomeText, transitionText } from '../../client/render/words.ts';
 import { steeredText } from '../../client/render/steered-words.ts';
 import { terminalDetail } from '../../client/sessions/outcome.ts';
 import { count, formatMoney, formatTokens } from '../../client/units.ts';
@@ -31,7 +31,7 @@ export const itemId = (position: number): string => `e${position}`;
 
 /** Outcomes have no element: they are shown at their calls. */
 export function isShown({ entry }: Item): boolean {
-  return entry.kind !== 'outcomes';
+  return entry.kind !== 'outcomes' && !(entry.kind === 'transition' && isOrdinary(entry.reason));
 }
 
 export function ItemView({ item, context }: { readonly item: Item; readonly context: ItemContext }) {

@@ -188,7 +188,7 @@ test('a window of a long transcript is drawn, and a link leads to any part of it
     false,
     true,
   ]);
-  expect(newest).toContain('hx-get="/sessions/s-1/items?before=360"');
+  expect(newest).toContain('data-earlier="/sessions/s-1/items?before=360"');
   const linked = await text('/sessions/s-1?at=1.100');
   expect([linked.includes('reply 100.'), linked.includes('reply 600.')]).toEqual([true, false]);
   expect(linked).toContain('newer entries');
