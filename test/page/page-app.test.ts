@@ -240,3 +240,12 @@ test('a session has its command to copy, and a link to Temporal’s UI where its
   expect(page).toContain('data-copy="perdure watch s-1"');
   expect(page).toContain('href="https://ui.example/namespaces/default/workflows/s-1"');
 });
+
+test('all sessions: a banner says how many wait for a worker, and what brings one (O10)', async () => {
+  const { text } = await stagedPage({ seen: { phase: 'waiting_worker' } });
+  const page = await text('/');
+  expect(page).toContain('Sessions wait for a worker, and nothing is lost.');
+  expect(page).toContain('1 session without one: `perdure worker`');
+  const { text: busy } = await stagedPage({ seen: { phase: 'running' } });
+  expect(await busy('/')).not.toContain('wait for a worker');
+});
