@@ -12,17 +12,16 @@ import { SetupProblem } from '../system/setup-problem.ts';
 import type { PerdureClient } from '../client/perdure-client.ts';
 import type { Opened } from '../client/runtime/open-server.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
-import { waitingApproval, type WaitingApproval } from '../client/sessions/decide.ts';
+import type { WaitingApproval } from '../client/sessions/decide.ts';
 import { folderPorts } from '../client/sessions/folder-ports.ts';
 import type { SessionDescription } from '../client/sessions/info.ts';
-import { headOf, readSession, type SessionReading } from '../client/sessions/read.ts';
+import { headOf, readSession, transcriptReader, type SessionReading } from '../client/sessions/read.ts';
 import type { ListOptions, SessionCounts } from '../client/sessions/find/list-sessions.ts';
 import { backgroundReader, type BackgroundReader } from '../client/sessions/history/background-reader.ts';
 import { readRecent, type Recent } from '../client/sessions/history/recent.ts';
 import { stepReader, type StepReader } from '../client/sessions/history/steps.ts';
 import { describeNoWorker, workerPolls } from '../client/sessions/worker-polls.ts';
 import { RecentMap } from '../system/recent-map.ts';
-import { loadView } from '../store/view/view.ts';
 
 /** A person's words to sessions. */
 export type Acting = Pick<
@@ -147,8 +146,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     live: folderPorts(client, env).live,
     head: (session) => headOf(client, session),
     recent: (session) => readRecent(client, session),
-    waiting: (session, pending) =>
-      waitingApproval(store, () => loadView(store, session, pending.head), session, pending),
+    waiting: (session, pending) => transcriptReader(store).waiting(session, pending),
     nobodyWorks: async (seen) => ((await polls(seen.taskQueue)) ? null : describeNoWorker(seen, seen.session)),
   };
 }

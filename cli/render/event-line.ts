@@ -1,7 +1,7 @@
 // The line that an event takes on the screen, for events that take one.
 import type { Watched } from '../../store/live/events.ts';
 import { SHOWN_OF_OUTCOME } from '../../store/live/tell.ts';
-import { compactionText, describeStaged, noticeText, transitionText } from '../../client/render/words.ts';
+import { compactionText, describeStaged, isOrdinary, noticeText, transitionText } from '../../client/render/words.ts';
 import { type Paint, oneLine } from '../../client/paint.ts';
 import { steeredText } from '../../client/render/steered-words.ts';
 import { callLines, resultLines, callAgain } from '../../client/render/tool-lines.ts';
@@ -37,7 +37,7 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
       return paint.yellow(`↻ failed ${failures}×, again in ${shortTime(delayMs)}: ${oneLine(error, 300)}`);
     }
     case 'transition':
-      return paint.dim(`── ${transitionText(event.reason)}`);
+      return isOrdinary(event.reason) ? null : paint.dim(`── ${transitionText(event.reason)}`);
     case 'steered':
       return paint.dim(`• ${steeredText(event.steered)}`);
     case 'notice':

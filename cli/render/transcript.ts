@@ -15,6 +15,7 @@ import {
   endingText,
   noticeText,
   reasonText,
+  isOrdinary,
   transitionText,
 } from '../../client/render/words.ts';
 import { steeredText } from '../../client/render/steered-words.ts';
@@ -127,7 +128,7 @@ function entryLines(
     case 'notice':
       return [paint.yellow(`! ${noticeText(entry.notice)}`)];
     case 'transition':
-      return [paint.dim(`── ${transitionText(entry.reason)}`)];
+      return isOrdinary(entry.reason) ? [] : [paint.dim(`── ${transitionText(entry.reason)}`)];
     case 'run_ended':
       return [endLine(paint, endingText(entries, position, entry.ended), entry.ended)];
     case 'session_closed':

@@ -14,14 +14,15 @@ export type InputLook = {
 };
 
 export function inputRows(
-  { text, cursor }: Typed,
+  typed: Typed,
   { prompt, columns, most }: InputLook,
 ): { readonly rows: readonly string[]; readonly cursor: Cursor } {
   const room = Math.max(4, columns - 1);
   const wide = displayWidth(prompt);
   const inset = wide <= room / 2 ? wide : 0;
-  const rows = [prompt];
-  let column = wide;
+  const { text, cursor, isCut } = partAround(typed, most * columns);
+  const rows = [isCut ? ' '.repeat(inset) : prompt];
+  let column = isCut ? inset : wide;
   let place: Cursor | null = null;
   let at = 0;
   const next = (): void => {
@@ -43,4 +44,17 @@ export function inputRows(
   const end = place ?? { row: rows.length - 1, column };
   const from = Math.max(0, Math.min(end.row, rows.length - most));
   return { rows: rows.slice(from, from + most), cursor: { row: end.row - from, column: end.column } };
+}
+
+/**
+ * Lays out no more than what can be seen: `reach` characters before the cursor and as many behind
+ * it, from the beginning of a line where one is near. `isCut`: the first row is not the text's.
+ */
+function partAround({ text, cursor }: Typed, reach: number): Typed & { readonly isCut: boolean } {
+  const end = cursor + reach;
+  const before = cursor - reach;
+  if (before <= 0) return { text: text.slice(0, end), cursor, isCut: false };
+  const line = text.lastIndexOf('\n', before - 1) + 1;
+  const from = before - line <= reach ? line : before;
+  return { text: text.slice(from, end), cursor: cursor - from, isCut: from > 0 };
 }

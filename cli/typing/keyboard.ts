@@ -1,7 +1,10 @@
 // The terminal key by key: without echo, with marks around what is pasted. Whatever ends the
 // process leaves it as it was.
+import { EventEmitter } from 'node:events';
 import { emitKeypressEvents } from 'node:readline';
+import { StringDecoder } from 'node:string_decoder';
 import type { Keyboard } from './input.ts';
+import { pasteSplitter } from './split-pastes.ts';
 
 type Terminal = {
   readonly stdin: Pick<NodeJS.ReadStream, 'on' | 'off' | 'pause' | 'resume' | 'setRawMode'>;
@@ -16,10 +19,20 @@ export function openKeyboard({ stdin, write }: Terminal): Keyboard {
   return {
     start: (onKey) => {
       if (stop) return;
-      emitKeypressEvents(stdin as NodeJS.ReadStream);
+      const keys = new EventEmitter();
+      emitKeypressEvents(keys as NodeJS.ReadStream);
+      keys.on('keypress', onKey);
+      const decoder = new StringDecoder('utf8');
+      const split = pasteSplitter();
+      const take = (bytes: Buffer): void => {
+        for (const { kind, text } of split(decoder.write(bytes))) {
+          if (kind === 'paste') onKey(text, { name: 'paste' });
+          else keys.emit('data', text);
+        }
+      };
       const end = (): void => {
         process.off('exit', end);
-        stdin.off('keypress', onKey);
+        stdin.off('data', take);
         stdin.setRawMode(false);
         stdin.pause();
         write(PASTE_OFF);
@@ -27,7 +40,7 @@ export function openKeyboard({ stdin, write }: Terminal): Keyboard {
       };
       stop = end;
       process.on('exit', end);
-      stdin.on('keypress', onKey);
+      stdin.on('data', take);
       stdin.setRawMode(true);
       stdin.resume();
       write(PASTE_ON);

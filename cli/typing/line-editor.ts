@@ -22,6 +22,8 @@ export type Editor = {
   readonly kept: string;
   /** Between the marks of a paste: a line break does not send. */
   readonly pasting: boolean;
+  /** Long pastes by the words that stand for them in `text`. */
+  readonly folded: ReadonlyMap<string, string>;
 };
 
 /** `send`: Enter; `now`: Ctrl-S. `leave`: Ctrl-D where nothing is typed. */
@@ -29,16 +31,20 @@ export type Act = 'send' | 'now' | 'interrupt' | 'leave' | 'suspend' | 'redraw' 
 export type Pressed = { readonly editor: Editor; readonly act: Act | null };
 
 export function newEditor(history: readonly string[] = [], text = ''): Editor {
-  return { text, cursor: text.length, history, at: null, kept: '', pasting: false };
+  return { text, cursor: text.length, history, at: null, kept: '', pasting: false, folded: new Map() };
 }
 
-/** Characters: what is longer belongs into a file. */
-const LONGEST = 100_000;
+/** Characters, as many as a message may have. */
+const LONGEST = 1_000_000;
+/** A paste with more lines or characters is folded. */
+const FOLDED_LINES = 10;
+const FOLDED_CHARACTERS = 1_000;
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 export function pressKey(editor: Editor, typed: string | undefined, key: Key): Pressed {
   if (key.name === 'paste-start') return still({ ...editor, pasting: true });
   if (key.name === 'paste-end') return still({ ...editor, pasting: false });
+  if (key.name === 'paste') return still(paste(editor, typed ?? ''));
   if (editor.pasting) return still(insert(editor, pastedText(typed, key)));
   if (key.ctrl) return controlled(editor, key.name ?? '');
   if (key.meta) return still(altered(editor, key.name ?? ''));
@@ -75,10 +81,35 @@ export function pressKey(editor: Editor, typed: string | undefined, key: Key): P
 }
 
 /** Nothing is typed any more: what was is sent, and called up with the key upwards. */
-export function sentEditor({ history, text }: Editor): Editor {
+export function sentEditor(editor: Editor): Editor {
+  const { history } = editor;
+  const text = fullText(editor);
   const same = text.trim() === '' || history.at(-1) === text;
   return newEditor(same ? history : [...history, text]);
 }
+
+/** What is typed, with each folded paste in its place. */
+export function fullText({ text, folded }: Pick<Editor, 'text' | 'folded'>): string {
+  if (folded.size === 0) return text;
+  const labels = [...folded.keys()].map((label) => label.replace(/[[\]]/g, '\\$&'));
+  return text.replace(new RegExp(labels.join('|'), 'g'), (label) => folded.get(label) ?? label);
+}
+
+/** Takes a paste whole. A long one stands in the text as words, until it is sent. */
+function paste(editor: Editor, pasted: string): Editor {
+  const text = pasted.replace(/\r\n?/g, '\n').replace(NOT_PASTED, '');
+  const lines = text.split('\n').length;
+  if (lines <= FOLDED_LINES && text.length <= FOLDED_CHARACTERS) return insert(editor, text);
+  const kept = text.slice(0, Math.max(0, LONGEST - fullText(editor).length));
+  const size = lines > 1 ? `${lines} lines` : `${text.length} characters`;
+  const cut = kept.length < text.length ? `, cut to ${kept.length} characters` : '';
+  const number = editor.folded.size === 0 ? '' : ` #${editor.folded.size + 1}`;
+  const label = `[${size} pasted${number}${cut}]`;
+  return insert({ ...editor, folded: new Map([...editor.folded, [label, kept]]) }, label);
+}
+
+/* oxlint-disable-next-line no-control-regex */
+const NOT_PASTED = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
 const still = (editor: Editor): Pressed => ({ editor, act: null });
 
@@ -168,7 +199,9 @@ function remove(editor: Editor, from: number, to: number): Editor {
 
 const moved = (editor: Editor, cursor: number): Editor => ({ ...editor, cursor });
 
-function before({ text, cursor }: Editor): number {
+function before({ text, cursor, folded }: Editor): number {
+  const label = [...folded.keys()].find((one) => text.endsWith(one, cursor));
+  if (label !== undefined) return cursor - label.length;
   const last = Array.from(segmenter.segment(text.slice(Math.max(0, cursor - 64), cursor))).at(-1);
   return cursor - (last?.segment.length ?? 0);
 }

@@ -5,7 +5,7 @@ import type { BottomArea } from '../terminal/bottom-area.ts';
 import { inputRows } from '../terminal/input-rows.ts';
 import { cutToWidth, displayWidth } from '../../client/render/width.ts';
 import type { Hands, Input, Keyboard } from './input.ts';
-import { type Act, type Editor, type Key, newEditor, pressKey, sentEditor } from './line-editor.ts';
+import { type Act, type Editor, fullText, type Key, newEditor, pressKey, sentEditor } from './line-editor.ts';
 
 export type TypedRows = {
   readonly area: BottomArea;
@@ -47,7 +47,8 @@ export function typedRows(place: TypedRows, hands: Hands): Input {
   let wake: NodeJS.Timeout | undefined;
 
   const draw = (): void => {
-    if (closed) return;
+    // The rows of a paste that comes key by key are drawn at its end.
+    if (closed || (question?.editor ?? editor).pasting) return;
     const prompt = question ? question.words : (hands.prompt ?? '› ');
     const look = { prompt, columns: columns(), most: MOST_ROWS };
     const { rows, cursor } = inputRows(question?.editor ?? editor, look);
@@ -87,13 +88,13 @@ export function typedRows(place: TypedRows, hands: Hands): Input {
     }
   };
   const editOutside = async (): Promise<void> => {
-    const text = await outside(() => place.runEditor(editor.text));
+    const text = await outside(() => place.runEditor(fullText(editor)));
     if (text !== null) editor = newEditor(editor.history, text.trimEnd());
     draw();
   };
   const submit = (now: boolean): void => {
-    if (question) return answered(question.editor.text);
-    const { text } = editor;
+    if (question) return answered(fullText(question.editor));
+    const text = fullText(editor);
     editor = sentEditor(editor);
     if (text.trim() !== '') hands.submit(text, now);
     look();
@@ -159,7 +160,7 @@ export function typedRows(place: TypedRows, hands: Hands): Input {
       area.show('input', []);
       question?.answer(null);
       question = null;
-      return editor.text;
+      return fullText(editor);
     },
   };
 }

@@ -20,6 +20,11 @@ const transitions: Readonly<Record<TransitionReason, string>> = {
   structured_output_retry: 'the answer does not fit its schema: asked again',
 };
 
+/** A turn after another needs no line: what follows shows it. */
+export function isOrdinary(reason: TransitionReason): boolean {
+  return reason === 'next_turn';
+}
+
 export function transitionText(reason: TransitionReason): string {
   return transitions[reason];
 }

@@ -4,6 +4,7 @@
 import { showUnseen } from '../../system/text.ts';
 import { hashOf } from '../../store/values/store.ts';
 import type { Told, Watched } from '../../store/live/events.ts';
+import { isOrdinary } from '../../client/render/words.ts';
 import type { Progress } from '../transcript/call-card.tsx';
 import { asking, drawPiece, lineHtml, type Piece, type Place, voidHtml, wrapped } from './draw-piece.tsx';
 import type { Change } from './ring.ts';
@@ -86,6 +87,13 @@ export function livePieces(
     return [...dropped, { do: 'put', id, into: ITEMS, html: wrapped(id, voidHtml(event, said.join(''))) }];
   };
 
+  const fact = (event: Parameters<typeof lineHtml>[0] & Watched): readonly Change[] => {
+    const html = lineHtml(event);
+    const key = factKey(event);
+    const id = key === null ? nameOf(event, `${event.type}-${pieces.size}`) : `${FACT}${key}`;
+    return put({ ...place(event), id, html });
+  };
+
   const changesOf = (event: Told, current: number): readonly Change[] => {
     const anchorOf = ({ iteration, index }: { readonly iteration: number; readonly index: number }): string =>
       `${current}-${iteration}-${index}`;
@@ -123,12 +131,10 @@ export function livePieces(
         return [];
       case 'reply':
         return drop(nameOf(event, 'ask'));
-      default: {
-        const html = lineHtml(event);
-        const key = factKey(event);
-        const id = key === null ? nameOf(event, `${event.type}-${pieces.size}`) : `${FACT}${key}`;
-        return put({ ...place(event), id, html });
-      }
+      case 'transition':
+        return isOrdinary(event.reason) ? [] : fact(event);
+      default:
+        return fact(event);
     }
   };
   return {

@@ -7,6 +7,7 @@ import { createLimit, pause } from '../../system/async.ts';
 import { bodyReader } from '../../store/log/bodies.ts';
 import { createViewCache, emptyView } from '../../store/view/view.ts';
 import { RecentMap } from '../../system/recent-map.ts';
+import { StoreError } from '../../store/values/store.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { nothingRecent } from '../../client/sessions/history/recent.ts';
@@ -174,12 +175,16 @@ function wakener(): Waker {
 }
 
 async function lookOn(state: State, signal: AbortSignal, waker: Waker): Promise<void> {
+  let isStoreDown = false;
   while (await waker.wait(LOOK_MS, signal)) {
     try {
       await look(state);
+      if (isStoreDown) state.trouble.set('store', null);
+      isStoreDown = false;
     } catch (error) {
+      isStoreDown = error instanceof StoreError;
       if (error instanceof ClientProblem && error.kind === 'no_session') state.trouble.set('gone', error.message);
-      else state.trouble.set('server', reasonOf(error));
+      else state.trouble.set(isStoreDown ? 'store' : 'server', reasonOf(error));
     }
     redrawFrame(state);
   }

@@ -1,7 +1,7 @@
 // What is wrong right now, in the words of a banner: what it is, and what to do. A trouble that is
 // over goes by itself.
 
-export type TroubleKind = 'gone' | 'server' | 'worker' | 'store' | 'live' | 'damaged';
+export type TroubleKind = 'gone' | 'server' | 'worker' | 'workers' | 'store' | 'live' | 'damaged';
 
 export type Trouble = { readonly kind: TroubleKind; readonly title: string; readonly detail: string };
 
@@ -9,6 +9,7 @@ const titles: Readonly<Record<TroubleKind, string>> = {
   gone: 'This session no longer exists on the server: what you see is the last that was known.',
   server: 'The Temporal server does not answer. What you see may be old; the page goes on by itself when it is back.',
   worker: 'Nobody works on this session. It waits, and nothing is lost.',
+  workers: 'Sessions wait for a worker, and nothing is lost.',
   store: 'The transcript store cannot be read. What was said since cannot be shown; see that the store is reachable.',
   live: 'The live channel is behind: text appears when it is stored, not as it is said.',
   damaged: 'A part of the transcript is damaged; see `perdure repair`.',

@@ -7,7 +7,7 @@ import type { WaitingApproval } from '../../client/sessions/decide.ts';
 import type { SessionCounts, SessionPage } from '../../client/sessions/find/list-sessions.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
-import { formatMoney, shortTime } from '../../client/units.ts';
+import { count, formatMoney, shortTime } from '../../client/units.ts';
 import { changeRing, frameChanges, type Part, type Ring } from '../feed/ring.ts';
 import { type Trouble, createTroubles } from '../feed/troubles.ts';
 import { htmlOf, Moment, Phase, Reason } from '../layout.tsx';
@@ -53,6 +53,7 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
     return { found: { ...page, counts: counted }, approvals };
   };
   let { found, approvals } = await look();
+  trouble.set('workers', missingWorkers(found));
   const draw = (): readonly Part[] => fleetParts({ found, approvals, troubles: trouble.list(), filter });
   let parts = draw();
   frameChanges(drawn, parts);
@@ -60,6 +61,7 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
     while (await pause(LOOK_MS, stop.signal)) {
       try {
         ({ found, approvals } = await look());
+        trouble.set('workers', missingWorkers(found));
         trouble.set('server', null);
       } catch (error) {
         trouble.set('server', reasonOf(error));
@@ -82,6 +84,13 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
     },
     close: () => stop.abort(),
   };
+}
+
+/** Null when each session that has work has a worker. */
+function missingWorkers({ counts }: Found): string | null {
+  const waiting = counts.waiting_worker;
+  if (waiting === 0) return null;
+  return `${count(waiting, 'session')} without one: \`perdure worker\` on a machine that reaches the server and the store takes them up.`;
 }
 
 /** What waits for a person, the most urgent first. */

@@ -80,6 +80,8 @@ const actions: Readonly<Record<string, Act>> = {
     const waiting = (await ports.approvals(session)).find((one) => one.call === call);
     if (waiting && waiting.inputHash !== inputHash)
       throw new ClientProblem('refused', `the input of call ${call} is another one now: look at it again`);
+    if (waiting?.problem !== undefined)
+      throw new ClientProblem('refused', `call ${call} can only be denied: ${waiting.problem}`);
     const same = waiting !== undefined && JSON.stringify(waiting.input) === JSON.stringify(edited);
     if (!same && waiting !== undefined) refuseUnless(role, 'steer', 'to change what a call does');
     await firstDecision(ports, session, call, () =>

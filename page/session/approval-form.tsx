@@ -14,7 +14,7 @@ type Waiting = { readonly approval: WaitingApproval; readonly linked?: boolean }
 /** Shown on the session's page and in the inbox of all sessions. */
 export function ApprovalForm({ approval, linked = false }: Waiting) {
   if (approval.question) return <QuestionForm approval={approval} linked={linked} />;
-  const { session, call, tool, reason, input, problem, deadline, inputHash } = approval;
+  const { session, call, tool, reason, problem, deadline } = approval;
   const path = `/sessions/${session}`;
   const id = approvalId(approval);
   const key = linked ? `${session}-${id}` : id;
@@ -33,27 +33,7 @@ export function ApprovalForm({ approval, linked = false }: Waiting) {
         <Moment at={deadline} />
       </p>
       {problem === undefined ? null : <p class="bad">{showUnseen(problem)}</p>}
-      <InputRows json={jsonOf(input)} />
-      <form hx-post={`${path}/approve`} hx-target="#said">
-        <input type="hidden" name="call" value={call} />
-        <input type="hidden" name="inputHash" value={inputHash} />
-        <label>
-          <span>Input, as JSON; change it and that is what runs</span>
-          <textarea
-            name="input"
-            spellcheck={false}
-            wrap="off"
-            rows={Math.min(14, jsonOf(input).split('\n').length + 1)}
-            data-original
-          >
-            {jsonOf(input)}
-          </textarea>
-        </label>
-        <div class="buttons">
-          <button class="good">Allow</button>
-          <Copy text={`perdure approve ${session} ${call}`} what="Copy as command" />
-        </div>
-      </form>
+      {problem === undefined ? <AllowForm approval={approval} /> : null}
       <form hx-post={`${path}/deny`} hx-target="#said" class="deny">
         <input type="hidden" name="call" value={call} />
         <label>
@@ -63,6 +43,36 @@ export function ApprovalForm({ approval, linked = false }: Waiting) {
         <button class="bad">Deny</button>
       </form>
     </section>
+  );
+}
+
+/** Not drawn where the input cannot be read: a person cannot allow what they do not see. */
+function AllowForm({ approval: { session, call, input, inputHash } }: { readonly approval: WaitingApproval }) {
+  const json = jsonOf(input);
+  return (
+    <>
+      <InputRows json={json} />
+      <form hx-post={`/sessions/${session}/approve`} hx-target="#said">
+        <input type="hidden" name="call" value={call} />
+        <input type="hidden" name="inputHash" value={inputHash} />
+        <label>
+          <span>Input, as JSON; change it and that is what runs</span>
+          <textarea
+            name="input"
+            spellcheck={false}
+            wrap="off"
+            rows={Math.min(14, json.split('\n').length + 1)}
+            data-original
+          >
+            {json}
+          </textarea>
+        </label>
+        <div class="buttons">
+          <button class="good">Allow</button>
+          <Copy text={`perdure approve ${session} ${call}`} what="Copy as command" />
+        </div>
+      </form>
+    </>
   );
 }
 

@@ -2,7 +2,7 @@
 // waits for a decision, what may be done now, what is on its way, and what is wrong. Each part has
 // an id and is drawn again when it has changed.
 import { showUnseen } from '../../system/text.ts';
-import { addSpend, noSpend, totalTokens, type Spend } from '../../workflows/contract/loop.ts';
+import { totalTokens } from '../../workflows/contract/loop.ts';
 import { isUnderWay } from '../../client/sessions/info.ts';
 import { formatMoney, formatTokens } from '../../client/units.ts';
 import type { Frame, Standing } from '../feed/standing.tsx';
@@ -11,7 +11,7 @@ import type { Trouble } from '../feed/troubles.ts';
 import { ApprovalForm, approvalId } from './approval-form.tsx';
 import { Background } from './background.tsx';
 import { Lately } from './lately.tsx';
-import { isReply } from '../../client/sessions/history/items.ts';
+import { sumSpend, type SpendSoFar } from '../../client/sessions/history/spend.ts';
 import { taskListOf } from '../../store/view/task-list.ts';
 
 /** Where parts are put: containers of the session's page. */
@@ -88,32 +88,11 @@ export function Banner({ trouble: { kind, title, detail } }: { readonly trouble:
   );
 }
 
-/** The newest run that has a reply: its figures, and the session's. */
-function spent({ items }: Standing): {
-  readonly run: Spend;
-  readonly all: Spend;
-  readonly turns: number;
-  readonly context: number;
-} {
-  let all = noSpend;
-  let run = noSpend;
-  let turns = 0;
-  let context = 0;
-  let current = 0;
-  for (const item of items.all) {
-    if (item.run !== current) [current, run, turns] = [item.run, noSpend, 0];
-    if (!isReply(item)) continue;
-    all = addSpend(all, item.entry.spend);
-    run = addSpend(run, item.entry.spend);
-    turns += 1;
-    context = totalTokens(item.entry.spend.usage);
-  }
-  return { run, all, turns, context };
-}
+const atLeast = ({ isLeast }: SpendSoFar): string => (isLeast ? '≥ ' : '');
 
 function Figures({ standing }: { readonly standing: Standing }) {
   const { seen, config } = standing;
-  const { run, all, turns, context } = spent(standing);
+  const { run, all, context } = sumSpend(standing.items.all);
   const window = config?.models[0].window;
   const rules = config && { ...config.rules, ...standing.recent.raised };
   return (
@@ -127,16 +106,16 @@ function Figures({ standing }: { readonly standing: Standing }) {
         ) : null}
       </Figure>
       <Figure name="Model">{config ? showUnseen(config.models[0].name.slice(0, 60)) : '–'}</Figure>
-      <Figure name="Replies">{`${turns}${rules ? ` of ${rules.maxTurns} turns` : ''}`}</Figure>
+      <Figure name="Replies">{`${run.turns}${rules ? ` of ${rules.maxTurns} turns` : ''}`}</Figure>
       <Figure name="Tokens">
-        {totalTokens(run.usage).toLocaleString('en')}
+        {`${atLeast(run)}${totalTokens(run.spend.usage).toLocaleString('en')}`}
         {rules?.maxTokens ? ` of ${rules.maxTokens.toLocaleString('en')}` : ''}
-        <small>{`${formatTokens(totalTokens(all.usage))} in all runs`}</small>
+        <small>{`${atLeast(all)}${formatTokens(totalTokens(all.spend.usage))} in all runs`}</small>
       </Figure>
       <Figure name="Cost">
-        {formatMoney(run.usd)}
+        {`${atLeast(run)}${formatMoney(run.spend.usd)}`}
         {rules?.maxBudgetUsd ? ` of ${formatMoney(rules.maxBudgetUsd)}` : ''}
-        <small>{`${formatMoney(all.usd)} in all runs`}</small>
+        <small>{`${atLeast(all)}${formatMoney(all.spend.usd)} in all runs`}</small>
       </Figure>
       <Figure name="Context">
         {window === undefined ? (

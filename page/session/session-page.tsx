@@ -33,14 +33,15 @@ export async function sessionPage(
   { temporalUi }: Pick<PagePorts, 'temporalUi'>,
   at: string | undefined,
 ): Promise<string> {
-  const place = placeIn(feed);
+  const from = placeIn(feed);
   const { seen } = feed.standing;
-  const transcript = await transcriptPart(feed, windowOf(feed, at));
+  const place = at === undefined ? null : positionOf(feed.standing.items, at);
+  const transcript = await transcriptPart(feed, windowOf(feed, at), place);
   const frame = sessionFrame(feed.standing);
   const partsIn = (container: string): string =>
     frame.flatMap(({ into, html }) => (into === container ? html : [])).join('');
   return htmlOf(
-    <SessionShell feed={feed} place={place} ui={temporalUi(seen.session)} part="transcript">
+    <SessionShell feed={feed} place={from} ui={temporalUi(seen.session)} part="transcript">
       <section id="transcript" aria-label="Transcript" data-fresh>
         {raw(transcript)}
       </section>
@@ -90,14 +91,19 @@ function AsideForm({ path }: { readonly path: string }) {
 const LONG = JSON.stringify({ timeout: 660_000 });
 
 /** The transcript's list: what is above, the window, what happens now. */
-export async function transcriptPart(feed: SessionFeed, shown: Shown): Promise<string> {
+export async function transcriptPart(feed: SessionFeed, shown: Shown, place: number | null = null): Promise<string> {
   const { length } = feed.standing.items.all;
   const items = await itemsPart(feed, shown);
   const path = `/sessions/${feed.standing.seen.session}`;
   const atEnd = shown.to >= length;
   return htmlOf(
     <>
-      <ol class="transcript" id={ITEMS} data-end={String(atEnd)}>
+      <ol
+        class="transcript"
+        id={ITEMS}
+        data-end={String(atEnd)}
+        {...(place === null ? {} : { 'data-place': itemId(place) })}
+      >
         {raw(items)}
       </ol>
       {atEnd ? null : (
@@ -134,17 +140,10 @@ export async function itemsPart(feed: SessionFeed, { from, to }: Shown): Promise
   return parts.join('');
 }
 
-/** Replaced by what is before it as soon as it is scrolled to. */
+/** Replaced by the entries before it when a person has scrolled near, or clicks it. */
 function Earlier({ path, before }: { readonly path: string; readonly before: number }) {
   return (
-    <li
-      class="more"
-      id="earlier"
-      hx-get={`${path}?before=${before}`}
-      hx-trigger="intersect once, click"
-      hx-swap="outerHTML"
-      hx-target="this"
-    >
+    <li class="more" id="earlier" data-earlier={`${path}?before=${before}`}>
       <button type="button" class="plain">{`${before.toLocaleString('en')} earlier entries`}</button>
     </li>
   );

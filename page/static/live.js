@@ -177,6 +177,76 @@ if (feed) {
   addEventListener('pagehide', silence);
   addEventListener('pageshow', listen);
   listen();
-  if (document.getElementById('items') && !location.hash && !new URLSearchParams(location.search).has('at'))
-    scrollTo({ top: document.documentElement.scrollHeight });
+  if (document.getElementById('items')) begin();
+}
+
+/** The address of what a link to this page names: of an iteration, a call, a run or an entry. */
+function addressOf(name) {
+  const reply = /^(?:it|call)-(\d+)-(\d+)/.exec(name);
+  if (reply) return `${reply[1]}.${reply[2]}`;
+  const other = /^run-(\d+)$/.exec(name);
+  if (other) return `r${other[1]}`;
+  return /^e\d+$/.test(name) ? name : null;
+}
+
+/** Shows what the address names, asking for the entries around it where they are not here. */
+function showNamed() {
+  const name = decodeURIComponent(location.hash.slice(1));
+  const named = (name && document.getElementById(name)) || document.getElementById(items().dataset.place ?? '');
+  if (named) {
+    if (named.matches('details')) named.open = true;
+    named.scrollIntoView({ block: 'start' });
+    return true;
+  }
+  const address = addressOf(name);
+  if (address === null || new URLSearchParams(location.search).get('at') === address) return false;
+  location.replace(`?at=${address}#${name}`);
+  return true;
+}
+
+function items() {
+  return document.getElementById('items');
+}
+
+/** Pixels above the screen at which earlier entries are asked for. */
+const NEAR = 800;
+let scrolls = false;
+let loading = false;
+
+function begin() {
+  if (!showNamed()) scrollTo({ top: document.documentElement.scrollHeight });
+  addEventListener('hashchange', showNamed);
+  // Before a person moves, it is the page that scrolls, and that asks for nothing.
+  for (const kind of ['wheel', 'touchmove', 'keydown', 'mousedown'])
+    addEventListener(kind, () => (scrolls = true), { passive: true });
+  addEventListener('scroll', () => {
+    const earlier = document.getElementById('earlier');
+    if (scrolls && earlier && earlier.getBoundingClientRect().bottom > -NEAR) void loadEarlier(earlier);
+  });
+  document.addEventListener('click', (event) => {
+    const earlier = event.target.closest?.('#earlier');
+    if (earlier) void loadEarlier(earlier);
+  });
+}
+
+/** Puts what is before in the place of `earlier`; what is on the screen stays where it is. */
+async function loadEarlier(earlier) {
+  if (loading) return;
+  loading = true;
+  try {
+    const answer = await fetch(earlier.dataset.earlier, { headers: { Accept: 'text/html' } });
+    if (!answer.ok || !earlier.isConnected) return;
+    const template = document.createElement('template');
+    template.innerHTML = await answer.text();
+    const added = [...template.content.children];
+    const below = earlier.nextElementSibling;
+    const top = below?.getBoundingClientRect().top ?? 0;
+    earlier.replaceWith(template.content);
+    added.forEach(ready);
+    if (below) scrollBy({ top: below.getBoundingClientRect().top - top, behavior: 'instant' });
+  } catch {
+    // The stream says what is wrong; the next scroll asks again.
+  } finally {
+    loading = false;
+  }
 }

@@ -12,8 +12,8 @@ function words(at) {
   const far = Math.abs(seconds);
   if (far < 5) return 'now';
   const [, size, unit] = STEPS.find(([below]) => far < below);
-  const amount = `${Math.floor(far / size)} ${unit}`;
-  return seconds >= 0 ? `${amount} ago` : `in ${amount}`;
+  // What has passed is not told as more than it is; a deadline in 6 d 23 h is in 7 d.
+  return seconds >= 0 ? `${Math.floor(far / size)} ${unit} ago` : `in ${Math.round(far / size)} ${unit}`;
 }
 
 export function showTimes(root = document) {

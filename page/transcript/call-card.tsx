@@ -32,6 +32,11 @@ export type Call = {
 
 export const callId = (anchor: string): string => `call-${anchor}`;
 
+/** The place in an address of a reply, or of one of its calls: `2.17` of `2-17-0`. */
+export function placeOf(anchor: string): string {
+  return anchor.split('-').slice(0, 2).join('.');
+}
+
 export function CallCard({ call }: { readonly call: Call }) {
   const state = stateOf(call);
   return (
@@ -45,7 +50,7 @@ export function CallCard({ call }: { readonly call: Call }) {
         {state.output === null ? null : <Output text={state.output} bad={state.kind === 'bad'} whole={call.whole} />}
         {state.said === '' ? null : <pre class="output">{showUnseen(state.said)}</pre>}
         <p class="links">
-          <a href={`#${callId(call.anchor)}`}>Link to this call</a>
+          <a href={`?at=${placeOf(call.anchor)}#${callId(call.anchor)}`}>Link to this call</a>
         </p>
       </div>
     </details>

@@ -8,12 +8,12 @@ import type { RunEnded } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { epochText } from '../../client/render/epoch-words.ts';
-import { contextText, noticeText, outcomeText, transitionText } from '../../client/render/words.ts';
+import { contextText, isOrdinary, noticeText, outcomeText, transitionText } from '../../client/render/words.ts';
 import { steeredText } from '../../client/render/steered-words.ts';
 import { terminalDetail } from '../../client/sessions/outcome.ts';
 import { count, formatMoney, formatTokens } from '../../client/units.ts';
 import { SHOWN } from '../../client/render/diff-rows.ts';
-import { CallCard, type Progress, callId } from './call-card.tsx';
+import { CallCard, type Progress, callId, placeOf } from './call-card.tsx';
 import type { Item, ReplyItem } from '../../client/sessions/history/items.ts';
 import { isReply } from '../../client/sessions/history/items.ts';
 import { Moment, htmlOf } from '../layout.tsx';
@@ -31,7 +31,7 @@ export const itemId = (position: number): string => `e${position}`;
 
 /** Outcomes have no element: they are shown at their calls. */
 export function isShown({ entry }: Item): boolean {
-  return entry.kind !== 'outcomes';
+  return entry.kind !== 'outcomes' && !(entry.kind === 'transition' && isOrdinary(entry.reason));
 }
 
 export function ItemView({ item, context }: { readonly item: Item; readonly context: ItemContext }) {
@@ -47,7 +47,7 @@ function Plain({ item: { entry, run, position }, context }: { readonly item: Ite
     case 'run_started':
       return (
         <h2 class="run" id={`run-${run}`}>
-          <a href={`#run-${run}`}>{`Run ${run}`}</a> <Moment at={entry.at} />
+          <a href={`?at=e${position}#run-${run}`}>{`Run ${run}`}</a> <Moment at={entry.at} />
         </h2>
       );
     case 'user':
@@ -185,7 +185,8 @@ function ReplyHead({ entry, anchor }: { readonly entry: ReplyEntry; readonly anc
   const detail = `${formatTokens(input + cacheWrite + cacheRead)} in (${cacheRead.toLocaleString('en')} from the cache), ${output.toLocaleString('en')} out`;
   return (
     <p class="head">
-      <a href={`#it-${anchor}`}>{`#${iteration}`}</a> <span>{showUnseen(message.model.slice(0, 80))}</span>
+      <a href={`?at=${placeOf(anchor)}#it-${anchor}`}>{`#${iteration}`}</a>{' '}
+      <span>{showUnseen(message.model.slice(0, 80))}</span>
       <span title={detail}>{`${formatTokens(totalTokens(spend.usage))} · ${formatMoney(spend.usd)}`}</span>
       {attempt > 1 ? <span class="warn">{`attempt ${attempt}`}</span> : null}
       <Moment at={entry.at} />

@@ -106,9 +106,13 @@ export function sessionFollower(reader: AttemptReader, from: Cursor = noCursor):
         if (told) out.push({ ...told, cursor: { before, steps: Object.fromEntries(steps) } });
       });
       if (steps.get(step)?.over) for (const { attempt } of attempts) reader.letGo({ step, attempt });
+      // Each item has its own copy of the cursor, so a step leaves it as soon as it is passed.
+      if (step < barrier) {
+        steps.delete(step);
+        before = step + 1;
+      }
     }
     before = barrier;
-    for (const step of steps.keys()) if (step < before) steps.delete(step);
   };
 }
 

@@ -169,3 +169,25 @@ test('a question is shown with its options as buttons, or a field, and nothing o
   const answer = await post('/sessions/s-1/answer', { call: '1.1.0', answer: 'red' });
   expect([answer.status, await answer.text(), done]).toEqual([200, expect.stringContaining('Answered.'), ['answer']]);
 });
+
+test('a call whose input cannot be read can be denied, and not allowed (O8)', async () => {
+  const pending = { call: '1.1.0', tool: 'bash', reason: 'rule', inputHash: 'h', head: null, index: 0, deadline: 0 };
+  const problem = 'its input cannot be read: the value is not in the store';
+  const { text, post, done } = await stagedPage({
+    seen: { phase: 'waiting_approval', approvals: [pending as never] },
+    ports: {
+      waiting: (session, one) => Promise.resolve({ ...one, session, input: null, problem }),
+      approvals: (session) => Promise.resolve([{ ...pending, session, input: null, problem } as never]),
+    },
+  });
+  const page = await text('/sessions/s-1');
+  expect(page).toContain(problem);
+  expect(page).toContain('>Deny</button>');
+  expect(page).not.toContain('>Allow</button>');
+  const answer = await post('/sessions/s-1/approve', { call: '1.1.0', inputHash: 'h', input: 'null' });
+  expect([answer.status, await answer.text(), done]).toEqual([
+    400,
+    expect.stringContaining(`call 1.1.0 can only be denied: ${problem}`),
+    [],
+  ]);
+});

@@ -188,7 +188,7 @@ test('a window of a long transcript is drawn, and a link leads to any part of it
     false,
     true,
   ]);
-  expect(newest).toContain('hx-get="/sessions/s-1/items?before=360"');
+  expect(newest).toContain('data-earlier="/sessions/s-1/items?before=360"');
   const linked = await text('/sessions/s-1?at=1.100');
   expect([linked.includes('reply 100.'), linked.includes('reply 600.')]).toEqual([true, false]);
   expect(linked).toContain('newer entries');
@@ -239,4 +239,13 @@ test('a session has its command to copy, and a link to Temporal’s UI where its
   const page = await (await stagedPage({ ports: { temporalUi } })).text('/sessions/s-1');
   expect(page).toContain('data-copy="perdure watch s-1"');
   expect(page).toContain('href="https://ui.example/namespaces/default/workflows/s-1"');
+});
+
+test('all sessions: a banner says how many wait for a worker, and what brings one (O10)', async () => {
+  const { text } = await stagedPage({ seen: { phase: 'waiting_worker' } });
+  const page = await text('/');
+  expect(page).toContain('Sessions wait for a worker, and nothing is lost.');
+  expect(page).toContain('1 session without one: `perdure worker`');
+  const { text: busy } = await stagedPage({ seen: { phase: 'running' } });
+  expect(await busy('/')).not.toContain('wait for a worker');
 });

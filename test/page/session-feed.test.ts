@@ -1,6 +1,7 @@
 // One subscription for all who watch a session, and what each of them is given.
 import { expect, test } from 'vitest';
 import type { Told } from '../../store/live/events.ts';
+import { StoreError } from '../../store/values/store.ts';
 import { eventStream } from '../../page/feed/event-stream.ts';
 import { changeRing } from '../../page/feed/ring.ts';
 import { ownAccess } from '../../page/hosting/access.ts';
@@ -174,5 +175,27 @@ test('what the channel tells again of a reply that was stored when it began is s
   expect(shown).not.toContain('More.');
   expect(feed.pieces.html).not.toContain('Stored words.');
   leave();
+  page.close();
+});
+
+test('a store that cannot be read is told as such while it lasts, and not as a server that is down (O10)', async () => {
+  let isDown = false;
+  const { page, ports } = await stagedPage({ entries: [user('here')] });
+  const down = (): Promise<never> => Promise.reject(new StoreError('unavailable', 'the store is not there'));
+  const torn = opsPage(
+    { ...ports, recent: (session) => (isDown ? down() : ports.recent(session)) },
+    ownAccess(SECRETS, () => PAGE_HOST),
+  );
+  const { feed, leave } = await torn.feeds.enter('s-1' as never);
+  const kinds = () => feed.standing.troubles.map(({ kind }) => kind);
+  isDown = true;
+  feed.wake();
+  await until(() => kinds().length > 0);
+  expect(kinds()).toEqual(['store']);
+  isDown = false;
+  feed.wake();
+  await until(() => kinds().length === 0);
+  leave();
+  torn.close();
   page.close();
 });

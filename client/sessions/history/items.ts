@@ -71,12 +71,17 @@ export function isReply(item: Item): item is ReplyItem {
 }
 
 /**
- * Of a link to an iteration, `2.17`, or to an entry, `e300`: the position it means; null where
- * there is none.
+ * The position that a link means: to an iteration, `2.17`, to an entry, `e300`, or to a run, `r2`.
+ * Null where there is none.
  */
 export function positionOf(items: Items, at: string): number | null {
   const named = /^(\d{1,9})\.(\d{1,9})$/.exec(at);
   if (named) return items.reply(`${Number(named[1])}.${Number(named[2])}`)?.position ?? null;
+  const run = /^r(\d{1,9})$/.exec(at)?.[1];
+  if (run !== undefined) {
+    const started = items.all.find(({ entry }) => entry.kind === 'run_started' && entry.run === Number(run));
+    return started?.position ?? null;
+  }
   const entry = /^e(\d{1,9})$/.exec(at)?.[1];
   const position = entry === undefined ? -1 : Number(entry);
   const from = items.all[0]?.position ?? 0;

@@ -70,7 +70,11 @@ export function stepReader(client: Client): StepReader {
     );
     const steps = (await Promise.all(those.map((one) => stepsIn(session, one)))).flat();
     const pending = new Map((described.raw.pendingActivities ?? []).map((one) => [one.activityId, one]));
-    return steps.map(({ id, ...step }) => (step.endedAt === null ? goingOn(step, pending.get(id)) : step));
+    return Promise.all(
+      steps.map(({ id, ...step }) =>
+        step.endedAt === null ? goingOn(step, pending.get(id), (failure) => whyOf(client, session, id, failure)) : step,
+      ),
+    );
   };
 }
 
@@ -90,15 +94,34 @@ type Known = Step & { readonly id: string };
 type Pending = NonNullable<Description['raw']['pendingActivities']>[number];
 
 /** The history of an activity that is not over says only that it was asked for. */
-function goingOn(step: Step, pending: Pending | undefined): Step {
+async function goingOn(
+  step: Step,
+  pending: Pending | undefined,
+  why: (failure: Failure) => Promise<string | null>,
+): Promise<Step> {
   if (!pending) return step;
   return {
     ...step,
     beganAt: pending.lastStartedTime && !isBackingOff(pending) ? timeOf(pending.lastStartedTime) : null,
     attempt: pending.attempt ?? 1,
     worker: pending.lastWorkerIdentity || null,
-    failure: pending.lastFailure?.message?.slice(0, LONGEST_FAILURE) ?? null,
+    failure: await why(pending.lastFailure),
   };
+}
+
+type Failure = Pending['lastFailure'];
+const sealedCause = z.object({ message: z.string() });
+
+/**
+ * Reads why an attempt failed. Workers seal the message of a failure beside it, and what stands in
+ * its place says only that it is sealed.
+ */
+async function whyOf(client: Client, session: SessionId, activity: string, failure: Failure): Promise<string | null> {
+  if (!failure) return null;
+  const { encodedAttributes, message } = failure;
+  if (!encodedAttributes) return message?.slice(0, LONGEST_FAILURE) ?? null;
+  const cause = sealedCause.safeParse(await decoded(client, session, activity, [encodedAttributes])).data;
+  return cause?.message.slice(0, LONGEST_FAILURE) ?? 'the cause is sealed with a key that is not here';
 }
 
 /** Its last attempt is over, and the next has not begun. */
@@ -152,7 +175,12 @@ async function stepsOf(client: Client, session: SessionId, events: readonly Hist
         beganAt: timeOf(event.eventTime),
         attempt: started.attempt ?? 1,
         worker: started.identity || null,
-        failure: started.lastFailure?.message?.slice(0, LONGEST_FAILURE) ?? null,
+        failure: await whyOf(
+          client,
+          session,
+          steps.get(String(started.scheduledEventId))?.id ?? '',
+          started.lastFailure,
+        ),
       });
     } else {
       const ended = endOf(event);

@@ -75,7 +75,6 @@ test('tells a run from its prompt to its end, each call with its outcome', () =>
     '▸ write b',
     '  ✗ Not run: ask first',
     '  (denied)',
-    '── next turn',
     '! its last tool call was cut and did not run',
     'Two.',
     '(the reply was cut)',

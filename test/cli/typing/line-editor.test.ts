@@ -1,6 +1,14 @@
 // What keys make of what is typed.
 import { expect, test } from 'vitest';
-import { type Act, type Editor, type Key, newEditor, pressKey, sentEditor } from '../../../cli/typing/line-editor.ts';
+import {
+  type Act,
+  type Editor,
+  fullText,
+  type Key,
+  newEditor,
+  pressKey,
+  sentEditor,
+} from '../../../cli/typing/line-editor.ts';
 
 const ctrl = (name: string): Key => ({ name, ctrl: true });
 const meta = (name: string): Key => ({ name, meta: true });
@@ -49,6 +57,31 @@ test.each<[string, readonly (string | Key)[], string]>([
 test('a paste is taken as it is: its line breaks send nothing (O20)', () => {
   const { editor, acts } = after([named('paste-start'), 'a', named('return'), named('tab'), 'b', named('paste-end')]);
   expect([editor.text, acts]).toEqual(['a\n\tb', []]);
+});
+
+const pasted = (text: string, editor: Editor): Editor => pressKey(editor, text, named('paste')).editor;
+
+test('a paste that comes whole is taken as it is, without what a terminal would obey (O20)', () => {
+  const editor = pasted('one\r\ntwo\rthree\u0007\u001b[2J', newEditor());
+  expect(fullText(editor)).toBe('one\ntwo\nthree[2J');
+  expect(editor.text).toBe(fullText(editor));
+});
+
+test('a long paste is folded while it is typed, sent whole, and taken away with one key (O20)', () => {
+  const text = Array.from({ length: 200 }, (_, at) => `line ${at}`).join('\n');
+  const editor = after([' now'], pasted(text, after(['look at ']).editor)).editor;
+  expect(shown(editor)).toBe('look at [200 lines pasted] now|');
+  expect(fullText(editor)).toBe(`look at ${text} now`);
+  expect(sentEditor(editor).history).toEqual([`look at ${text} now`]);
+  const two = pasted('y'.repeat(3_000), pasted('x'.repeat(3_000), newEditor()));
+  expect(two.text).toBe('[3000 characters pasted][3000 characters pasted #2]');
+  expect(fullText(after([named('backspace')], two).editor)).toBe('x'.repeat(3_000));
+});
+
+test('a paste beyond the longest message is cut, and says so (O20)', () => {
+  const editor = pasted('z'.repeat(1_200_000), newEditor());
+  expect(editor.text).toBe('[1200000 characters pasted, cut to 1000000 characters]');
+  expect(fullText(editor)).toHaveLength(1_000_000);
 });
 
 test('Enter sends, Ctrl-S sends now, Ctrl-C interrupts, Ctrl-D leaves only where nothing is typed (O18)', () => {

@@ -6,7 +6,7 @@ import { at, screen } from './screen.ts';
 
 test('says once what an attempt appended that died, and the retry or the call after a parking says again (L14 L16)', () => {
   const appended = (step: number, attempt: number): readonly Watched[] => [
-    { type: 'transition', iteration: 2, reason: 'next_turn', ...at(step, attempt) },
+    { type: 'transition', iteration: 2, reason: 'model_fallback', ...at(step, attempt) },
     { type: 'user', id: 'm' as MessageId, text: 'and that', ...at(step, attempt) },
     { type: 'notice', notice: { kind: 'batch_summary', text: 'Read it.' }, ...at(step, attempt) },
   ];
@@ -17,5 +17,5 @@ test('says once what an attempt appended that died, and the retry or the call af
   const replied: Watched = { type: 'reply', iteration: 2, stopReason: 'end_turn', fate: 'whole', ...at(4) };
   const seen = screen([...attempts, replied, ...appended(5, 1).slice(2)]);
   // The same words of a later step are news.
-  expect(seen.split('\n')).toEqual(['── next turn', '› and that', '! Read it.', '! Read it.', '']);
+  expect(seen.split('\n')).toEqual(['── continues with another model', '› and that', '! Read it.', '! Read it.', '']);
 });

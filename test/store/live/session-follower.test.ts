@@ -198,3 +198,19 @@ test('steps that wait for each other are seen one after the other, each in the o
     { numRuns: 40 },
   );
 });
+
+test('a place in a long session names the steps that are open there, however many one look passed (L16)', () => {
+  const folder = sessionFolder(tempDir(), session);
+  mkdirSync(folder);
+  for (let step = 1; step <= 400; step += 1) {
+    const one: Step = { tools: step % 3 === 0, attempts: [{ deltas: 2, ending: 'stored' }] };
+    const lines = linesOf(step, 1, one).map((line) => `${JSON.stringify(line)}\n`);
+    appendFileSync(attemptFile(folder, { step, attempt: 1 }), lines.join(''));
+  }
+  const reader = attemptReader(folder, () => undefined);
+  const items: LiveItem[] = [];
+  sessionFollower(reader)(items);
+  reader.close();
+  expect(items.length).toBeGreaterThan(800);
+  expect(Math.max(...items.map(({ cursor }) => Object.keys(cursor.steps).length))).toBeLessThanOrEqual(2);
+});
