@@ -63,6 +63,8 @@ export type RunConfig = {
   readonly thinkingTokens: number | null;
   /** Absent: the model's own (X2). */
   readonly effort?: Effort;
+  /** The API may search the web (L88); absent: it is not offered to. */
+  readonly webSearch?: WebSearchSettings;
   /** The schema that the final answer must satisfy (L53). */
   readonly outputSchema: Readonly<Record<string, unknown>> | null;
   /** Caller's, system context and user context, joined (L58). */
@@ -91,6 +93,23 @@ export type RunConfig = {
   readonly rules: Rules;
   /** Those it has to find wherever it goes on; absent without any. */
   readonly hooks?: readonly string[];
+};
+
+/** How searches of the web are bounded. */
+export type WebSearchSettings = {
+  /** In one request to the model. */
+  readonly maxUses?: number;
+  /** Hosts, perhaps with the beginning of a path. Results come from these alone. */
+  readonly allowedDomains?: readonly string[];
+  /** Results never come from these. */
+  readonly blockedDomains?: readonly string[];
+  /** Where results are to fit. */
+  readonly userLocation?: {
+    readonly city?: string;
+    readonly region?: string;
+    readonly country?: string;
+    readonly timezone?: string;
+  };
 };
 
 export type ConfigReader = (hash: Hash) => Promise<RunConfig>;
@@ -218,6 +237,8 @@ export type ModelFacts = {
   readonly toolChanges?: 'inline' | 'references';
   /** The API itself summarises its conversations on demand. */
   readonly compaction?: boolean;
+  /** The API itself searches the web for it. */
+  readonly webSearch?: boolean;
   /** Tokens below which nothing is cached. */
   readonly minCacheable?: number;
   /** The day of its end, as YYYY-MM-DD. */

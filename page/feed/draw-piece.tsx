@@ -106,6 +106,8 @@ export function lineHtml(event: Line): string {
 
 function lineText(event: Exclude<Line, { type: 'user' | 'transition' }>): string {
   switch (event.type) {
+    case 'web_search':
+      return searchLine(event.query);
     case 'steered':
       return steeredText(event.steered);
     case 'notice':

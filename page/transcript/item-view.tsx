@@ -170,6 +170,9 @@ function Reply({ item, context }: { readonly item: ReplyItem; readonly context: 
             return <p class="mark">Thinking that the provider keeps to itself</p>;
           case 'tool_use':
             return <CallCard call={callOf(item, index, block, context)} />;
+          case 'server_tool_use':
+          case 'web_search_tool_result':
+            return <p class="mark">{searchBlockLine(block) ?? block.type}</p>;
           default:
             return <Folded line={block.type} text={JSON.stringify(block, null, 2)} />;
         }

@@ -4,6 +4,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { PreambleChanged, SystemPart } from '../../workflows/contract/activities.ts';
+import { isServerTool } from './server-tools.ts';
 import type { BoundaryEntry, Entry, EpochEntry, EpochReason, SignedSummary } from '../log/entries.ts';
 
 export type Preamble = Pick<EpochEntry, 'system' | 'tools'>;
@@ -56,7 +57,7 @@ export function tellPreamble(entries: readonly Entry[], wanted: Preamble, asked:
   const news = wanted.tools.filter(
     (tool) => !isKnown(known.tools.get(tool.name), tool) || isLost(tool, current, known),
   );
-  const why = whyAnew(entries, current, { known, news, asked });
+  const why = whyAnew(entries, current, { known, news, asked, offersOtherwise: offersOtherwise(current, wanted) });
   if (why !== null) return toldIn(beginEpoch(why, wanted, begins));
   const notice = difference(known, wanted, news);
   const { epoch } = current;
@@ -64,16 +65,34 @@ export function tellPreamble(entries: readonly Entry[], wanted: Preamble, asked:
 }
 
 /** `news`: tools that are new, or take other inputs, or are brought again. */
-type Compared = { readonly known: Known; readonly news: readonly Tool[]; readonly asked: Asked };
+type Compared = {
+  readonly known: Known;
+  readonly news: readonly Tool[];
+  readonly asked: Asked;
+  /**
+   * A tool of the API's own comes, goes or is bounded in another way: it carries out what the request
+   * offers, whatever a message says.
+   */
+  readonly offersOtherwise: boolean;
+};
 
-function whyAnew(entries: readonly Entry[], current: Current, { known, news, asked }: Compared): EpochReason | null {
+function whyAnew(
+  entries: readonly Entry[],
+  current: Current,
+  { known, news, asked, offersOtherwise }: Compared,
+): EpochReason | null {
   const { telling = {}, checksPrefix = false, isRefused = () => false } = asked;
   if (hasDroppedThinking(entries, current.position)) return 'refused';
   if ([...known.tools.values()].some(isRefused)) return 'tools';
   if (checksPrefix && isToldOtherwise(current.epoch, known, telling)) return 'server';
+  if (offersOtherwise) return 'tools';
   // One that does not check is sent them among the tools.
   const isBrought = current.epoch.bringsTools === true && (telling.bringsTools === true || !checksPrefix);
   return news.length > 0 && !isBrought ? 'tools' : null;
+}
+
+function offersOtherwise({ epoch }: Current, wanted: Preamble): boolean {
+  return !isDeepStrictEqual(epoch.tools.filter(isServerTool), wanted.tools.filter(isServerTool));
 }
 
 /** What was told by means that the server takes no longer would be sent otherwise than it was. */

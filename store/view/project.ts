@@ -1,11 +1,12 @@
 // Projects the entries of a transcript onto the messages of a request. Pure. For any entries the
 // request has a shape that the API accepts (L58): roles alternate from user to user, and one
 // outcome follows every call (L39).
-import type { ContentBlockParam, MessageParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
+import type { ContentBlock, ContentBlockParam, MessageParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import type { MessageMedium } from '../../workflows/contract/people.ts';
 import { previewText } from '../transcript/preview.ts';
 import { mediumBlock } from '../transcript/request-size.ts';
 import type { Telling } from '../transcript/preamble.ts';
+import { serverBlockText } from '../transcript/server-tools.ts';
 import { foreignWords, isChange, systemBlocks, tellingBy } from '../transcript/system-message.ts';
 import { type Bodies, mediaNote } from '../log/bodies.ts';
 import { type Entry, type Outcome, type ReplyEntry, entryName } from '../log/entries.ts';
@@ -33,6 +34,8 @@ export type CalledModel = {
   /** It takes messages of the role system between others, and tools from them. */
   readonly systemMessages?: boolean;
   readonly toolChanges?: 'inline' | 'references';
+  /** Its API searches the web, and takes back what it found. */
+  readonly webSearch?: boolean;
   /** Known: it is one of Claude's. */
   readonly thinking?: object;
 };
@@ -65,10 +68,11 @@ export function projectView({ shown, marks }: InView, bodies: Bodies, options: P
     const sent = reply
       ? sentReply(reply, taken, memo.replies, isThinkingSent(reply, round.position, marks, options.model))
       : { blocks: [], calls: [] };
-    if (sent.blocks.length > 0) {
+    const said = options.model && !options.model.webSearch ? withoutServerBlocks(sent.blocks) : sent.blocks;
+    if (said.length > 0) {
       const isFirstKept = signed !== undefined && messages.length === 1;
       if (!isAsked(messages) && !isFirstKept) messages.push({ role: 'user', content: [text(GO_ON)] });
-      messages.push({ role: 'assistant', content: [...sent.blocks] });
+      messages.push({ role: 'assistant', content: [...said] });
     }
     const shrink = round.position < marks.shrunkBefore;
     say(messages, [...results(sent, round, { shrink, memo, bodies }), ...round.texts]);
@@ -76,6 +80,16 @@ export function projectView({ shown, marks }: InView, bodies: Bodies, options: P
   }
   if (!isAsked(messages)) messages.push({ role: 'user', content: [text(GO_ON)] });
   return messages as MessageParam[];
+}
+
+/** For an API that knows none of them: what was searched for and found, in words. */
+function withoutServerBlocks(sent: readonly ContentBlockParam[]): readonly ContentBlockParam[] {
+  if (!sent.some(({ type }) => type === 'server_tool_use' || type === 'web_search_tool_result')) return sent;
+  return sent.flatMap((block): ContentBlockParam[] => {
+    const words = serverBlockText(block as ContentBlock);
+    if (words !== null) return words === '' ? [] : [text(wellFormedText(words))];
+    return block.type === 'text' && block.citations ? [text(block.text)] : [block];
+  });
 }
 
 /** How a model that may take less than its epoch tells is told. */

@@ -2,7 +2,7 @@
 // came. A block that the API would refuse is left out or mended here; the transcript keeps it as it
 // came.
 import { isDeepStrictEqual } from 'node:util';
-import type { ContentBlock, ContentBlockParam, ToolUseBlockParam } from '@anthropic-ai/sdk/resources/messages';
+import type { ContentBlock, ContentBlockParam, Message, ToolUseBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import { z } from 'zod';
 import { freeId } from '../transcript/call-ids.ts';
 import type { ReplyEntry } from '../log/entries.ts';
@@ -60,6 +60,14 @@ function sendable({ message }: ReplyEntry): readonly SentBlock[] {
   });
   const sent = withWholeServerCalls(known);
   return sent.slice(0, sent.findLastIndex(({ block }) => !isThinking(block)) + 1);
+}
+
+/**
+ * What goes back of a reply that the API has paused, so that it goes on: all of it, also a call that
+ * the API has yet to carry out.
+ */
+export function pausedBlocks({ content }: Pick<Message, 'content'>): readonly ContentBlockParam[] {
+  return content.flatMap((block) => mended(block) ?? []);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { PerdureConfig } from './config.ts';
 import { runDefaults } from './defaults.ts';
 
 export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
-  const { maxOutputTokens, compaction, agents, agentLimits, ...rest } = config;
+  const { maxOutputTokens, compaction, agents, agentLimits, webSearch, ...rest } = config;
   const { model, fallbackModels, smallModel, models, effort, permissionMode, permissions, additionalDirectories } =
     rest;
   const { systemPrompt, instructions, memory, consolidateMemoryAfter, suggestPrompts } = rest;
@@ -20,6 +20,7 @@ export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
     ...(Object.fromEntries(
       Object.entries({ ...chosen, ...context, ...limits, ...server }).filter(([, value]) => value !== undefined),
     ) as Partial<RunDefaults>),
+    ...(webSearch ? { webSearch: webSearch === true ? {} : webSearch } : {}),
     ...(agents || agentLimits ? { agents: agentSettings(agents, agentLimits) } : {}),
     ...(compaction === undefined ? {} : { compaction: { ...runDefaults.compaction, ...compaction } }),
   };

@@ -15,12 +15,13 @@ import {
   sandboxSchema,
   type SandboxSettings,
   webFetchSchema,
+  webSearchSchema,
   wholeNumberSchema,
   toolsSchema,
 } from './tools.ts';
 import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
 import type { AfterStopHandler } from '../../activities/deps.ts';
-import type { ModelTable } from '../../store/configuration.ts';
+import type { ModelTable, WebSearchSettings } from '../../store/configuration.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { CompactionRules, Effort } from '../../workflows/contract/loop.ts';
 import type { Profile } from '../../workflows/contract/failures.ts';
@@ -135,6 +136,11 @@ export type PerdureConfig = {
   readonly mcpServers?: McpServers;
   /** What `web_fetch` may reach beside the public internet (L86). */
   readonly webFetch?: WebSettings;
+  /**
+   * The API searches the web for models that have it (L88): it costs money, and queries leave the
+   * machine. Absent: it is not offered.
+   */
+  readonly webSearch?: boolean | WebSearchSettings;
   /** What commands may reach through their sandbox: agents for keys. */
   readonly sandbox?: SandboxSettings;
   /** Folders of skills, absolute, at most 20 (L79). */
@@ -243,6 +249,7 @@ const keys = z.strictObject({
   tools: z.union([run, toolsSchema]).optional(),
   mcpServers: mcpServersSchema.optional(),
   webFetch: webFetchSchema.optional(),
+  webSearch: webSearchSchema.optional(),
   sandbox: sandboxSchema.optional(),
   skills: skillsSchema.optional(),
   workspaceSkills: z.boolean().optional(),

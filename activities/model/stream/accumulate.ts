@@ -2,6 +2,7 @@
 // inputs are kept as the raw text they came as until their block ends: a truncated one must be
 // recognised, never repaired (L15, L28).
 import type { ContentBlock, Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
+import { joinReplies } from '../bill.ts';
 import { DEEPEST_JSON, deeperThan, keptInput, parseInput } from '../../../system/json.ts';
 
 /** The stream broke the protocol: the attempt died (L14). */
@@ -29,8 +30,12 @@ export type Accumulator = {
   /** The block that this event completed, if it did. */
   push(event: RawMessageStreamEvent): { readonly index: number; readonly state: BlockState } | null;
   readonly blocks: readonly BlockState[];
+  /** How many of them a reply that goes on had before: what the stream numbers comes after them. */
+  readonly before: number;
   /** Returns the message so far; null before message_start. */
   message(): Message | null;
+  /** What this stream alone was billed. */
+  billed(): Message['usage'] | undefined;
   /** message_stop arrived, or the reply was closed without it. */
   readonly ended: boolean;
   /**
@@ -43,13 +48,16 @@ export type Accumulator = {
 
 type Open = { block: ContentBlock; json: string; complete: boolean; brokenInput: boolean };
 
-export function createAccumulator(): Accumulator {
+/** `paused`: the reply that goes on. */
+export function createAccumulator(paused: Message | null = null): Accumulator {
   let head: Message | null = null;
   let ended = false;
   /** Said at its end: what a message begins with is not believed. */
   let stops = false;
-  const open: Open[] = [];
+  const open: Open[] = (paused?.content ?? []).map(wholeBlock);
+  const before = open.length;
   return {
+    before,
     get blocks() {
       return open;
     },
@@ -60,7 +68,8 @@ export function createAccumulator(): Accumulator {
       if (head && stops && !ended) ended = closed(head, open);
       return ended;
     },
-    message: () => (head ? { ...head, content: open.map(({ block }) => block) } : null),
+    message: () => (head ? { ...joinReplies(paused, head), content: open.map(({ block }) => block) } : paused),
+    billed: () => head?.usage,
     push(event) {
       const problem = eventProblem(event);
       if (problem !== undefined) throw new UnusableReply(`the reply has ${problem}`);
@@ -76,9 +85,9 @@ export function createAccumulator(): Accumulator {
     if (event.type === 'message_start') head = begun(head, event.message);
     else if (!isOfMessage(event)) return null;
     else if (!head) throw new GarbledStream(`the stream began with ${event.type}`);
-    else if (event.type === 'content_block_start') open.push(begin(event, open.length));
-    else if (event.type === 'content_block_delta') grow(at(open, event.index), event.delta);
-    else if (event.type === 'content_block_stop') return finish(at(open, event.index), event.index);
+    else if (event.type === 'content_block_start') open.push(begin(event, open.length, before));
+    else if (event.type === 'content_block_delta') grow(at(open, event.index + before), event.delta);
+    else if (event.type === 'content_block_stop') return finish(at(open, event.index + before), event.index + before);
     else if (event.type === 'message_delta') {
       head = withDelta(head, event);
       stops ||= saysStop(event);
@@ -113,8 +122,17 @@ export const MOST_BLOCKS = 5_000;
 /** Characters of the input of one call. */
 export const MOST_OF_INPUT = 4 * 1024 * 1024;
 
-function begin(event: Extract<RawMessageStreamEvent, { type: 'content_block_start' }>, expected: number): Open {
-  if (expected >= MOST_BLOCKS) throw new UnusableReply(`the reply has more than ${MOST_BLOCKS} blocks`);
+function wholeBlock(block: ContentBlock): Open {
+  return { block, json: '', complete: true, brokenInput: false };
+}
+
+function begin(
+  event: Extract<RawMessageStreamEvent, { type: 'content_block_start' }>,
+  count: number,
+  before: number,
+): Open {
+  if (count >= MOST_BLOCKS) throw new UnusableReply(`the reply has more than ${MOST_BLOCKS} blocks`);
+  const expected = count - before;
   if (event.index !== expected) throw new GarbledStream(`block ${event.index} began where ${expected} was due`);
   const block = withInput({ ...event.content_block });
   // No input text, no input: a call that was cut before its first byte looks the same as one
