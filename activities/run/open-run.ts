@@ -251,7 +251,11 @@ function allowedSearch(
   return [...deny, ...ask].some((rule) => namesSome(rule, [WEB_SEARCH])) ? undefined : search;
 }
 
-function warnOfSearch({ log }: Deps, [{ name, webSearch }]: RunConfig['models'], warned: RecentMap<string, true>): void {
+function warnOfSearch(
+  { log }: Deps,
+  [{ name, webSearch }]: RunConfig['models'],
+  warned: RecentMap<string, true>,
+): void {
   if (webSearch === true) return;
   const warning = `${name} is not offered searches of the web: nothing says that its API has them`;
   if (!warned.get(warning)) log('warn', warning);

@@ -9,6 +9,7 @@ import type { Hash } from '../../workflows/contract/ids.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { epochText } from '../../client/render/epoch-words.ts';
 import { contextText, noticeText, outcomeText, transitionText } from '../../client/render/words.ts';
+import { searchBlockLine } from '../../client/render/search-words.ts';
 import { steeredText } from '../../client/render/steered-words.ts';
 import { terminalDetail } from '../../client/sessions/outcome.ts';
 import { count, formatMoney, formatTokens } from '../../client/units.ts';

@@ -1,7 +1,12 @@
 // Projects the entries of a transcript onto the messages of a request. Pure. For any entries the
 // request has a shape that the API accepts (L58): roles alternate from user to user, and one
 // outcome follows every call (L39).
-import type { ContentBlock, ContentBlockParam, MessageParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
+import type {
+  ContentBlock,
+  ContentBlockParam,
+  MessageParam,
+  ToolResultBlockParam,
+} from '@anthropic-ai/sdk/resources/messages';
 import type { MessageMedium } from '../../workflows/contract/people.ts';
 import { previewText } from '../transcript/preview.ts';
 import { mediumBlock } from '../transcript/request-size.ts';

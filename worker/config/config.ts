@@ -186,6 +186,21 @@ const prices = {
 };
 const price = z.strictObject({ ...prices, above: z.strictObject({ ...prices, tokens }).optional() });
 
+const level = z.enum(efforts as [Effort, ...Effort[]]);
+const modelFacts = z
+  .strictObject({
+    window: tokens,
+    maxOutput: tokens,
+    price: price.nullable(),
+    thinking: z.strictObject({
+      kinds: z.array(z.enum(['adaptive', 'enabled', 'disabled', 'between_tools'])),
+      byDefault: z.boolean(),
+    }),
+    effort: z.strictObject({ levels: z.array(level).min(1), byDefault: level }),
+    webSearch: z.boolean(),
+  })
+  .partial();
+
 const nameRight = 'give 1 to 64 letters, digits, "-", "_" or ".", beginning with a letter or digit';
 
 /** What the client and the activity that opens a run check in the same words. */
@@ -206,10 +221,8 @@ const keys = z.strictObject({
   model: modelSchema.optional(),
   fallbackModels: z.array(modelSchema).max(10).optional(),
   smallModel: modelSchema.optional(),
-  effort: z.enum(efforts as [Effort, ...Effort[]]).optional(),
-  models: z
-    .record(nameSchema, z.strictObject({ window: tokens, maxOutput: tokens, price: price.nullable() }).partial())
-    .optional(),
+  effort: level.optional(),
+  models: z.record(nameSchema, modelFacts).optional(),
   permissionMode: z.enum(permissionModes).optional(),
   permissions: judgedBy(permissionsProblem),
   systemPrompt: z.string().max(100_000).optional(),

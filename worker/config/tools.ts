@@ -85,25 +85,30 @@ export const webFetchSchema = z.strictObject({
 
 const domainRight =
   'give a host without scheme or port, perhaps with the beginning of a path, such as example.com or example.com/docs';
-const domain = z.string(domainRight).regex(/^[a-z\d-]+(\.[a-z\d-]+)+(\/[^\s?#]*)?$/i, domainRight).max(253, domainRight);
+const domain = z
+  .string(domainRight)
+  .regex(/^[a-z\d-]+(\.[a-z\d-]+)+(\/[^\s?#]*)?$/i, domainRight)
+  .max(253, domainRight);
 const place = z.string().min(1).max(100).optional();
 
 /** What the API takes, which knows one of the two lists alone. */
-export const webSearchSchema = z.union(
-  [
-    z.boolean(),
-    z.strictObject({
-      maxUses: wholeNumberSchema(100).optional(),
-      allowedDomains: z.array(domain).min(1).max(100).optional(),
-      blockedDomains: z.array(domain).min(1).max(100).optional(),
-      userLocation: z.strictObject({ city: place, region: place, country: place, timezone: place }).optional(),
-    } satisfies Readonly<Record<keyof WebSearchSettings, unknown>>),
-  ],
-  'give true, false or { maxUses, allowedDomains or blockedDomains, userLocation }',
-).refine(
-  (given) => typeof given === 'boolean' || !given.allowedDomains || !given.blockedDomains,
-  'give "allowedDomains" or "blockedDomains", not both',
-);
+export const webSearchSchema = z
+  .union(
+    [
+      z.boolean(),
+      z.strictObject({
+        maxUses: wholeNumberSchema(100).optional(),
+        allowedDomains: z.array(domain).min(1).max(100).optional(),
+        blockedDomains: z.array(domain).min(1).max(100).optional(),
+        userLocation: z.strictObject({ city: place, region: place, country: place, timezone: place }).optional(),
+      } satisfies Readonly<Record<keyof WebSearchSettings, unknown>>),
+    ],
+    'give true, false or { maxUses, allowedDomains or blockedDomains, userLocation }',
+  )
+  .refine(
+    (given) => typeof given === 'boolean' || !given.allowedDomains || !given.blockedDomains,
+    'give "allowedDomains" or "blockedDomains", not both',
+  );
 
 export type SandboxSettings = { readonly agents?: readonly KeyAgent[] };
 
