@@ -10,6 +10,7 @@ import type {
   Models,
   ModelTable,
   RunConfig,
+  ToolNames,
   WebSearchSettings,
 } from '../store/configuration.ts';
 import type { HookRunner } from './hooks/hooks.ts';
@@ -144,6 +145,8 @@ export type RunDefaults = {
   readonly smallModel: string;
   /** Where neither a caller nor a type of agent chose: absent, the model's own (X2). */
   readonly effort?: Effort;
+  /** Tools under other names for the model (L89). */
+  readonly toolNames?: ToolNames;
   /** The API may search the web. Absent: it is not offered to (L88). */
   readonly webSearch?: WebSearchSettings;
   /** What a worker's configuration says of models: it goes before what is known otherwise (X1). */

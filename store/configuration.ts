@@ -63,6 +63,8 @@ export type RunConfig = {
   readonly thinkingTokens: number | null;
   /** Absent: the model's own (X2). */
   readonly effort?: Effort;
+  /** Tools under other names for the model (L89); absent: under our own. */
+  readonly toolNames?: ToolNames;
   /** The API may search the web (L88); absent: it is not offered to. */
   readonly webSearch?: WebSearchSettings;
   /** The schema that the final answer must satisfy (L53). */
@@ -93,6 +95,36 @@ export type RunConfig = {
   readonly rules: Rules;
   /** Those it has to find wherever it goes on; absent without any. */
   readonly hooks?: readonly string[];
+};
+
+/** By our name of a tool. */
+export type ToolNames = Readonly<
+  Record<
+    string,
+    {
+      /** The model is offered the tool under it. */
+      readonly name: string;
+      /** It is understood under these, too. */
+      readonly also?: readonly string[];
+      /** Fields of its input that are understood under other names, too. */
+      readonly fields?: FieldNames;
+    }
+  >
+>;
+
+/** By our name, the one that the model is offered a tool under. */
+export type SentNames = Readonly<Record<string, string>>;
+
+/** By our name of a field. `values`: words that stand in it; `ignored`: fields that say nothing. */
+export type FieldNames = {
+  readonly [field: string]:
+    | string
+    | {
+        readonly name: string;
+        readonly fields?: FieldNames;
+        readonly values?: Readonly<Record<string, string>>;
+        readonly ignored?: readonly string[];
+      };
 };
 
 /** How searches of the web are bounded. */

@@ -1,7 +1,7 @@
 // One attempt at a reply: stream it, start safe calls on the way, and say what came of it. Stores
 // nothing.
 import { randomUUID } from 'node:crypto';
-import type { Message } from '@anthropic-ai/sdk/resources/messages';
+import type { Message, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages';
 import { createAccumulator, type BlockState } from './stream/accumulate.ts';
 import { callBlocks, keepInterruptedPart, judge, type Judged } from './judge.ts';
 import type { CallBlock, CallTraits, EarlyOutcome } from '../calls/call-port.ts';
@@ -15,6 +15,7 @@ import { attemptSignal } from '../calls/runner.ts';
 import { pricesOf, spendOf } from './bill.ts';
 import type { PreparedStep } from './tell-preamble.ts';
 import { announce } from '../../store/live/tell.ts';
+import { inOwnNames } from '../../store/transcript/tool-names.ts';
 import { queryOf } from '../../store/transcript/server-tools.ts';
 import { patience } from '../../store/configuration.ts';
 
@@ -47,6 +48,8 @@ type ReplyPort = StreamLimits & {
   readonly signal: AbortSignal;
   /** How long an early call may outlast the stream (L37). */
   readonly graceMs: number;
+  /** A call under our names (L89). */
+  readonly named?: (call: ToolUseBlock) => ToolUseBlock;
   readonly traits: (call: CallBlock) => PlannedCall;
   readonly run: (call: CallBlock, signal: AbortSignal) => Promise<EarlyOutcome | null>;
   readonly say: {
@@ -64,7 +67,7 @@ export async function attemptReply(
   port: ReplyPort,
   paused: Message | null = null,
 ): Promise<Attempted> {
-  const into = createAccumulator(paused);
+  const into = createAccumulator(paused, port.named);
   const early = earlyCalls(port.traits, port.run);
   try {
     await streamReply(port.model, body, into, port, handlers(early.offer, port));
@@ -126,6 +129,7 @@ export function replyPort(step: PreparedStep): ReplyPort {
     signal: attempt.signal,
     ...patience(config),
     graceMs: EARLY_GRACE_MS,
+    named: (call) => inOwnNames(config.toolNames, call, (name) => tools.definitions.some((tool) => tool.name === name)),
     traits: (call) => (input.wrapUp ? NEVER : tools.traits(config, call, context)),
     run: (call, signal) =>
       // Safe to run twice, so any key that is unique will do; the real one needs the hash of a

@@ -7,6 +7,7 @@ import { isListed } from '../../tools/listed.ts';
 import type { Entry, EpochReason } from '../../store/log/entries.ts';
 import { type Asked, beginEpoch, type Preamble, tellPreamble, toolsIn } from '../../store/transcript/preamble.ts';
 import { WEB_SEARCH, webSearchTool } from '../../store/transcript/server-tools.ts';
+import { namedTool, sentNames } from '../../store/transcript/tool-names.ts';
 import { entriesOf } from '../../store/transcript/transcripts.ts';
 import { asServed, withFacts } from './request.ts';
 import type { ModelStep } from './step.ts';
@@ -80,8 +81,11 @@ function wantedIn({ deps, input, config }: ModelStep): Preamble {
   const offered = deps.tools.definitions.filter(({ name }) => limits.every((names) => isListed(names, name)));
   const isRefused = (tool: Tool): boolean => deps.models.isRefused(config.models[0].name, definitionOf(tool));
   const search = searchIn(config, offered).filter(({ name }) => limits.every((names) => isListed(names, name)));
-  const tools = [...offered.map(asStored), ...search].filter((tool) => !isRefused(tool));
-  return { system: systemPartsOf(config), tools };
+  const names = sentNames(config.toolNames, deps.tools.definitions);
+  const named = offered.map(asStored).map((tool) => (names ? namedTool(tool, names) : tool));
+  const tools = [...named, ...search];
+  const system = systemPartsOf(config);
+  return { system, tools: tools.filter((tool) => !isRefused(tool)), ...(names && { names }) };
 }
 
 /** After the others; a tool of the worker's under its name goes before (L88). */

@@ -145,6 +145,7 @@ function snapshot(
     thinkingTokens: options.thinkingTokens ?? null,
     ...(effort && { effort }),
     ...(webSearch && { webSearch }),
+    ...(defaults.toolNames && { toolNames: defaults.toolNames }),
     outputSchema: options.outputSchema ?? null,
     backoff: defaults.backoff,
     firstByteMs: defaults.firstByteMs,

@@ -11,7 +11,7 @@ import type {
 import { z } from 'zod';
 import type { ApprovalAnswer, OnApproval, OnQuestion } from '../runtime/answer-approvals.ts';
 import { reasonOf } from '../../system/text.ts';
-import { inwardInput, outwardInput, outwardName } from './names.ts';
+import { inwardInput, outwardInput, outwardName, outwardNames, questionOf } from './names.ts';
 import type { SyncHookJSONOutput } from './shapes/hook-answers.ts';
 import type { HookCallbackMatcher, HookEvent, HookInput, Hooks } from './shapes/hooks.ts';
 import type { PermissionMode as OurMode } from '../../workflows/contract/session.ts';
@@ -66,7 +66,7 @@ function callbacks(
     ...(timeout === undefined ? {} : { timeoutMs: Math.ceil(timeout * 1_000) }),
     run: async (given, options) => {
       const input = given as Any;
-      if (!isMeant(subjectOf(event, input)) || !fits(event, input)) return null;
+      if (!subjectsOf(event, input).some(isMeant) || !fits(event, input)) return null;
       const toolUseId = typeof input['toolUseId'] === 'string' ? input['toolUseId'] : undefined;
       const said = await callback(toldOf(event, input, mode), toolUseId, options);
       // What it does beside the run is its own affair.
@@ -77,10 +77,10 @@ function callbacks(
   }));
 }
 
-/** What matchers are about: a tool, or the type of an agent. */
-function subjectOf(event: Heard, input: Any): string | null {
-  if (event === 'SubagentStop') return (input['agent'] as HookInputs<'agentEnded'>['agent']).type;
-  return typeof input['tool'] === 'string' ? outwardName(input['tool']) : null;
+/** What matchers are about: a tool, by any of its names, or the type of an agent. */
+function subjectsOf(event: Heard, input: Any): readonly (string | null)[] {
+  if (event === 'SubagentStop') return [(input['agent'] as HookInputs<'agentEnded'>['agent']).type];
+  return typeof input['tool'] === 'string' ? outwardNames(input['tool']) : [null];
 }
 
 /** One kind of ours stands for a call that went well and for one that failed. */
@@ -243,9 +243,9 @@ const answered = z.object({ answers: z.record(z.string(), z.string()) });
  */
 export function questionBy(canUseTool: CanUseTool | undefined, { hooks, say }: Deciding): OnQuestion {
   return async ({ call, input, toolUseId = '', reason }, { signal }) => {
-    const { question, options = [] } = asked.parse(input);
-    const labels = options.map((label) => ({ label, description: '' }));
-    const shown = { questions: [{ question, header: '', options: labels, multiSelect: false }] };
+    const given = asked.parse(input);
+    const { question } = given;
+    const shown = { questions: [questionOf(given)] };
     try {
       notify(hooks, question, 'elicitation_dialog');
       const context = { signal, toolUseID: toolUseId, decisionReason: reason, requestId: call, suggestions: [] };

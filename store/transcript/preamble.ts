@@ -7,7 +7,7 @@ import type { PreambleChanged, SystemPart } from '../../workflows/contract/activ
 import { isServerTool } from './server-tools.ts';
 import type { BoundaryEntry, Entry, EpochEntry, EpochReason, SignedSummary } from '../log/entries.ts';
 
-export type Preamble = Pick<EpochEntry, 'system' | 'tools'>;
+export type Preamble = Pick<EpochEntry, 'system' | 'tools' | 'names'>;
 
 /** How the model that is asked may be told of changes. */
 export type Telling = Pick<EpochEntry, 'bySystem' | 'bringsTools'>;
@@ -92,7 +92,13 @@ function whyAnew(
 }
 
 function offersOtherwise({ epoch }: Current, wanted: Preamble): boolean {
+  if (namesDiffer(epoch.names, wanted.names)) return true;
   return !isDeepStrictEqual(epoch.tools.filter(isServerTool), wanted.tools.filter(isServerTool));
+}
+
+/** Calls that were made before would stand there under other names. New tools add to the table. */
+function namesDiffer(before: Preamble['names'] = {}, now: Preamble['names'] = {}): boolean {
+  return [...Object.keys(before), ...Object.keys(now)].some((name) => before[name] !== now[name]);
 }
 
 /** What was told by means that the server takes no longer would be sent otherwise than it was. */
@@ -126,8 +132,8 @@ function toldBy(epoch: EpochEntry, { telling = {}, checksPrefix = false }: Asked
   return { by: epoch.bringsTools && bringsTools ? 'tools' : 'system' };
 }
 
-export function beginEpoch(why: EpochReason, { system, tools }: Preamble, telling: Telling = {}): EpochEntry {
-  return { kind: 'epoch', why, system, tools, ...telling };
+export function beginEpoch(why: EpochReason, { system, tools, names }: Preamble, telling: Telling = {}): EpochEntry {
+  return { kind: 'epoch', why, system, tools, ...(names && { names }), ...telling };
 }
 
 function toldIn(epoch: EpochEntry): ToldPreamble {

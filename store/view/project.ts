@@ -10,6 +10,8 @@ import type {
 import type { MessageMedium } from '../../workflows/contract/people.ts';
 import { previewText } from '../transcript/preview.ts';
 import { mediumBlock } from '../transcript/request-size.ts';
+import { sentName } from '../transcript/tool-names.ts';
+import type { SentNames } from '../configuration.ts';
 import type { Telling } from '../transcript/preamble.ts';
 import { serverBlockText } from '../transcript/server-tools.ts';
 import { foreignWords, isChange, systemBlocks, tellingBy } from '../transcript/system-message.ts';
@@ -73,7 +75,8 @@ export function projectView({ shown, marks }: InView, bodies: Bodies, options: P
     const sent = reply
       ? sentReply(reply, taken, memo.replies, isThinkingSent(reply, round.position, marks, options.model))
       : { blocks: [], calls: [] };
-    const said = options.model && !options.model.webSearch ? withoutServerBlocks(sent.blocks) : sent.blocks;
+    const named = marks.names ? underNames(sent.blocks, marks.names) : sent.blocks;
+    const said = options.model && !options.model.webSearch ? withoutServerBlocks(named) : named;
     if (said.length > 0) {
       const isFirstKept = signed !== undefined && messages.length === 1;
       if (!isAsked(messages) && !isFirstKept) messages.push({ role: 'user', content: [text(GO_ON)] });
@@ -85,6 +88,10 @@ export function projectView({ shown, marks }: InView, bodies: Bodies, options: P
   }
   if (!isAsked(messages)) messages.push({ role: 'user', content: [text(GO_ON)] });
   return messages as MessageParam[];
+}
+
+function underNames(sent: readonly ContentBlockParam[], names: SentNames): readonly ContentBlockParam[] {
+  return sent.map((block) => (block.type === 'tool_use' ? { ...block, name: sentName(names, block.name) } : block));
 }
 
 /** For an API that knows none of them: what was searched for and found, in words. */

@@ -13,9 +13,9 @@ export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
   const notes = { memory, consolidateMemoryAfter, suggestPrompts };
   const context = { systemPrompt, instructions, additionalDirectories, ...notes };
   const chosen = { model, fallbackModels, smallModel, models, effort, permissionMode, permissions } as const;
-  const { firstByteMs, stallMs, requestMs, overflowWords } = rest;
+  const { firstByteMs, stallMs, requestMs, overflowWords, toolNames } = rest;
   const limits = { maxTurns, wrapUp, batchSummaries, approvalTimeoutMs, outputCap: maxOutputTokens };
-  const server = { firstByteMs, stallMs, requestMs, overflowWords };
+  const server = { firstByteMs, stallMs, requestMs, overflowWords, toolNames };
   return {
     ...(Object.fromEntries(
       Object.entries({ ...chosen, ...context, ...limits, ...server }).filter(([, value]) => value !== undefined),

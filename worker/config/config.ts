@@ -17,11 +17,12 @@ import {
   webFetchSchema,
   webSearchSchema,
   wholeNumberSchema,
+  toolNamesSchema,
   toolsSchema,
 } from './tools.ts';
 import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
 import type { AfterStopHandler } from '../../activities/deps.ts';
-import type { ModelTable, WebSearchSettings } from '../../store/configuration.ts';
+import type { ModelTable, ToolNames, WebSearchSettings } from '../../store/configuration.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { CompactionRules, Effort } from '../../workflows/contract/loop.ts';
 import type { Profile } from '../../workflows/contract/failures.ts';
@@ -132,6 +133,11 @@ export type PerdureConfig = {
   readonly maxConcurrentActivities?: number;
   /** Beside the built-in ones. A function is asked again between iterations (L44). */
   readonly tools?: ToolSource;
+  /**
+   * Names of tools, by ours, that the model knows them under (L89): rules, lists, events and what is
+   * stored have ours.
+   */
+  readonly toolNames?: ToolNames;
   /** Servers whose tools runs are offered, by name (L74). */
   readonly mcpServers?: McpServers;
   /** What `web_fetch` may reach beside the public internet (L86). */
@@ -260,6 +266,7 @@ const keys = z.strictObject({
   maxConcurrentActivities: wholeNumberSchema(1_000).optional(),
   profile: z.enum(['machine', 'fleet']).optional(),
   tools: z.union([run, toolsSchema]).optional(),
+  toolNames: toolNamesSchema.optional(),
   mcpServers: mcpServersSchema.optional(),
   webFetch: webFetchSchema.optional(),
   webSearch: webSearchSchema.optional(),

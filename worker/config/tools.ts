@@ -10,7 +10,7 @@ import { modelProblem } from '../../models/find-model.ts';
 import { type InputSchema, isStandard } from '../../system/schema/input-schema.ts';
 import type { Recovery, Risk, Tool } from '../../tools/tool.ts';
 import { KEY_AGENTS, type KeyAgent, type WebSettings } from '../../tools/builtin/files/options.ts';
-import type { WebSearchSettings } from '../../store/configuration.ts';
+import type { FieldNames, WebSearchSettings } from '../../store/configuration.ts';
 import { HOST_PATTERN } from '../../workflows/contract/permission-rules.ts';
 import { reasonOf } from '../../system/text.ts';
 
@@ -110,6 +110,40 @@ export const webSearchSchema = z
     'give "allowedDomains" or "blockedDomains", not both',
   );
 
+const nameRight = 'give 1 to 64 letters, digits, "_" or "-"';
+const modelName = z.string(nameRight).regex(VALID_NAME, nameRight);
+const fieldName = z.string().min(1).max(64);
+const fieldNames: z.ZodType<FieldNames> = z.lazy(() =>
+  z.record(
+    fieldName,
+    z.union([
+      fieldName,
+      z.strictObject({
+        name: fieldName,
+        fields: fieldNames.exactOptional(),
+        values: z.record(z.string(), z.string()).exactOptional(),
+        ignored: z.array(z.string()).exactOptional(),
+      }),
+    ]),
+  ),
+);
+
+export const toolNamesSchema = z
+  .record(
+    modelName,
+    z.strictObject({
+      name: modelName,
+      also: z.array(modelName).max(20).optional(),
+      fields: fieldNames.optional(),
+    }),
+  )
+  .refine(haveOwnNames, 'two tools have the same name: give each its own');
+
+function haveOwnNames(names: Readonly<Record<string, { readonly name: string; readonly also?: readonly string[] | undefined }>>) {
+  const all = Object.values(names).flatMap(({ name, also = [] }) => [name, ...also]);
+  return new Set(all).size === all.length;
+}
+
 export type SandboxSettings = { readonly agents?: readonly KeyAgent[] };
 
 export const sandboxSchema = z.strictObject({
@@ -121,8 +155,6 @@ export const sandboxSchema = z.strictObject({
 
 const risks = ['read', 'write', 'execute', 'external'] as const satisfies readonly Risk[];
 const recoveries = ['rerun', 'verify', 'ask', 'report'] as const satisfies readonly Recovery[];
-
-const nameRight = 'give 1 to 64 letters, digits, "_" or "-"';
 
 /** The file may import any copy of any library. */
 const inputSchema = z.custom<InputSchema>(

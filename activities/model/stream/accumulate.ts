@@ -1,7 +1,7 @@
 // Builds a message from its stream, block by block, as the API would have sent it whole (L16). Tool
 // inputs are kept as the raw text they came as until their block ends: a truncated one must be
 // recognised, never repaired (L15, L28).
-import type { ContentBlock, Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
+import type { ContentBlock, Message, RawMessageStreamEvent, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages';
 import { joinReplies } from '../bill.ts';
 import { DEEPEST_JSON, deeperThan, keptInput, parseInput } from '../../../system/json.ts';
 
@@ -48,8 +48,11 @@ export type Accumulator = {
 
 type Open = { block: ContentBlock; json: string; complete: boolean; brokenInput: boolean };
 
-/** `paused`: the reply that goes on. */
-export function createAccumulator(paused: Message | null = null): Accumulator {
+/** `paused`: the reply that goes on. `named`: a call that is whole, under the names that are kept. */
+export function createAccumulator(
+  paused: Message | null = null,
+  named: (call: ToolUseBlock) => ToolUseBlock = (call) => call,
+): Accumulator {
   let head: Message | null = null;
   let ended = false;
   /** Said at its end: what a message begins with is not believed. */
@@ -87,7 +90,8 @@ export function createAccumulator(paused: Message | null = null): Accumulator {
     else if (!head) throw new GarbledStream(`the stream began with ${event.type}`);
     else if (event.type === 'content_block_start') open.push(begin(event, open.length, before));
     else if (event.type === 'content_block_delta') grow(at(open, event.index + before), event.delta);
-    else if (event.type === 'content_block_stop') return finish(at(open, event.index + before), event.index + before);
+    else if (event.type === 'content_block_stop')
+      return finish(at(open, event.index + before), event.index + before, named);
     else if (event.type === 'message_delta') {
       head = withDelta(head, event);
       stops ||= saysStop(event);
@@ -169,13 +173,18 @@ function grow(open: Open, delta: Extract<RawMessageStreamEvent, { type: 'content
   }
 }
 
-function finish(open: Open, index: number): { index: number; state: BlockState } {
+function finish(
+  open: Open,
+  index: number,
+  named: (call: ToolUseBlock) => ToolUseBlock,
+): { index: number; state: BlockState } {
   open.complete = true;
   if ('input' in open.block && open.json !== '') {
     const parsed = parseInput(open.json);
     open.brokenInput = parsed === undefined;
     open.block = { ...open.block, input: parsed ? parsed.value : keptInput(open.json) } as ContentBlock;
   }
+  if (open.block.type === 'tool_use') open.block = named(open.block);
   return { index, state: open };
 }
 
