@@ -55,7 +55,7 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
     const wrong =
       optionsProblem({ permissionMode, ...asked }) ??
       optionsProblem(ownRules(deps)) ??
-      missingTool(deps, options, search !== undefined) ??
+      missingTool(deps, options, search !== undefined || inherited !== null) ??
       schemaProblem(options.outputSchema);
     const rules = wrong === undefined ? rulesWithoutTool(deps, asked, warned) : {};
     if (rules.mistaken !== undefined || wrong !== undefined)
