@@ -121,6 +121,7 @@ export const rules: readonly Rule[] = [
   { id: 'L86', rule: 'Pages of the web' },
   { id: 'L87', rule: 'Schedules' },
   { id: 'L88', rule: 'Searches of the web, by the API' },
+  { id: 'L89', rule: 'Tools under other names for the model' },
 ];
 
 /** Rules of what an operator sees, and steers by. */
