@@ -19,7 +19,14 @@ import { type Bodies, mediaNote } from '../log/bodies.ts';
 import { type Entry, type Outcome, type ReplyEntry, entryName } from '../log/entries.ts';
 import { inView, type InView, type Shown } from './in-view.ts';
 import { BARE, GO_ON, NO_OUTCOME, NO_OUTPUT, noticeText, shortForm, summaryText } from './notices.ts';
-import { isFrom, type ReplyMemo, sentReply, type SentReply } from './sent-reply.ts';
+import {
+  isFrom,
+  openServerCalls,
+  type ReplyMemo,
+  sentReply,
+  type SentReply,
+  answeredServerCalls,
+} from './sent-reply.ts';
 import { isShrunk, markCleared } from './microcompact.ts';
 import { isBlank, wellFormedText } from '../../system/text.ts';
 
@@ -70,10 +77,14 @@ export function projectView({ shown, marks }: InView, bodies: Bodies, options: P
   const messages: Draft[] = signed ? [{ role: 'assistant', content: [signed] }] : [];
   const taken = new Set<string>();
   const telling = tellingOf(marks.telling, options.model);
-  for (const round of rounds(signed ? shown.slice(1) : shown, bodies, { memo, telling })) {
+  const all = rounds(signed ? shown.slice(1) : shown, bodies, { memo, telling });
+  for (const [at, round] of all.entries()) {
     const { reply } = round;
     const sent = reply
-      ? sentReply(reply, taken, memo.replies, isThinkingSent(reply, round.position, marks, options.model))
+      ? sentReply(reply, taken, memo.replies, {
+          withThinking: isThinkingSent(reply, round.position, marks, options.model),
+          across: new Set([...carriedOver(all[at - 1], round), ...carriedOver(round, all[at + 1])]),
+        })
       : { blocks: [], calls: [] };
     const named = marks.names ? underNames(sent.blocks, marks.names) : sent.blocks;
     const said = options.model && !options.model.webSearch ? withoutServerBlocks(named) : named;
@@ -154,6 +165,19 @@ type Round = {
   /** In a message of the role system, after the others. */
   readonly told: ContentBlockParam[];
 };
+
+/**
+ * Calls of the API's own that the first of two replies leaves open and the second one answers: where
+ * nothing but results of other calls is said between them, and for the last one of all, is yet to be.
+ */
+function carriedOver(round: Round | undefined, next: Round | undefined): readonly string[] {
+  if (!round?.reply) return [];
+  const open = openServerCalls(round.reply);
+  if (open.length === 0 || round.texts.length > 0 || round.told.length > 0) return [];
+  if (!next?.reply) return open;
+  const answered = new Set(answeredServerCalls(next.reply.message.content));
+  return open.filter((id) => answered.has(id));
+}
 
 type Saying = { readonly memo: ProjectMemo; readonly telling: Telling };
 

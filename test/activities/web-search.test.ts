@@ -300,3 +300,34 @@ test('a search that failed is said, and costs nothing (L88)', async () => {
   await one.call(fakeAttempt(), { head: result.head, append: [prompt('And?')], step: 3 });
   expect(one.model.problems).toEqual([]);
 });
+
+test('a search beside calls of ours is carried out with their results, and both are sent back so (L39 L88)', async () => {
+  const script = [
+    reply([thinking('Hm.'), left, toolUse('look', {}, 'toolu_a')]),
+    reply([rest, thinking('So.'), text('Tall.')]),
+    reply('ok'),
+  ];
+  const one = await bench({ script });
+  const first = await one.call();
+  if (!('head' in first)) throw new Error(first.kind);
+  const second = await one.call(fakeAttempt(), { head: first.head, append: [], step: 3 });
+  expect(sent(one.bodies()[1])[1]?.content).toMatchObject([{}, { id: 'srvtoolu_1' }, { id: 'toolu_a' }]);
+  if (!('head' in second)) throw new Error(second.kind);
+  await one.call(fakeAttempt(), { head: second.head, append: [prompt('And?')], step: 4 });
+  const [, asked, , answered] = sent(one.bodies()[2]);
+  expect(asked?.content).toMatchObject([{ type: 'thinking' }, { id: 'srvtoolu_1' }, { id: 'toolu_a' }]);
+  expect(answered?.content).toMatchObject([{ tool_use_id: 'srvtoolu_1' }, { type: 'thinking' }, { text: 'Tall.' }]);
+  expect([one.model.problems, one.warnings]).toEqual([[], []]);
+});
+
+test('where more is said between them than results, the search is left out, for good (L39 L59 L88)', async () => {
+  const script = [reply([left, toolUse('look', {}, 'toolu_a')]), reply([thinking('So.'), text('ok')]), reply('ok')];
+  const one = await bench({ script });
+  const first = await one.call();
+  if (!('head' in first)) throw new Error(first.kind);
+  const second = await one.call(fakeAttempt(), { head: first.head, append: [prompt('Quick.')], step: 3 });
+  if (!('head' in second)) throw new Error(second.kind);
+  await one.call(fakeAttempt(), { head: second.head, append: [prompt('And?')], step: 4 });
+  for (const body of one.bodies().slice(1)) expect(sent(body)[1]?.content).toMatchObject([{ id: 'toolu_a' }]);
+  expect([one.model.problems, one.warnings]).toEqual([[], []]);
+});
