@@ -4,7 +4,15 @@ import type { Attachments } from './attachments/attachments.ts';
 import type { SkillSettings } from '../tools/builtin/files/skills.ts';
 import type { AttachmentProvider } from './attachments/prefetch.ts';
 import type { Attempt } from './attempt.ts';
-import type { Backoff, ConfigReader, Models, ModelTable, RunConfig } from '../store/configuration.ts';
+import type {
+  Backoff,
+  ConfigReader,
+  Models,
+  ModelTable,
+  RunConfig,
+  ToolNames,
+  WebSearchSettings,
+} from '../store/configuration.ts';
 import type { HookRunner } from './hooks/hooks.ts';
 import type { Places } from '../system/process/places.ts';
 import type { LiveChannel } from '../store/live/events.ts';
@@ -137,6 +145,10 @@ export type RunDefaults = {
   readonly smallModel: string;
   /** Where neither a caller nor a type of agent chose: absent, the model's own (X2). */
   readonly effort?: Effort;
+  /** Tools under other names for the model (L89). */
+  readonly toolNames?: ToolNames;
+  /** The API may search the web. Absent: it is not offered to (L88). */
+  readonly webSearch?: WebSearchSettings;
   /** What a worker's configuration says of models: it goes before what is known otherwise (X1). */
   readonly models: ModelTable;
   readonly compaction: CompactionRules;

@@ -29,6 +29,7 @@ const watched = [
   told('text_delta', { iteration, index, text: z.string() }),
   told('thinking_delta', { iteration, index, text: z.string() }),
   told('tool_use', { iteration, index, id: z.string(), name: z.string(), input: z.unknown() }),
+  told('web_search', { iteration, index, query: z.string() }),
   told('tool_start', { iteration, index, name: z.string(), early: z.boolean() }),
   told('tool_progress', { iteration, index, text: z.string() }),
   told('tool_end', {

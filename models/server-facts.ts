@@ -14,7 +14,7 @@ const MOMENT_MS = 1_500;
 const TIMEOUT_MS = 10_000;
 const MOST_MODELS = 200;
 
-export type ServerModel = Partial<Pick<ModelFacts, 'window' | 'maxOutput' | 'retires'>> & {
+export type ServerModel = Partial<Pick<ModelFacts, 'window' | 'maxOutput' | 'retires' | 'webSearch'>> & {
   readonly kinds?: readonly ThinkingKind[];
   readonly levels?: readonly Effort[];
   readonly lifecycle?: string;
@@ -87,12 +87,14 @@ export function factsIn(answer: unknown): ServerModel | null {
   const capabilities = isFields(answer['capabilities']) ? answer['capabilities'] : {};
   const kinds = supported(nested(capabilities, 'thinking', 'types'), THINKING);
   const levels = supported(nested(capabilities, 'effort'), EFFORTS);
+  const webSearch = nested(capabilities, 'server_tools', 'web_search', 'supported');
   return {
     ...(window !== undefined && { window }),
     ...(maxOutput !== undefined && { maxOutput }),
     ...(retires !== undefined && { retires }),
     ...(kinds.length > 0 && { kinds }),
     ...(levels.length > 0 && { levels }),
+    ...(typeof webSearch === 'boolean' && { webSearch }),
     ...(typeof answer['lifecycle'] === 'string' && { lifecycle: answer['lifecycle'] }),
   };
 }

@@ -7,6 +7,8 @@ import { readNamedFile, whyUnread } from '../system/read-named-file.ts';
 const count = z.int().min(0);
 const positive = z.int().min(1);
 
+const pages = z.array(z.strictObject({ url: z.string(), title: z.string(), text: z.string().optional() }));
+
 const block = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string() }),
   z.strictObject({
@@ -24,6 +26,19 @@ const block = z.discriminatedUnion('type', [
     input: z.unknown().optional(),
     inputJson: z.string().optional(),
     id: z.string().optional(),
+  }),
+  z.strictObject({
+    type: z.literal('web_search'),
+    query: z.string(),
+    id: z.string().optional(),
+    results: pages.optional(),
+    error: z.string().optional(),
+  }),
+  z.strictObject({
+    type: z.literal('web_search_result'),
+    id: z.string(),
+    results: pages.optional(),
+    error: z.string().optional(),
   }),
   z.strictObject({ type: z.literal('raw'), block: z.record(z.string(), z.unknown()) }),
 ]);

@@ -49,12 +49,19 @@ function dataRunner(replies: readonly Reply[]): ScriptRunner {
 }
 
 function checked(reply: Reply, step: number | null, request: ParsedRequest): Answer {
-  const lacks = reply.expect === undefined ? undefined : unmet(reply.expect, request);
+  const lacks = (reply.expect && unmet(reply.expect, request)) ?? unoffered(reply, request);
   if (lacks === undefined) return { kind: 'reply', reply, step };
   return {
     kind: 'broken',
     why: `scripted model: ${step === null ? 'the' : `replies.${step}:`} reply expected ${lacks}`,
   };
+}
+
+/** A model searches the web only where the request offers it. */
+function unoffered({ content = [] }: Reply, { tools = [] }: ParsedRequest): string | undefined {
+  const searches = content.some(({ type }) => type === 'web_search' || type === 'web_search_result');
+  const offers = tools.some(({ type }) => /^web_search_\d{8}$/.test(type ?? ''));
+  return searches && !offers ? 'the tool web_search among those of the request, and it is not' : undefined;
 }
 
 function ranOut(label: string): Broken {

@@ -40,8 +40,29 @@ export type ReplyBlock =
       readonly inputJson?: string;
       readonly id?: string;
     }
+  /**
+   * The API searches the web by itself: what it finds stands right behind it. Without `results` and
+   * `error` the search is left open, as in a reply that is paused (`stop_reason: "pause_turn"`), and
+   * `web_search_result` closes it in the reply that goes on.
+   */
+  | {
+      readonly type: 'web_search';
+      readonly query: string;
+      readonly id?: string;
+      readonly results?: readonly SearchResult[];
+      readonly error?: string;
+    }
+  | {
+      readonly type: 'web_search_result';
+      readonly id: string;
+      readonly results?: readonly SearchResult[];
+      readonly error?: string;
+    }
   /** Any other block, sent whole in its content_block_start. */
   | { readonly type: 'raw'; readonly block: Readonly<Record<string, unknown>> };
+
+/** A page that a search found; its text goes to the model sealed. */
+export type SearchResult = { readonly url: string; readonly title: string; readonly text?: string };
 
 export type ReplyUsage = {
   readonly input_tokens?: number;

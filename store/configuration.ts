@@ -63,6 +63,10 @@ export type RunConfig = {
   readonly thinkingTokens: number | null;
   /** Absent: the model's own (X2). */
   readonly effort?: Effort;
+  /** Tools under other names for the model (L89); absent: under our own. */
+  readonly toolNames?: ToolNames;
+  /** The API may search the web (L88); absent: it is not offered to. */
+  readonly webSearch?: WebSearchSettings;
   /** The schema that the final answer must satisfy (L53). */
   readonly outputSchema: Readonly<Record<string, unknown>> | null;
   /** Caller's, system context and user context, joined (L58). */
@@ -91,6 +95,53 @@ export type RunConfig = {
   readonly rules: Rules;
   /** Those it has to find wherever it goes on; absent without any. */
   readonly hooks?: readonly string[];
+};
+
+/** By our name of a tool. */
+export type ToolNames = Readonly<
+  Record<
+    string,
+    {
+      /** The model is offered the tool under it. */
+      readonly name: string;
+      /** It is understood under these, too. */
+      readonly also?: readonly string[];
+      /** Fields of its input that are understood under other names, too. */
+      readonly fields?: FieldNames;
+    }
+  >
+>;
+
+/** By our name, the one that the model is offered a tool under. */
+export type SentNames = Readonly<Record<string, string>>;
+
+/** By our name of a field. `values`: words that stand in it; `ignored`: fields that say nothing. */
+export type FieldNames = {
+  readonly [field: string]:
+    | string
+    | {
+        readonly name: string;
+        readonly fields?: FieldNames;
+        readonly values?: Readonly<Record<string, string>>;
+        readonly ignored?: readonly string[];
+      };
+};
+
+/** How searches of the web are bounded. */
+export type WebSearchSettings = {
+  /** In one request to the model. */
+  readonly maxUses?: number;
+  /** Hosts, perhaps with the beginning of a path. Results come from these alone. */
+  readonly allowedDomains?: readonly string[];
+  /** Results never come from these. */
+  readonly blockedDomains?: readonly string[];
+  /** Where results are to fit. */
+  readonly userLocation?: {
+    readonly city?: string;
+    readonly region?: string;
+    readonly country?: string;
+    readonly timezone?: string;
+  };
 };
 
 export type ConfigReader = (hash: Hash) => Promise<RunConfig>;
@@ -218,6 +269,8 @@ export type ModelFacts = {
   readonly toolChanges?: 'inline' | 'references';
   /** The API itself summarises its conversations on demand. */
   readonly compaction?: boolean;
+  /** The API itself searches the web for it. */
+  readonly webSearch?: boolean;
   /** Tokens below which nothing is cached. */
   readonly minCacheable?: number;
   /** The day of its end, as YYYY-MM-DD. */

@@ -1,5 +1,6 @@
 // Skills that a run may load are named to the model, each once (L79).
 import type { RunConfig } from '../../store/configuration.ts';
+import { inSentNames, sentNames } from '../../store/transcript/tool-names.ts';
 import { isListed } from '../../tools/listed.ts';
 import { findSkills, type Skill, type SkillSettings } from '../../tools/builtin/files/skills.ts';
 import { mayReadByRules, touchingRule } from '../../tools/rules/match-rules.ts';
@@ -13,7 +14,7 @@ const HEAD = 'Skills for the tool `skill`. Load one when the task fits it:';
 /** Of the window, for all that are named between two summaries. */
 const SHARE = 0.02;
 
-type Of = Pick<RunConfig, 'cwd' | 'permissions' | 'tools' | 'models'>;
+type Of = Pick<RunConfig, 'cwd' | 'permissions' | 'tools' | 'models' | 'toolNames'>;
 
 /**
  * `told`: texts that this has returned since the model's view began. Null: nothing is new. What
@@ -39,7 +40,9 @@ export async function skillsFor(
   let left =
     models[0].window * CHARACTERS_PER_TOKEN * SHARE - told.reduce((sum, text) => sum + text.length, HEAD.length);
   const fitting = lines.filter((line) => (left -= line.length + 1) >= 0);
-  return fitting.length === 0 ? null : { source: SKILLS, text: [HEAD, ...fitting].join('\n') };
+  return fitting.length === 0
+    ? null
+    : { source: SKILLS, text: [inSentNames(HEAD, sentNames(config.toolNames, [])), ...fitting].join('\n') };
 }
 
 /** The texts of `skillsFor` that the model still sees. */

@@ -4,6 +4,8 @@ import { isBrokenInput, deeperThan, MAX_DEPTH } from '../../system/json.ts';
 import { acceptInput, type InputProblem } from '../../system/schema/input-schema.ts';
 import { decide, judgeContext, type PermissionSettings } from '../../tools/rules/permission.ts';
 import { sieve } from '../../tools/rules/match-rules.ts';
+import type { ToolNames } from '../../store/configuration.ts';
+import { sentName, sentNames } from '../../store/transcript/tool-names.ts';
 import { isListed } from '../../tools/listed.ts';
 import type { ToolRegistry } from '../../tools/registry.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../../tools/tool.ts';
@@ -37,6 +39,8 @@ export type PreparedCall = ReadyCall | { readonly kind: 'invalid'; readonly text
 export type CallSettings = PermissionSettings & {
   /** The tools that the run was opened with, by name (L57). Absent: all. */
   readonly tools?: readonly string[];
+  /** Those that the model knows tools under (L89). Absent: ours. */
+  readonly toolNames?: ToolNames;
   /** The tools that a context modifier left (L38). Absent: all. */
   readonly allowedTools?: readonly string[];
 };
@@ -46,7 +50,7 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
   const { tools, allowedTools } = settings;
   if (tool === undefined || !isListed(tools, call.name)) {
     const missing = isListed(tools, call.name) ? registry.whyMissing?.(call.name) : undefined;
-    if (missing === undefined) return { kind: 'invalid', text: unknownTool(registry, call.name, tools) };
+    if (missing === undefined) return { kind: 'invalid', text: unknownTool(registry, call.name, settings) };
     return { kind: 'invalid', text: missing, ...(registry.endsRun?.(call.name) && { fatal: true as const }) };
   }
   if (allowedTools !== undefined && !isListed(allowedTools, call.name)) {
@@ -150,9 +154,10 @@ function notAllowed(name: string, allowed: readonly string[]): string {
   return `Not run: ${name} is not among the tools that an earlier call left. ${rest}.`;
 }
 
-function unknownTool(registry: ToolRegistry, name: string, tools?: readonly string[]): string {
-  const all = registry.definitions().map((tool) => tool.name);
-  const known = all.filter((one) => isListed(tools, one));
+function unknownTool(registry: ToolRegistry, name: string, { tools, toolNames }: CallSettings): string {
+  const all = registry.definitions();
+  const sent = sentNames(toolNames, all);
+  const known = all.filter((one) => isListed(tools, one.name)).map((one) => sentName(sent, one.name));
   return `There is no tool named ${JSON.stringify(name.slice(0, 100))}. The tools are: ${known.join(', ')}.`;
 }
 

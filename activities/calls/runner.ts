@@ -161,7 +161,7 @@ export function callRunner(
 }
 
 function settings(
-  { mode, permissions = {}, cwd, folders, tools }: RunConfig,
+  { mode, permissions = {}, cwd, folders, tools, toolNames }: RunConfig,
   context: ToolContextState = {},
 ): CallSettings {
   const { cwd: dir, allowedTools } = context;
@@ -171,6 +171,7 @@ function settings(
     cwd,
     ...(folders && { folders }),
     ...(tools === undefined ? {} : { tools }),
+    ...(toolNames && { toolNames }),
     ...(dir === undefined ? {} : { dir }),
     ...(allowedTools === undefined ? {} : { allowedTools }),
   };

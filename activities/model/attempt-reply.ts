@@ -1,7 +1,7 @@
 // One attempt at a reply: stream it, start safe calls on the way, and say what came of it. Stores
 // nothing.
 import { randomUUID } from 'node:crypto';
-import type { Message } from '@anthropic-ai/sdk/resources/messages';
+import type { Message, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages';
 import { createAccumulator, type BlockState } from './stream/accumulate.ts';
 import { callBlocks, keepInterruptedPart, judge, type Judged } from './judge.ts';
 import type { CallBlock, CallTraits, EarlyOutcome } from '../calls/call-port.ts';
@@ -15,6 +15,8 @@ import { attemptSignal } from '../calls/runner.ts';
 import { pricesOf, spendOf } from './bill.ts';
 import type { PreparedStep } from './tell-preamble.ts';
 import { announce } from '../../store/live/tell.ts';
+import { inOwnNames } from '../../store/transcript/tool-names.ts';
+import { queryOf } from '../../store/transcript/server-tools.ts';
 import { patience } from '../../store/configuration.ts';
 
 export type Attempted =
@@ -23,6 +25,8 @@ export type Attempted =
       readonly judged: Judged;
       readonly message: Message;
       readonly early: ReadonlyMap<number, EarlyOutcome>;
+      /** What this request alone was billed. */
+      readonly usage: Message['usage'] | undefined;
     }
   /** Cancelled: `part` is what is kept of the reply, null when there is nothing to keep (L16). */
   | {
@@ -30,14 +34,22 @@ export type Attempted =
       readonly message: Message | null;
       readonly part: Message | null;
       readonly calls: readonly CallBlock[];
+      readonly usage: Message['usage'] | undefined;
     }
-  | { readonly kind: 'failed'; readonly error: unknown; readonly message: Message | null };
+  | {
+      readonly kind: 'failed';
+      readonly error: unknown;
+      readonly message: Message | null;
+      readonly usage: Message['usage'] | undefined;
+    };
 
 type ReplyPort = StreamLimits & {
   readonly model: ModelPort;
   readonly signal: AbortSignal;
   /** How long an early call may outlast the stream (L37). */
   readonly graceMs: number;
+  /** A call under our names (L89). */
+  readonly named?: (call: ToolUseBlock) => ToolUseBlock;
   readonly traits: (call: CallBlock) => PlannedCall;
   readonly run: (call: CallBlock, signal: AbortSignal) => Promise<EarlyOutcome | null>;
   readonly say: {
@@ -45,25 +57,33 @@ type ReplyPort = StreamLimits & {
     text(index: number, text: string): void;
     thinking(index: number, text: string): void;
     call(call: CallBlock): void;
+    search(index: number, query: string): void;
   };
 };
 
-export async function attemptReply(body: ModelRequest, port: ReplyPort): Promise<Attempted> {
-  const into = createAccumulator();
+/** `paused`: the reply that goes on with what this request is answered with (L88). */
+export async function attemptReply(
+  body: ModelRequest,
+  port: ReplyPort,
+  paused: Message | null = null,
+): Promise<Attempted> {
+  const into = createAccumulator(paused, port.named);
   const early = earlyCalls(port.traits, port.run);
   try {
     await streamReply(port.model, body, into, port, handlers(early.offer, port));
   } catch (error) {
     await early.abandon();
-    return { kind: 'failed', error, message: into.message() };
+    return { kind: 'failed', error, message: into.message(), usage: into.billed() };
   }
   const message = into.message();
+  const usage = into.billed();
   if (port.signal.aborted || !message) {
     await early.abandon();
     const part = message && keepInterruptedPart(message, into.blocks);
-    return { kind: 'aborted', message, part, calls: callBlocks(into.blocks) };
+    return { kind: 'aborted', message, part, calls: callBlocks(into.blocks), usage };
   }
-  return { kind: 'judged', judged: judge(message, into.blocks), message, early: await early.settle(port.graceMs) };
+  const judged = judge(message, into.blocks);
+  return { kind: 'judged', judged, message, early: await early.settle(port.graceMs), usage };
 }
 
 function handlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
@@ -73,6 +93,8 @@ function handlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
     onText: say.text,
     onThinking: say.thinking,
     onBlock: (index: number, { block, brokenInput }: BlockState): void => {
+      const query = queryOf(block);
+      if (query !== null) say.search(index, query);
       // Only the first of duplicate ids counts (L39).
       if (block.type !== 'tool_use' || seen.has(block.id)) return;
       seen.add(block.id);
@@ -107,6 +129,7 @@ export function replyPort(step: PreparedStep): ReplyPort {
     signal: attempt.signal,
     ...patience(config),
     graceMs: EARLY_GRACE_MS,
+    named: (call) => inOwnNames(config.toolNames, call, (name) => tools.definitions.some((tool) => tool.name === name)),
     traits: (call) => (input.wrapUp ? NEVER : tools.traits(config, call, context)),
     run: (call, signal) =>
       // Safe to run twice, so any key that is unique will do; the real one needs the hash of a
@@ -131,6 +154,7 @@ export function replyPort(step: PreparedStep): ReplyPort {
         const { index, id, name } = call;
         live.write({ type: 'tool_use', iteration, index, id, name, input: tools.observable(call) });
       },
+      search: (index, query) => live.write({ type: 'web_search', iteration, index, query }),
     },
   };
 }

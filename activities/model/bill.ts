@@ -36,6 +36,25 @@ export function spendOf(usage: Message['usage'] | undefined, { price, priceOf }:
 }
 
 /**
+ * The head of a reply that was paused and went on: each of its requests was billed by itself, and
+ * the last one says how full the window is.
+ */
+export function joinReplies(paused: Message | null, last: Message): Message {
+  if (paused === null) return last;
+  const iterations = [...iterationsOf(paused.usage), ...iterationsOf(last.usage)];
+  const found = searches(paused.usage) + searches(last.usage);
+  const used = (last.usage as unknown as Counts)['server_tool_use'] ?? paused.usage?.server_tool_use ?? {};
+  const counted = found > 0 && { server_tool_use: { ...used, web_search_requests: found } };
+  return { ...last, usage: { ...last.usage, iterations, ...counted } as Message['usage'] };
+}
+
+function iterationsOf(usage: Message['usage'] | undefined): readonly Counts[] {
+  const { iterations, ...own } = (usage ?? {}) as unknown as Counts;
+  const listed = Array.isArray(iterations) ? iterations.filter(isCounts) : [];
+  return listed.length > 0 ? listed : [{ ...own, type: 'message' }];
+}
+
+/**
  * Tokens in context after a reply: those of its last own entry. What was spent on a summary is none
  * of it.
  */
@@ -106,8 +125,9 @@ function factorOf(usage: Message['usage'], { factors = {} }: Price): number {
   return us * fast * batch;
 }
 
-function searches(usage: Message['usage']): number {
-  const { server_tool_use: used } = usage as unknown as Counts;
+/** Searches of the web that a reply was billed for. */
+export function searches(usage: Message['usage'] | undefined): number {
+  const { server_tool_use: used } = (usage ?? {}) as unknown as Counts;
   return isCounts(used) ? whole(used['web_search_requests']) : 0;
 }
 

@@ -159,7 +159,7 @@ function maySayTooLong(status: number | undefined): boolean {
   return status === undefined || status === 500 || isRefusal(status);
 }
 
-function isRefusal(status: number | undefined): status is 400 | 422 {
+export function isRefusal(status: number | undefined): status is 400 | 422 {
   return status === 400 || status === 422;
 }
 

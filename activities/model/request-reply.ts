@@ -8,10 +8,11 @@ import { droppedThinking } from '../../store/transcript/preamble.ts';
 import { callIdsIn } from '../../store/transcript/call-ids.ts';
 import { changesTools } from '../../store/transcript/system-message.ts';
 import { type Attempted, attemptReply, replyPort } from './attempt-reply.ts';
-import { classify, type Verdict } from './classify.ts';
+import { classify, isRefusal, type Verdict } from './classify.ts';
 import { BETA_HEADER } from './refused/request-parts.ts';
 import { refusedPart, toolAt } from './refused/refused-part.ts';
 import { asServed, buildRequest, REFUSABLE } from './request.ts';
+import { continued, keepPaused, resumePaused } from './paused-reply.ts';
 import type { ModelStep } from './step.ts';
 import { beginAnew, leaveOut, type PreparedStep, withPreamble } from './tell-preamble.ts';
 
@@ -22,13 +23,23 @@ export async function requestReply(given: ModelStep): Promise<Requested> {
   return requestWith(withPreamble(given));
 }
 
-async function requestWith(step: PreparedStep): Promise<Requested> {
-  const { body, attempted } = await requestOnce(step);
+async function requestWith(given: PreparedStep): Promise<Requested> {
+  const { step, body, plain, attempted } = await requestOnce(given);
   const verdict = refusal(step, attempted);
-  const changed = verdict && withoutRefused(step, verdict, body);
+  const changed = verdict && (withoutRefused(step, verdict, body) ?? withoutPaused(step, verdict));
   if (changed) return requestWith(changed);
   if (attempted.kind === 'judged' && droppedThinking(attempted.message)) reportUnbound(step, 'it was dropped');
-  return { step: { ...step, callIds: callIdsIn(body.messages) }, attempted };
+  const kept = await keepPaused(step, plain, attempted);
+  if (kept) return requestWith({ ...step, ...kept });
+  return { step: { ...step, callIds: callIdsIn(plain.messages) }, attempted };
+}
+
+/** Nothing is known that was wrong with it: the reply begins anew, once. */
+function withoutPaused(step: PreparedStep, verdict: Verdict): PreparedStep | null {
+  if (!step.paused || verdict.kind !== 'failed' || !isRefusal(verdict.status)) return null;
+  report(step, 'warn', `a reply that was paused begins anew, for its continuation was refused: ${verdict.detail}`);
+  const { paused: _, ...tries } = step.tries;
+  return { ...step, tries, paused: null };
 }
 
 /**
@@ -65,16 +76,26 @@ function withoutRefused(step: PreparedStep, verdict: Verdict, body: ModelRequest
   return part === REFUSABLE.binding ? step : withPreamble(step.given);
 }
 
-async function requestOnce(
-  step: PreparedStep,
-): Promise<{ readonly body: ModelRequest; readonly attempted: Attempted }> {
-  const { deps, attempt, input, config, chosen, live, base, preamble } = step;
+/** `plain`: without what goes on of a reply that was paused. */
+type Asked = {
+  readonly step: PreparedStep;
+  readonly body: ModelRequest;
+  readonly plain: ModelRequest;
+  readonly attempted: Attempted;
+};
+
+async function requestOnce(given: PreparedStep): Promise<Asked> {
+  const { deps, attempt, input, config, chosen, live, base, preamble } = given;
   const messages = await deps.transcripts.messages(base, asServed(chosen.model, deps.models));
   const binding = !deps.models.isRefused(chosen.model.name, REFUSABLE.binding);
-  const body = buildRequest(config, chosen, preamble, messages, input, { binding });
+  const plain = buildRequest(config, chosen, preamble, messages, input, { binding });
   const { iteration } = input;
-  live.write({ type: 'request_start', iteration, attempt: attempt.number, model: chosen.model.name });
-  return { body, attempted: await attemptReply(body, replyPort(step)) };
+  if (!given.paused)
+    live.write({ type: 'request_start', iteration, attempt: attempt.number, model: chosen.model.name });
+  const paused = given.paused === undefined ? await resumePaused(given, plain) : given.paused;
+  const body = paused ? continued(plain, paused) : plain;
+  const step = { ...given, paused };
+  return { step, body, plain, attempted: await attemptReply(body, replyPort(step), paused?.message) };
 }
 
 function refusal({ deps }: ModelStep, attempted: Attempted): Verdict | null {

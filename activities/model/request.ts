@@ -7,6 +7,7 @@ import type { Effort } from '../../workflows/contract/loop.ts';
 import { efforts } from '../../workflows/contract/options-problem.ts';
 import type { ModelFacts, Models, RunConfig, RunModel } from '../../store/configuration.ts';
 import { type Preamble, systemText, type Telling } from '../../store/transcript/preamble.ts';
+import { withoutServerTools } from '../../store/transcript/server-tools.ts';
 import type { ModelRequest } from '../deps.ts';
 
 const ephemeral = { type: 'ephemeral' } as const;
@@ -23,6 +24,7 @@ export function buildRequest(
   const thinking = model.checksPrefix && server.binding !== false ? bound(asked) : asked;
   // The API has counted on through the summaries of its own (L11).
   const remaining = beginsWithSummary(messages) ? undefined : taskRemaining;
+  const offered = withoutServerTools(tools, model);
   const output = { ...effortFor(model, config.effort), ...taskBudget(config.rules.taskBudget, remaining) };
   return {
     model: model.name,
@@ -31,7 +33,7 @@ export function buildRequest(
     ...(thinking ? { thinking } : {}),
     ...(Object.keys(output).length > 0 ? { output_config: output } : {}),
     system: [{ type: 'text', text: systemText(system), cache_control: ephemeral }],
-    ...(tools.length > 0 ? { tools: [...tools] } : {}),
+    ...(offered.length > 0 ? { tools: [...offered] } : {}),
     messages: withBreakpoints(messages),
   };
 }

@@ -41,8 +41,8 @@ export async function settle(step: ModelStep, attempted: Attempted): Promise<Mod
 
 async function settled(step: ModelStep, attempted: Attempted): Promise<ModelAnswer> {
   const { deps, config, tries } = step;
-  const { message } = attempted;
-  const spend = addSpend(tries.spend, spendOf(message?.usage, pricesOf(step)));
+  const { message, usage } = attempted;
+  const spend = addSpend(tries.spend, spendOf(usage, pricesOf(step)));
   switch (attempted.kind) {
     case 'aborted':
       return attempted.part

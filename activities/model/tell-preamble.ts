@@ -1,11 +1,13 @@
 // What a request says before its messages, and how the model hears of a change of it: with the
 // entries that are stored before the reply.
-import type { Tool } from '@anthropic-ai/sdk/resources/messages';
-import { systemPartsOf } from '../../store/configuration.ts';
+import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
+import { type RunConfig, systemPartsOf } from '../../store/configuration.ts';
 import { aboutRun } from '../../system/log.ts';
 import { isListed } from '../../tools/listed.ts';
 import type { Entry, EpochReason } from '../../store/log/entries.ts';
 import { type Asked, beginEpoch, type Preamble, tellPreamble, toolsIn } from '../../store/transcript/preamble.ts';
+import { WEB_SEARCH, webSearchTool } from '../../store/transcript/server-tools.ts';
+import { namedTool, sentNames } from '../../store/transcript/tool-names.ts';
 import { entriesOf } from '../../store/transcript/transcripts.ts';
 import { asServed, withFacts } from './request.ts';
 import type { ModelStep } from './step.ts';
@@ -18,7 +20,12 @@ export type PreparedStep = ModelStep & {
   readonly told: readonly Entry[];
   /** Why it begins an epoch of its own accord, where the API has refused the one before. */
   readonly anew?: EpochReason;
+  /** The reply goes on that the API has paused; null: it began anew, for the API refused that. */
+  readonly paused?: PausedReply | null;
 };
+
+/** `times`: how often it was paused. */
+export type PausedReply = { readonly message: Message; readonly times: number };
 
 /**
  * What has changed of the system prompt and the tools is told with the entries before the reply.
@@ -73,7 +80,18 @@ function wantedIn({ deps, input, config }: ModelStep): Preamble {
   const limits = [config.tools, input.context?.allowedTools].filter((names) => names !== undefined);
   const offered = deps.tools.definitions.filter(({ name }) => limits.every((names) => isListed(names, name)));
   const isRefused = (tool: Tool): boolean => deps.models.isRefused(config.models[0].name, definitionOf(tool));
-  return { system: systemPartsOf(config), tools: offered.map(asStored).filter((tool) => !isRefused(tool)) };
+  const search = searchIn(config, offered).filter(({ name }) => limits.every((names) => isListed(names, name)));
+  const names = sentNames(config.toolNames, deps.tools.definitions);
+  const named = offered.map(asStored).map((tool) => (names ? namedTool(tool, names) : tool));
+  const tools = [...named, ...search];
+  const system = systemPartsOf(config);
+  return { system, tools: tools.filter((tool) => !isRefused(tool)), ...(names && { names }) };
+}
+
+/** After the others; a tool of the worker's under its name goes before (L88). */
+function searchIn({ webSearch, models }: RunConfig, offered: readonly { readonly name: string }[]): readonly Tool[] {
+  const isTaken = offered.some(({ name }) => name === WEB_SEARCH);
+  return webSearch && models[0].webSearch === true && !isTaken ? [webSearchTool(webSearch)] : [];
 }
 
 /**

@@ -5,13 +5,18 @@ import { sep } from 'node:path';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from '../../workflows/contract/delegation.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import type { Attempt } from '../attempt.ts';
-import type { RunConfig } from '../../store/configuration.ts';
+import type { RunConfig, WebSearchSettings } from '../../store/configuration.ts';
 import type { Deps } from '../deps.ts';
 import { refuseScripted, refuseWithoutHooks } from '../guards.ts';
 import { lowestLimits, narrowedRules, narrowestMode, narrowestTools, type AgentType } from '../../tools/agent-types.ts';
 import { asRelative } from '../../tools/rules/match-rules.ts';
 
-export type Inherited = { readonly options: RunOptions; readonly permissions: PermissionRules };
+export type Inherited = {
+  readonly options: RunOptions;
+  readonly permissions: PermissionRules;
+  /** Absent: its parent may not search the web. */
+  readonly webSearch?: WebSearchSettings;
+};
 
 /**
  * `options`: those of its session. A sentence when this worker does not know its type, or there can
@@ -53,6 +58,7 @@ export async function inherit(
       ...(parent.instructions === false && { instructions: false }),
     },
     permissions: opened ? rulesThere(permissions, parent.cwd, opened) : permissions,
+    ...(parent.webSearch && { webSearch: parent.webSearch }),
   };
 }
 

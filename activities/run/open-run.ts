@@ -12,8 +12,9 @@ import { schemaProblem } from '../../system/schema/json-schema.ts';
 import { hookFailed } from '../hooks/hook-context.ts';
 import { sessionStart, type SessionStarted } from './around-runs.ts';
 import { aboutRun } from '../../system/log.ts';
-import { type RunConfig, systemPrompt } from '../../store/configuration.ts';
+import { type RunConfig, systemPrompt, type WebSearchSettings } from '../../store/configuration.ts';
 import { systemText } from '../../store/transcript/preamble.ts';
+import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import { inherit } from './inherit.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { runModels } from './run-models.ts';
@@ -50,10 +51,11 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
     // What is added to an agent's rules is judged as any caller's.
     const asked = { ...options, ...(given.options.permissions && { permissions: given.options.permissions }) };
     const { permissionMode } = deps.defaults;
+    const search = inherited ? inherited.webSearch : deps.defaults.webSearch;
     const wrong =
       optionsProblem({ permissionMode, ...asked }) ??
       optionsProblem(ownRules(deps)) ??
-      missingTool(deps, options) ??
+      missingTool(deps, options, search !== undefined || inherited !== null) ??
       schemaProblem(options.outputSchema);
     const rules = wrong === undefined ? rulesWithoutTool(deps, asked, warned) : {};
     if (rules.mistaken !== undefined || wrong !== undefined)
@@ -87,7 +89,9 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
     );
     const found = { ...chosen, cwd: cwd.path, folders, system: systemText(systemParts), systemParts };
     const permissions = inherited?.permissions ?? joined(deps.defaults.permissions, options.permissions);
-    const config = snapshot(deps, attempt, input, { ...found, permissions });
+    const webSearch = allowedSearch(search, permissions);
+    if (webSearch) warnOfSearch(deps, chosen.models, warned);
+    const config = snapshot(deps, attempt, input, { ...found, permissions, webSearch });
     const hash = await deps.store.put(new TextEncoder().encode(JSON.stringify(config)));
     await announceRun(deps, attempt, step, config, { ...started, news: await newsOf(config) });
     deps.attachments.prefetch(config);
@@ -110,9 +114,11 @@ function snapshot(
   { chain, run, options, agent, traceparent, querySource }: OpenRun,
   {
     folders,
+    webSearch,
     ...found
   }: Pick<RunConfig, 'models' | 'smallModel' | 'cwd' | 'system' | 'systemParts' | 'permissions'> & {
     readonly folders: readonly string[];
+    readonly webSearch: WebSearchSettings | undefined;
   },
 ): RunConfig {
   const { defaults, scripted } = deps;
@@ -138,6 +144,8 @@ function snapshot(
     scripted,
     thinkingTokens: options.thinkingTokens ?? null,
     ...(effort && { effort }),
+    ...(webSearch && { webSearch }),
+    ...(defaults.toolNames && { toolNames: defaults.toolNames }),
     outputSchema: options.outputSchema ?? null,
     backoff: defaults.backoff,
     firstByteMs: defaults.firstByteMs,
@@ -183,10 +191,12 @@ function rulesWithoutTool(
   options: RunOptions,
   warned: RecentMap<string, true>,
 ): { readonly mistaken?: string } {
-  const names = tools.definitions.map(({ name }) => name);
+  const own = tools.definitions.map(({ name }) => name);
+  // A rule about it holds, whether it is offered or not.
+  const names = own.includes(WEB_SEARCH) ? own : [...own, WEB_SEARCH];
   const { deny = [], ask = [], allow = [] } = joined(defaults.permissions, options.permissions);
   const idle = [...deny, ...ask, ...allow].filter((rule) => !namesSome(rule, names));
-  const there = `there are ${names.join(', ')}`;
+  const there = `there are ${own.join(', ')}`;
   for (const rule of idle) {
     const near = nearName(parseRule(rule)?.tool ?? '', names);
     if (near === undefined) continue;
@@ -211,17 +221,46 @@ const MOST_SHOWN = 20;
 const quoted = (rule: string): string => JSON.stringify(rule.slice(0, 80));
 
 /** A run without a tool that its caller counts on would find out late. */
-function missingTool({ tools, servers }: Deps, { tools: wanted = [] }: RunOptions): string | undefined {
-  const names = tools.definitions.map(({ name }) => name);
+function missingTool(
+  { tools, servers }: Deps,
+  { tools: wanted = [] }: RunOptions,
+  maySearch: boolean,
+): string | undefined {
+  const own = tools.definitions.map(({ name }) => name);
+  const names = maySearch && !own.includes(WEB_SEARCH) ? [...own, WEB_SEARCH] : own;
   // A server may be away, and its tools come and go.
   const isOfServer = (name: string): boolean =>
     name === RESOURCES ||
     servers?.names.some((server) => name === `${OF_SERVER}${server}` || serverOf(name) === server) === true;
   const missing = wanted.find((name) => !names.includes(name) && !isOfServer(name));
   if (missing === undefined) return undefined;
+  if (missing === WEB_SEARCH)
+    return `this worker has no tool "${WEB_SEARCH}": searches of the web are offered by "webSearch" of its configuration`;
   const near = nearName(missing, names);
   const hint = near === undefined ? '' : `did you mean ${near}? `;
   return `this worker has no tool ${JSON.stringify(missing.slice(0, 80))}: ${hint}(there are ${names.join(', ')})`;
+}
+
+/**
+ * The API searches by itself, so that nobody could be asked about one search: a rule that would ask
+ * takes the tool away as one that denies does, whatever its pattern (L88).
+ */
+function allowedSearch(
+  search: WebSearchSettings | undefined,
+  { deny = [], ask = [] }: PermissionRules = {},
+): WebSearchSettings | undefined {
+  return [...deny, ...ask].some((rule) => namesSome(rule, [WEB_SEARCH])) ? undefined : search;
+}
+
+function warnOfSearch(
+  { log }: Deps,
+  [{ name, webSearch }]: RunConfig['models'],
+  warned: RecentMap<string, true>,
+): void {
+  if (webSearch === true) return;
+  const warning = `${name} is not offered searches of the web: nothing says that its API has them`;
+  if (!warned.get(warning)) log('warn', warning);
+  warned.set(warning, true);
 }
 
 function ownRules({ defaults: { permissions } }: Deps): Partial<RunOptions> {

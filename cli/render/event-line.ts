@@ -4,6 +4,7 @@ import { SHOWN_OF_OUTCOME } from '../../store/live/tell.ts';
 import { compactionText, describeStaged, isOrdinary, noticeText, transitionText } from '../../client/render/words.ts';
 import { type Paint, oneLine } from '../../client/paint.ts';
 import { steeredText } from '../../client/render/steered-words.ts';
+import { searchLine } from '../../client/render/search-words.ts';
 import { callLines, resultLines, callAgain } from '../../client/render/tool-lines.ts';
 import { shortTime } from '../../client/units.ts';
 
@@ -24,6 +25,8 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
       return `${paint.bold('›')} ${oneLine(event.text, 400)}`;
     case 'tool_use':
       return callLines(paint, event.name, event.input).join('\n');
+    case 'web_search':
+      return paint.dim(`• ${searchLine(event.query)}`);
     case 'tool_end':
       return resultLines(paint, {
         ...event,

@@ -55,6 +55,8 @@ function changed(status: RunStatus, event: Followed): RunStatus {
       return { ...status, doing: 'the model thinks' };
     case 'text_delta':
       return { ...status, doing: 'the model writes' };
+    case 'web_search':
+      return { ...status, doing: 'the model searches the web' };
     case 'tool_use':
       return status.tools.size > 0 ? status : { ...status, doing: `the model calls ${oneLine(event.name, longest)}` };
     case 'tool_start':

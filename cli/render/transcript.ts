@@ -18,6 +18,7 @@ import {
   isOrdinary,
   transitionText,
 } from '../../client/render/words.ts';
+import { searchBlockLine } from '../../client/render/search-words.ts';
 import { steeredText } from '../../client/render/steered-words.ts';
 import {
   outcomeWords,
@@ -167,6 +168,8 @@ function replyLines(
 ): readonly string[] {
   const lines = reply.message.content.flatMap((block, index) => {
     if (block.type === 'text') return block.text.trim() === '' ? [] : [shortened(block.text)];
+    const searched = searchBlockLine(block);
+    if (searched !== null) return inRows(paint, [paint.dim(`• ${searched}`)]);
     if (block.type !== 'tool_use') return [];
     const outcome = outcomes.get(index);
     const after = outcome

@@ -11,7 +11,7 @@ import type {
 import { z } from 'zod';
 import type { ApprovalAnswer, OnApproval, OnQuestion } from '../runtime/answer-approvals.ts';
 import { reasonOf } from '../../system/text.ts';
-import { inwardInput, outwardInput, outwardName } from './names.ts';
+import { inwardInput, outwardInput, outwardName, outwardNames, questionOf } from './names.ts';
 import type { SyncHookJSONOutput } from './shapes/hook-answers.ts';
 import type { HookCallbackMatcher, HookEvent, HookInput, Hooks } from './shapes/hooks.ts';
 import type { PermissionMode as OurMode } from '../../workflows/contract/session.ts';
@@ -80,7 +80,8 @@ function callbacks(
     ...(timeout === undefined ? {} : { timeoutMs: Math.ceil(timeout * 1_000) }),
     run: async (given, options) => {
       const input = given as Any;
-      if (!isMeant(event === 'SessionStart' ? source : subjectOf(event, input)) || !fits(event, input)) return null;
+      const subjects = event === 'SessionStart' ? [source] : subjectsOf(event, input);
+      if (!subjects.some(isMeant) || !fits(event, input)) return null;
       const toolUseId = typeof input['toolUseId'] === 'string' ? input['toolUseId'] : undefined;
       const said = await callback(toldOf(event, input, { mode, source }), toolUseId, options);
       // What it does beside the run is its own affair.
@@ -91,10 +92,10 @@ function callbacks(
   }));
 }
 
-/** What matchers are about: a tool, or the type of an agent. */
-function subjectOf(event: Heard, input: Any): string | null {
-  if (event === 'SubagentStart' || event === 'SubagentStop') return agentIn(input)?.type ?? null;
-  return typeof input['tool'] === 'string' ? outwardName(input['tool']) : null;
+/** What matchers are about: a tool, by any of its names, or the type of an agent. */
+function subjectsOf(event: Heard, input: Any): readonly (string | null)[] {
+  if (event === 'SubagentStart' || event === 'SubagentStop') return [agentIn(input)?.type ?? null];
+  return typeof input['tool'] === 'string' ? outwardNames(input['tool']) : [null];
 }
 
 /** One kind of ours stands for two of theirs: a call that went well or failed, a session or an agent that starts. */
@@ -272,9 +273,9 @@ const answered = z.object({ answers: z.record(z.string(), z.string()) });
  */
 export function questionBy(canUseTool: CanUseTool | undefined, { hooks, say }: Deciding): OnQuestion {
   return async ({ call, input, toolUseId = '', reason }, { signal }) => {
-    const { question, options = [] } = asked.parse(input);
-    const labels = options.map((label) => ({ label, description: '' }));
-    const shown = { questions: [{ question, header: '', options: labels, multiSelect: false }] };
+    const given = asked.parse(input);
+    const { question } = given;
+    const shown = { questions: [questionOf(given)] };
     try {
       notify(hooks, question, 'elicitation_dialog');
       const context = { signal, toolUseID: toolUseId, decisionReason: reason, requestId: call, suggestions: [] };

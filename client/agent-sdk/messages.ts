@@ -9,7 +9,10 @@ import { runDefaults } from '../../worker/config/defaults.ts';
 import { VERSION } from '../../worker/version.ts';
 import { baseName, catalogue } from '../../models/catalogue.ts';
 import { COMMANDS } from './commands.ts';
-import { outwardInput, outwardName } from './names.ts';
+import { asksForSearch, inwardName, outwardInput, outwardName, SESSION_TOOLS } from './names.ts';
+import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
+import { isListed } from '../../tools/listed.ts';
+import { searches } from '../../activities/model/bill.ts';
 import { statusesOf, toolsOf } from './tools.ts';
 import type { UUID } from 'node:crypto';
 import type {
@@ -110,8 +113,8 @@ export function resultMessage(
     num_turns: turns,
     stop_reason: replies.at(-1)?.message.stop_reason ?? null,
     total_cost_usd: costUsd ?? 0,
-    usage: usageOf(usage),
-    modelUsage: modelUsageOf(spent),
+    usage: usageOf(usage, searchesIn(replies)),
+    modelUsage: modelUsageOf(spent, replies),
     permission_denials: denialsOf(entries),
     terminal_reason: REASONS[reason] ?? (reason as TheirReason),
   } as const;
@@ -147,7 +150,7 @@ export function clearedMessage(session: string): SDKResultMessage {
     num_turns: 0,
     stop_reason: null,
     total_cost_usd: 0,
-    usage: usageOf(noUsage),
+    usage: usageOf(noUsage, 0),
     modelUsage: {},
     permission_denials: [],
     terminal_reason: 'completed',
@@ -166,31 +169,36 @@ export function resetMessage(session: string, next: string, by: UUID | undefined
   };
 }
 
-function usageOf(usage: Usage): SDKResultMessage['usage'] {
+function usageOf(usage: Usage, found: number): SDKResultMessage['usage'] {
   const counts = {
     input_tokens: usage.input,
     output_tokens: usage.output,
     cache_creation_input_tokens: usage.cacheWrite,
     cache_read_input_tokens: usage.cacheRead,
-    server_tool_use: { web_search_requests: 0, web_fetch_requests: 0 },
+    server_tool_use: { web_search_requests: found, web_fetch_requests: 0 },
     service_tier: 'standard',
   };
   // The parts that a run does not sum up are not there.
   return counts as unknown as SDKResultMessage['usage'];
 }
 
-function modelUsageOf(spent: ReadonlyMap<string, Spend>): Record<string, ModelUsage> {
-  return Object.fromEntries([...spent].map(([model, spend]) => [model, modelUsage(model, spend)]));
+function modelUsageOf(spent: ReadonlyMap<string, Spend>, replies: readonly ReplyEntry[]): Record<string, ModelUsage> {
+  const found = (model: string): number => searchesIn(replies.filter(({ message }) => message.model === model));
+  return Object.fromEntries([...spent].map(([model, spend]) => [model, modelUsage(model, spend, found(model))]));
 }
 
-function modelUsage(model: string, { usage, usd }: Spend): ModelUsage {
+function searchesIn(replies: readonly ReplyEntry[]): number {
+  return replies.reduce((sum, { message }) => sum + searches(message.usage), 0);
+}
+
+function modelUsage(model: string, { usage, usd }: Spend, found: number): ModelUsage {
   const { window = 0, maxOutput = 0 } = catalogue.models[baseName(model).base] ?? {};
   return {
     inputTokens: usage.input,
     outputTokens: usage.output,
     cacheReadInputTokens: usage.cacheRead,
     cacheCreationInputTokens: usage.cacheWrite,
-    webSearchRequests: 0,
+    webSearchRequests: found,
     costUSD: usd ?? 0,
     contextWindow: window,
     maxOutputTokens: maxOutput,
@@ -216,7 +224,9 @@ function denialsOf(entries: readonly Entry[]): SDKPermissionDenial[] {
 /** The first message of each start: the options as they were given. */
 export function initMessage(session: string, options: Options, cwd: string): SDKSystemMessage {
   const { mcpServers = {}, tools, permissionMode = 'default', model = runDefaults.model, agents, effort } = options;
-  const builtin = Array.isArray(tools) ? tools : ['Bash', 'Read', 'Write', 'Edit', 'Glob', 'Grep'];
+  const listed = Array.isArray(tools) ? tools.map(inwardName) : undefined;
+  const known = asksForSearch(options) ? [...SESSION_TOOLS, WEB_SEARCH] : SESSION_TOOLS;
+  const builtin = known.filter((name) => isListed(listed, name)).map(outwardName);
   const own = toolsOf(mcpServers).map(({ name }) => name);
   return {
     type: 'system',

@@ -1,14 +1,15 @@
 // The options of such programs: what each is here, and a sentence for each that is not there. One
 // that guards is refused; one that would change nothing here is passed over, and said so.
 import { resolve } from 'node:path';
-import { OF_SERVER, RESOURCES } from '../../tools/listed.ts';
+import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
+import { meansTool, OF_SERVER, RESOURCES } from '../../tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/facts.ts';
 import { ClientProblem } from '../problem.ts';
 import { hooksOf, unknownEvents } from './callbacks.ts';
 import { agentTypes } from './agent-types.ts';
-import { inwardName, inwardRules } from './names.ts';
+import { asksForSearch, inwardName, inwardRules, MODEL_TOOL_NAMES, SESSION_TOOLS } from './names.ts';
 import { checkOptions } from './option-fates.ts';
 import { asksSomebody, modeOf } from './permission-modes.ts';
 import type { Options } from './shapes/options.ts';
@@ -35,17 +36,28 @@ export function translateOptions(options: Options, say: (line: string) => void, 
   const toolEnv = toolEnvOf(options.env);
   const others = Object.keys(servers).map((name) => `${OF_SERVER}${name}`);
   const names = [...tools.map(({ name }) => name), ...others, ...(others.length > 0 ? [RESOURCES] : [])];
+  const searches = asksForSearch(options);
+  const known = [...SESSION_TOOLS, ...(searches ? [WEB_SEARCH] : [])];
   const config: PerdureConfig = {
+    toolNames: MODEL_TOOL_NAMES,
+    ...(searches && { webSearch: true }),
     ...(tools.length > 0 && { tools }),
     ...(Object.keys(servers).length > 0 && { mcpServers: servers }),
     ...(hooks && { hooks: hooksOf(hooks, say, options.permissionMode, afterClear ? 'clear' : 'startup') }),
-    ...(agents && { agents: agentTypes(agents, names, serverNames(Object.keys(mcpServers)), say) }),
+    ...(agents && {
+      agents: agentTypes(agents, searches ? [...names, WEB_SEARCH] : names, serverNames(Object.keys(mcpServers)), say),
+    }),
     ...(toolEnv && { toolEnv }),
   };
   const cwd = options.cwd ?? process.cwd();
   return {
     config,
-    run: { cwd, ...folderOptions(options, cwd), ...modelOptions(options), ...ruleOptions(options, names) },
+    run: {
+      cwd,
+      ...folderOptions(options, cwd),
+      ...modelOptions(options),
+      ...ruleOptions(options, { own: names, known, say }),
+    },
   };
 }
 
@@ -116,7 +128,7 @@ function modelOptions(options: Options): OptionChanges {
 
 function ruleOptions(
   { allowedTools, disallowedTools, tools, mcpServers = {}, ...asked }: Options,
-  own: readonly string[],
+  { own, known, say }: Offered,
 ): OptionChanges {
   const names = serverNames(Object.keys(mcpServers));
   const policies = policyRules(mcpServers);
@@ -133,6 +145,26 @@ function ruleOptions(
   return {
     permissionMode: modeOf(asked.permissionMode, asksSomebody(asked)),
     ...(Object.keys(permissions).length > 0 && { permissions }),
-    ...(Array.isArray(tools) && { tools: [...tools.map((tool) => renamedRule(inwardName(tool), names)), ...own] }),
+    ...(Array.isArray(tools) && { tools: [...listOf(tools, names, { own, known, say }), ...own] }),
   };
+}
+
+/** `own`: the program's, and those of its servers; `known`: ours. */
+type Offered = {
+  readonly own: readonly string[];
+  readonly known: readonly string[];
+  readonly say: (line: string) => void;
+};
+
+/** A list only narrows: without a tool that is not here it narrows no less. */
+function listOf(
+  tools: readonly string[],
+  servers: ReturnType<typeof serverNames>,
+  { own, known, say }: Offered,
+): readonly string[] {
+  const wanted = tools.map((tool) => renamedRule(inwardName(tool), servers));
+  const isThere = (name: string): boolean => known.includes(name) || own.some((each) => meansTool(each, name));
+  const missing = wanted.filter((name) => !isThere(name) && !name.startsWith(OF_SERVER));
+  if (missing.length > 0) say(`the option tools names ${missing.join(', ')}: there is no such tool here`);
+  return wanted.filter((name) => !missing.includes(name));
 }

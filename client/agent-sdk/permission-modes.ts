@@ -20,6 +20,10 @@ export function modeOf(mode: PermissionMode = 'default', asks: boolean): OurMode
   };
   const ours = Object.hasOwn(modes, mode) ? modes[mode] : undefined;
   if (ours !== undefined) return ours;
+  if (mode === 'auto') {
+    const instead = 'give "acceptEdits" with allowedTools for what runs by itself, and canUseTool for the rest';
+    throw new ClientProblem('refused', `permission mode "auto" is refused: no model judges calls here; ${instead}`);
+  }
   const known = Object.keys(modes).join(', ');
   throw new ClientProblem('refused', `permission mode ${JSON.stringify(mode)} is none of ${known}`);
 }

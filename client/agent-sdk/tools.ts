@@ -10,6 +10,7 @@ import { OF_SERVER } from '../../tools/listed.ts';
 import { defineTool, type Tool, type ToolContext, ToolFailure } from '../../tools/tool.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { ConnectedInstance, connectInstances } from './instances.ts';
+import { ProgramServer } from './program-server.ts';
 import { renamedRule, serverNames, toolNames } from './server-names.ts';
 import type {
   AnyZodRawShape,
@@ -20,6 +21,7 @@ import type {
   McpServerInstance,
   McpServerStatus,
   McpServerToolPolicy,
+  ProgramMcpServer,
   SdkMcpToolDefinition,
   ToolAnnotations,
   ToolExtra,
@@ -52,26 +54,6 @@ export function tool<Shape extends AnyZodRawShape>(
   return { name, description, inputSchema, handler, ...(annotations && { annotations }) };
 }
 
-/** Tools of a program, as a server: they are called where they are, without one. */
-class ProgramServer implements McpServerInstance {
-  readonly tools: readonly SdkMcpToolDefinition[];
-  constructor(tools: readonly SdkMcpToolDefinition[]) {
-    this.tools = tools;
-  }
-  /** What it is made of, for whoever compares. */
-  toJSON(): readonly SdkMcpToolDefinition[] {
-    return this.tools;
-  }
-  connect(): Promise<void> {
-    return Promise.reject(
-      new ClientProblem('refused', 'this server is of query() alone, which calls its tools itself'),
-    );
-  }
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
-}
-
 /**
  * Its tools run in this process: `mcp__NAME__TOOL` is the tool's name for the model, rules and
  * callbacks.
@@ -84,9 +66,10 @@ export function createSdkMcpServer(server: {
   tools?: SdkMcpToolDefinition<any>[];
   alwaysLoad?: boolean;
   timeout?: number;
-}): McpSdkServerConfigWithInstance {
-  const { name, tools = [], timeout } = server;
-  return { type: 'sdk', name, instance: new ProgramServer(tools), ...(timeout !== undefined && { timeout }) };
+}): McpSdkServerConfigWithInstance & { instance: ProgramMcpServer } {
+  const { name, version = '1.0.0', tools = [], timeout, instructions } = server;
+  const instance = new ProgramServer({ name, version }, tools, instructions);
+  return { type: 'sdk', name, instance, ...(timeout !== undefined && { timeout }) };
 }
 
 /**

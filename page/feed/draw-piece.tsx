@@ -2,6 +2,7 @@
 import { showUnseen } from '../../system/text.ts';
 import type { LiveEvent, Watched } from '../../store/live/events.ts';
 import { compactionText, noticeText, describeStaged, transitionText } from '../../client/render/words.ts';
+import { searchLine } from '../../client/render/search-words.ts';
 import { steeredText } from '../../client/render/steered-words.ts';
 import { count, shortTime } from '../../client/units.ts';
 import { htmlOf } from '../layout.tsx';
@@ -106,6 +107,8 @@ export function lineHtml(event: Line): string {
 
 function lineText(event: Exclude<Line, { type: 'user' | 'transition' }>): string {
   switch (event.type) {
+    case 'web_search':
+      return searchLine(event.query);
     case 'steered':
       return steeredText(event.steered);
     case 'notice':

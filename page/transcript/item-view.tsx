@@ -9,6 +9,7 @@ import type { Hash } from '../../workflows/contract/ids.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { epochText } from '../../client/render/epoch-words.ts';
 import { contextText, isOrdinary, noticeText, outcomeText, transitionText } from '../../client/render/words.ts';
+import { searchBlockLine } from '../../client/render/search-words.ts';
 import { steeredText } from '../../client/render/steered-words.ts';
 import { terminalDetail } from '../../client/sessions/outcome.ts';
 import { count, formatMoney, formatTokens } from '../../client/units.ts';
@@ -170,6 +171,9 @@ function Reply({ item, context }: { readonly item: ReplyItem; readonly context: 
             return <p class="mark">Thinking that the provider keeps to itself</p>;
           case 'tool_use':
             return <CallCard call={callOf(item, index, block, context)} />;
+          case 'server_tool_use':
+          case 'web_search_tool_result':
+            return <p class="mark">{searchBlockLine(block) ?? block.type}</p>;
           default:
             return <Folded line={block.type} text={JSON.stringify(block, null, 2)} />;
         }

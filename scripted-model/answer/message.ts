@@ -87,10 +87,45 @@ export function messageJson(message: ScriptedMessage): string {
 
 /** The blocks of a reply, thinking as far as it is shown. */
 export function messageBlocks(content: readonly ReplyBlock[], sign: Signer, showing: Showing): readonly MessageBlock[] {
-  return content.map((block) => messageBlock(block, sign, showing));
+  return content.flatMap((block) => (isOfSearch(block) ? searchBlocks(block) : messageBlock(block, sign, showing)));
 }
 
-function messageBlock(block: ReplyBlock, sign: Signer, showing: Showing): MessageBlock {
+type OfSearch = Extract<ReplyBlock, { type: 'web_search' | 'web_search_result' }>;
+
+function isOfSearch(block: ReplyBlock): block is OfSearch {
+  return block.type === 'web_search' || block.type === 'web_search_result';
+}
+
+/** Pages have their text sealed: whoever sends it back changed would be found out. */
+function searchBlocks(block: OfSearch): readonly MessageBlock[] {
+  const { results, error } = block;
+  const id = block.id ?? newId('srvtoolu');
+  const pages = results?.map(({ url, title, text = '' }) => ({
+    type: 'web_search_result',
+    url,
+    title,
+    encrypted_content: Buffer.from(`${url} ${text}`).toString('base64'),
+    page_age: null,
+  }));
+  const content = pages ?? { type: 'web_search_tool_result_error', error_code: error };
+  const isOpen = results === undefined && error === undefined;
+  const found = isOpen ? [] : [wholeBlock({ type: 'web_search_tool_result', tool_use_id: id, content })];
+  return block.type === 'web_search' ? [searchCall(id, block.query), ...found] : found;
+}
+
+function searchCall(id: string, query: string): MessageBlock {
+  const start = { type: 'server_tool_use', id, name: 'web_search', input: {} };
+  const whole = { ...start, input: { query } };
+  return { start, delta: 'input_json_delta', streamed: JSON.stringify({ query }), whole };
+}
+
+/** Those that failed cost nothing. */
+function searchesIn(blocks: readonly MessageBlock[]): number {
+  return blocks.filter(({ whole }) => whole['type'] === 'web_search_tool_result' && Array.isArray(whole['content']))
+    .length;
+}
+
+function messageBlock(block: Exclude<ReplyBlock, OfSearch>, sign: Signer, showing: Showing): MessageBlock {
   switch (block.type) {
     case 'text':
       return { start: { ...block, text: '' }, delta: 'text_delta', streamed: block.text, whole: block };
@@ -151,6 +186,7 @@ function cutBlock(block: MessageBlock, chars: number): MessageBlock {
 }
 
 export function computedUsage(blocks: readonly MessageBlock[], cache: CacheUse): Record<string, unknown> {
+  const found = searchesIn(blocks);
   return {
     input_tokens: cache.rest,
     cache_creation_input_tokens: cache.written['5m'] + cache.written['1h'],
@@ -162,6 +198,7 @@ export function computedUsage(blocks: readonly MessageBlock[], cache: CacheUse):
     output_tokens: outputTokens(blocks),
     output_tokens_details: { thinking_tokens: thinkingTokens(blocks) },
     service_tier: 'standard',
+    ...(found > 0 && { server_tool_use: { web_search_requests: found, web_fetch_requests: 0 } }),
   };
 }
 

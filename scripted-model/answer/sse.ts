@@ -50,21 +50,25 @@ function startOf({ head, usage, transformations }: ScriptedMessage): object {
   };
 }
 
-function startUsage({ iterations: _iterations, ...usage }: Readonly<Record<string, unknown>>): object {
+function startUsage({
+  iterations: _iterations,
+  server_tool_use: _used,
+  ...usage
+}: Readonly<Record<string, unknown>>): object {
   return { ...usage, output_tokens: usage['output_tokens'] === 0 ? 0 : 1 };
 }
 
 function endOf({ stopReason, stopDetails, usage, finalTransformations }: ScriptedMessage): object {
-  const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens, iterations } = usage ?? {};
+  const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens, ...more } = usage ?? {};
+  const { iterations, server_tool_use } = more;
+  const counts = { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens };
   return {
     delta: {
       stop_reason: stopReason,
       stop_sequence: null,
       ...(stopDetails === undefined ? {} : { stop_details: stopDetails }),
     },
-    ...(usage === null
-      ? {}
-      : { usage: { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens, iterations } }),
+    ...(usage === null ? {} : { usage: { ...counts, iterations, server_tool_use } }),
     ...(finalTransformations === undefined ? {} : { input_transformations: finalTransformations }),
   };
 }

@@ -19,7 +19,8 @@ const assistant: Readonly<Record<string, Check>> = {
   thinking: thinkingProblem,
   redacted_thinking: redactedProblem,
   tool_use: toolUseProblem,
-  server_tool_use: () => undefined,
+  server_tool_use: serverUseProblem,
+  web_search_tool_result: searchResultProblem,
 };
 
 const resultKeys = new Set(['type', 'tool_use_id', 'content', 'is_error', 'cache_control', 'toolset_name']);
@@ -86,6 +87,43 @@ function thinkingProblem(block: Json, path: string, verify: Verify): string | un
 function redactedProblem(block: Json, path: string): string | undefined {
   const at = `${path}.redacted_thinking`;
   return extraKey(block, redactedKeys, at) ?? stringProblem(block['data'], `${at}.data`);
+}
+
+const serverUseKeys = new Set(['type', 'id', 'name', 'input', 'cache_control', 'caller']);
+const searchResultKeys = new Set(['type', 'tool_use_id', 'content', 'cache_control', 'caller']);
+const pageKeys = new Set(['type', 'url', 'title', 'encrypted_content', 'page_age']);
+
+function serverUseProblem(block: Json, path: string): string | undefined {
+  const at = `${path}.server_tool_use`;
+  const malformed = extraKey(block, serverUseKeys, at) ?? serverIdProblem(block['id'], `${at}.id`);
+  if (malformed !== undefined) return malformed;
+  return isObject(block['input']) ? undefined : `${at}.input: Input should be a valid dictionary`;
+}
+
+function searchResultProblem(block: Json, path: string): string | undefined {
+  const at = `${path}.web_search_tool_result`;
+  const { content } = block;
+  const malformed = extraKey(block, searchResultKeys, at) ?? serverIdProblem(block['tool_use_id'], `${at}.tool_use_id`);
+  if (malformed !== undefined) return malformed;
+  if (!Array.isArray(content)) {
+    return isObject(content) && typeof content['error_code'] === 'string' ? undefined : `${at}.content: Field required`;
+  }
+  return firstProblem(content as unknown[], (page, index) => pageProblem(page, `${at}.content.${index}`));
+}
+
+function pageProblem(page: unknown, path: string): string | undefined {
+  if (!isObject(page)) return `${path}: Input should be a valid dictionary`;
+  return (
+    extraKey(page, pageKeys, path) ??
+    firstProblem(['url', 'title', 'encrypted_content'], (key) => stringProblem(page[key], `${path}.${key}`))
+  );
+}
+
+function serverIdProblem(id: unknown, path: string): string | undefined {
+  const malformed = stringProblem(id, path);
+  if (malformed !== undefined) return malformed;
+  const pattern = '^srvtoolu_[a-zA-Z0-9_]+$';
+  return new RegExp(pattern).test(String(id)) ? undefined : `${path}: String should match pattern '${pattern}'`;
 }
 
 function toolUseProblem(block: Json, path: string): string | undefined {

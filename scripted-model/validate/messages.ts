@@ -32,7 +32,7 @@ export function messagesProblem(request: Json, rules: RequestRules): string | un
   const shaped = messages as readonly ShapedMessage[];
   const prefill = rules.prefill || profileOf(String(model))?.prefill === true;
   const end = asksForSummary(request) ? undefined : endProblem(shaped, prefill);
-  return orderProblem(shaped) ?? pairingProblem(shaped) ?? end;
+  return orderProblem(shaped) ?? pairingProblem(shaped) ?? searchesProblem(shaped) ?? end;
 }
 
 function messageProblem(message: unknown, place: Place, rules: RequestRules): string | undefined {
@@ -86,7 +86,8 @@ function finalBlockProblem(blocks: readonly unknown[], path: string): string | u
 
 function endProblem(messages: readonly ShapedMessage[], prefill: boolean): string | undefined {
   const last = messages.at(-1);
-  if (last?.role !== 'assistant') return undefined;
+  // A turn that was paused goes on from what it has.
+  if (last?.role !== 'assistant' || ids(last, 'server_tool_use', 'id').length > 0) return undefined;
   if (!prefill) {
     return 'This model does not support assistant message prefill. The conversation must end with a user message.';
   }
@@ -144,6 +145,33 @@ function resultsProblem(
     given.add(id);
   }
   return undefined;
+}
+
+// A search of the API's own has its result behind it in the same turn of the model; one that a
+// paused turn ends with, or that stands beside calls, may still be open.
+
+function searchesProblem(messages: readonly ShapedMessage[]): string | undefined {
+  let open = new Set<string>();
+  return firstProblem([...messages.entries()], ([index, message]) => {
+    const isTurn = message.role === 'assistant';
+    if (message.role === 'user' && ids(message, 'tool_result', 'tool_use_id').length === 0) open = new Set();
+    if (!isTurn) return undefined;
+    const mayStayOpen = index === messages.length - 1 || ids(message, 'tool_use', 'id').length > 0;
+    for (const [at, block] of blocksOf(message).entries()) {
+      if (block['type'] === 'server_tool_use' && block['name'] === 'web_search') open.add(String(block['id']));
+      if (block['type'] !== 'web_search_tool_result') continue;
+      const id = String(block['tool_use_id']);
+      if (!open.delete(id)) return strayResult(id, `messages.${index}.content.${at}`);
+    }
+    const next = messages[index + 1]?.role;
+    if (open.size === 0 || mayStayOpen || next === 'assistant') return undefined;
+    const [id] = open;
+    return `messages.${index}: \`web_search\` tool use with id \`${id}\` was found without a corresponding \`web_search_tool_result\` block`;
+  });
+}
+
+function strayResult(id: string, path: string): string {
+  return `${path}: unexpected \`tool_use_id\` found in \`web_search_tool_result\` blocks: ${id}. Each \`web_search_tool_result\` block must have a corresponding \`server_tool_use\` block before it.`;
 }
 
 /** The results before the first block of another kind. */

@@ -1,5 +1,5 @@
 // The API's refusals of tools and tool_choice.
-import { firstProblem, isObject, type Json } from './shape.ts';
+import { extraKey, firstProblem, isObject, type Json } from './shape.ts';
 
 const NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 
@@ -19,6 +19,7 @@ export function toolsProblem(request: Json): string | undefined {
 export function toolProblem(tool: unknown, path: string): string | undefined {
   if (!isObject(tool)) return `${path}: Input should be a valid dictionary or object to extract fields from`;
   const { type, name, input_schema: schema, description } = tool;
+  if (type === 'web_search_20250305') return webSearchProblem(tool, `${path}.${type}`);
   if (type !== undefined && type !== null && type !== 'custom') return undefined; // The API's own tools have their own shapes.
   if (name === undefined) return `${path}.custom.name: Field required`;
   if (typeof name !== 'string' || !NAME.test(name)) {
@@ -34,6 +35,39 @@ export function toolProblem(tool: unknown, path: string): string | undefined {
   const combined = ['oneOf', 'allOf', 'anyOf'].some((key) => key in schema);
   if (!combined) return undefined;
   return `${path}.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level`;
+}
+
+const SEARCH_KEYS = new Set([
+  'type',
+  'name',
+  'allowed_callers',
+  'allowed_domains',
+  'blocked_domains',
+  'cache_control',
+  'defer_loading',
+  'max_uses',
+  'strict',
+  'user_location',
+]);
+
+function webSearchProblem(tool: Json, path: string): string | undefined {
+  const extra = extraKey(tool, SEARCH_KEYS, path);
+  if (extra !== undefined) return extra;
+  if (tool['name'] !== 'web_search') return `${path}.name: Input should be 'web_search'`;
+  const most = tool['max_uses'] ?? 1;
+  if (!Number.isInteger(most)) return `${path}.max_uses: Input should be a valid integer`;
+  if (Number(most) < 1) return `${path}.max_uses: Input should be greater than 0`;
+  const lists = ['allowed_domains', 'blocked_domains'].filter((key) => (tool[key] ?? null) !== null);
+  if (lists.length > 1) return `${path}: Only one of allowed_domains and blocked_domains may be given`;
+  return firstProblem(lists, (key) => domainsProblem(tool[key], `${path}.${key}`));
+}
+
+function domainsProblem(domains: unknown, path: string): string | undefined {
+  if (!Array.isArray(domains)) return `${path}: Input should be a valid list`;
+  return firstProblem(domains as unknown[], (domain, index) => {
+    if (typeof domain !== 'string') return `${path}.${index}: Input should be a valid string`;
+    return /^https?:|\s/.test(domain) ? `${path}.${index}: domains are given without a scheme` : undefined;
+  });
 }
 
 function deferredProblem(tools: readonly unknown[]): string | undefined {

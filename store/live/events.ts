@@ -52,6 +52,8 @@ export type LiveEvent =
       readonly name: string;
       readonly input: unknown;
     }
+  /** The API searches the web by itself while it replies (L88). */
+  | { readonly type: 'web_search'; readonly iteration: number; readonly index: number; readonly query: string }
   | {
       readonly type: 'tool_start';
       readonly iteration: number;

@@ -64,6 +64,7 @@ const types: Readonly<Record<LiveLine['type'], true>> = {
   text_delta: true,
   thinking_delta: true,
   tool_use: true,
+  web_search: true,
   tool_start: true,
   tool_progress: true,
   tool_end: true,

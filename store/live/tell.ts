@@ -1,4 +1,5 @@
 // Shows watchers what a step appends to the transcript before it does anything else.
+import { queryOf } from '../transcript/server-tools.ts';
 import type { Entry, CallLog, Outcome, ReplyEntry } from '../log/entries.ts';
 import { mediaNote } from '../log/bodies.ts';
 import { reasonOf } from '../../system/text.ts';
@@ -80,10 +81,16 @@ export function retell(live: LiveWriter, reply: ReplyEntry, outcomes: readonly O
 }
 
 /** The events of a reply, from its request on: its words and calls. */
-export function contentEvents({ iteration, message, attempt }: ReplyEntry): readonly LiveEvent[] {
+export function contentEvents({
+  iteration,
+  message,
+  attempt,
+}: Pick<ReplyEntry, 'iteration' | 'message' | 'attempt'>): readonly LiveEvent[] {
   const blocks = message.content.flatMap((block, index): LiveEvent[] => {
     if (block.type === 'text') return [{ type: 'text_delta', iteration, index, text: block.text }];
     if (block.type === 'thinking') return [{ type: 'thinking_delta', iteration, index, text: block.thinking }];
+    const query = queryOf(block);
+    if (query !== null) return [{ type: 'web_search', iteration, index, query }];
     if (block.type !== 'tool_use') return [];
     const { id, name, input } = block;
     return [{ type: 'tool_use', iteration, index, id, name, input }];

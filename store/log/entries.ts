@@ -2,6 +2,7 @@
 // of the segment before it. The hash of the last segment is the session's head. Entries are never
 // changed; the model's view is computed from them.
 import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
+import type { SentNames } from '../configuration.ts';
 import type { CallKey, Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type {
   Append,
@@ -80,6 +81,8 @@ export type EpochEntry = {
   readonly why: EpochReason;
   readonly system: readonly SystemPart[];
   readonly tools: readonly Tool[];
+  /** By our names of tools, those that the model knows them under (L89); absent: ours. */
+  readonly names?: SentNames;
   /** What is told of changes stands in messages of the role system, for models that take them. */
   readonly bySystem?: true;
   /** Those messages bring tools, too: `tools` stay as they are. */

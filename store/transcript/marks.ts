@@ -2,6 +2,7 @@
 // results. Whatever positions they name, only what is before them counts: an entry that is still to
 // come is never hidden by one that is there.
 import type { Entry, ReplyEntry, BoundaryEntry } from '../log/entries.ts';
+import type { SentNames } from '../configuration.ts';
 import type { Telling } from './preamble.ts';
 
 /** A closed stretch, `to` not included, and what is shown in its place. */
@@ -32,6 +33,8 @@ export type Marks = {
   /** Position of the last epoch, -1 without one, and how it tells of changes. */
   readonly epochAt: number;
   readonly telling: Telling;
+  /** The names that the model knows tools under, where they are not ours (L89). */
+  readonly names?: SentNames | undefined;
   /**
    * Position of the last entry that changes what was sent before it, -1 without one. A model that
    * checks what stood before its thinking gets none from before it, for good (L59).
@@ -59,6 +62,7 @@ export function readMarks(entries: readonly Entry[]): Marks {
   let bareBefore = 0;
   let epochAt = -1;
   let telling: Telling = {};
+  let names: Marks['names'];
   let rewrittenAt = -1;
   let refusedAt = -1;
   let open: Trajectory | null = null;
@@ -74,6 +78,7 @@ export function readMarks(entries: readonly Entry[]): Marks {
     if (entry.kind === 'epoch') {
       epochAt = position;
       telling = entry;
+      names = entry.names;
       if (entry.why === 'refused' || entry.why === 'summary_refused') refusedAt = position;
     } else if (entry.kind === 'boundary') {
       boundary = bounded(entry, position, entries);
@@ -114,6 +119,7 @@ export function readMarks(entries: readonly Entry[]): Marks {
     bareBefore,
     epochAt,
     telling,
+    ...(names && { names }),
     rewrittenAt,
     refusedAt,
   };

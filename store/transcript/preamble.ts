@@ -4,9 +4,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { PreambleChanged, SystemPart } from '../../workflows/contract/activities.ts';
+import { isServerTool } from './server-tools.ts';
 import type { BoundaryEntry, Entry, EpochEntry, EpochReason, SignedSummary } from '../log/entries.ts';
 
-export type Preamble = Pick<EpochEntry, 'system' | 'tools'>;
+export type Preamble = Pick<EpochEntry, 'system' | 'tools' | 'names'>;
 
 /** How the model that is asked may be told of changes. */
 export type Telling = Pick<EpochEntry, 'bySystem' | 'bringsTools'>;
@@ -56,7 +57,7 @@ export function tellPreamble(entries: readonly Entry[], wanted: Preamble, asked:
   const news = wanted.tools.filter(
     (tool) => !isKnown(known.tools.get(tool.name), tool) || isLost(tool, current, known),
   );
-  const why = whyAnew(entries, current, { known, news, asked });
+  const why = whyAnew(entries, current, { known, news, asked, offersOtherwise: offersOtherwise(current, wanted) });
   if (why !== null) return toldIn(beginEpoch(why, wanted, begins));
   const notice = difference(known, wanted, news);
   const { epoch } = current;
@@ -64,16 +65,40 @@ export function tellPreamble(entries: readonly Entry[], wanted: Preamble, asked:
 }
 
 /** `news`: tools that are new, or take other inputs, or are brought again. */
-type Compared = { readonly known: Known; readonly news: readonly Tool[]; readonly asked: Asked };
+type Compared = {
+  readonly known: Known;
+  readonly news: readonly Tool[];
+  readonly asked: Asked;
+  /**
+   * A tool of the API's own comes, goes or is bounded in another way: it carries out what the request
+   * offers, whatever a message says.
+   */
+  readonly offersOtherwise: boolean;
+};
 
-function whyAnew(entries: readonly Entry[], current: Current, { known, news, asked }: Compared): EpochReason | null {
+function whyAnew(
+  entries: readonly Entry[],
+  current: Current,
+  { known, news, asked, offersOtherwise }: Compared,
+): EpochReason | null {
   const { telling = {}, checksPrefix = false, isRefused = () => false } = asked;
   if (hasDroppedThinking(entries, current.position)) return 'refused';
   if ([...known.tools.values()].some(isRefused)) return 'tools';
   if (checksPrefix && isToldOtherwise(current.epoch, known, telling)) return 'server';
+  if (offersOtherwise) return 'tools';
   // One that does not check is sent them among the tools.
   const isBrought = current.epoch.bringsTools === true && (telling.bringsTools === true || !checksPrefix);
   return news.length > 0 && !isBrought ? 'tools' : null;
+}
+
+function offersOtherwise({ epoch }: Current, wanted: Preamble): boolean {
+  if (namesDiffer(epoch.names, wanted.names)) return true;
+  return !isDeepStrictEqual(epoch.tools.filter(isServerTool), wanted.tools.filter(isServerTool));
+}
+
+/** Calls that were made before would stand there under other names. New tools add to the table. */
+function namesDiffer(before: Preamble['names'] = {}, now: Preamble['names'] = {}): boolean {
+  return [...Object.keys(before), ...Object.keys(now)].some((name) => before[name] !== now[name]);
 }
 
 /** What was told by means that the server takes no longer would be sent otherwise than it was. */
@@ -107,8 +132,8 @@ function toldBy(epoch: EpochEntry, { telling = {}, checksPrefix = false }: Asked
   return { by: epoch.bringsTools && bringsTools ? 'tools' : 'system' };
 }
 
-export function beginEpoch(why: EpochReason, { system, tools }: Preamble, telling: Telling = {}): EpochEntry {
-  return { kind: 'epoch', why, system, tools, ...telling };
+export function beginEpoch(why: EpochReason, { system, tools, names }: Preamble, telling: Telling = {}): EpochEntry {
+  return { kind: 'epoch', why, system, tools, ...(names && { names }), ...telling };
 }
 
 function toldIn(epoch: EpochEntry): ToldPreamble {

@@ -1,17 +1,32 @@
 // Projects the entries of a transcript onto the messages of a request. Pure. For any entries the
 // request has a shape that the API accepts (L58): roles alternate from user to user, and one
 // outcome follows every call (L39).
-import type { ContentBlockParam, MessageParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
+import type {
+  ContentBlock,
+  ContentBlockParam,
+  MessageParam,
+  ToolResultBlockParam,
+} from '@anthropic-ai/sdk/resources/messages';
 import type { MessageMedium } from '../../workflows/contract/people.ts';
 import { previewText } from '../transcript/preview.ts';
 import { mediumBlock } from '../transcript/request-size.ts';
+import { sentName } from '../transcript/tool-names.ts';
+import type { SentNames } from '../configuration.ts';
 import type { Telling } from '../transcript/preamble.ts';
+import { serverBlockText } from '../transcript/server-tools.ts';
 import { foreignWords, isChange, systemBlocks, tellingBy } from '../transcript/system-message.ts';
 import { type Bodies, mediaNote } from '../log/bodies.ts';
 import { type Entry, type Outcome, type ReplyEntry, entryName } from '../log/entries.ts';
 import { inView, type InView, type Shown } from './in-view.ts';
 import { BARE, GO_ON, NO_OUTCOME, NO_OUTPUT, noticeText, shortForm, summaryText } from './notices.ts';
-import { isFrom, type ReplyMemo, sentReply, type SentReply } from './sent-reply.ts';
+import {
+  isFrom,
+  openServerCalls,
+  type ReplyMemo,
+  sentReply,
+  type SentReply,
+  answeredServerCalls,
+} from './sent-reply.ts';
 import { isShrunk, markCleared } from './microcompact.ts';
 import { isBlank, wellFormedText } from '../../system/text.ts';
 
@@ -33,6 +48,8 @@ export type CalledModel = {
   /** It takes messages of the role system between others, and tools from them. */
   readonly systemMessages?: boolean;
   readonly toolChanges?: 'inline' | 'references';
+  /** Its API searches the web, and takes back what it found. */
+  readonly webSearch?: boolean;
   /** Known: it is one of Claude's. */
   readonly thinking?: object;
 };
@@ -60,15 +77,21 @@ export function projectView({ shown, marks }: InView, bodies: Bodies, options: P
   const messages: Draft[] = signed ? [{ role: 'assistant', content: [signed] }] : [];
   const taken = new Set<string>();
   const telling = tellingOf(marks.telling, options.model);
-  for (const round of rounds(signed ? shown.slice(1) : shown, bodies, { memo, telling })) {
+  const all = rounds(signed ? shown.slice(1) : shown, bodies, { memo, telling });
+  for (const [at, round] of all.entries()) {
     const { reply } = round;
     const sent = reply
-      ? sentReply(reply, taken, memo.replies, isThinkingSent(reply, round.position, marks, options.model))
+      ? sentReply(reply, taken, memo.replies, {
+          withThinking: isThinkingSent(reply, round.position, marks, options.model),
+          across: new Set([...carriedOver(all[at - 1], round), ...carriedOver(round, all[at + 1])]),
+        })
       : { blocks: [], calls: [] };
-    if (sent.blocks.length > 0) {
+    const named = marks.names ? underNames(sent.blocks, marks.names) : sent.blocks;
+    const said = options.model && !options.model.webSearch ? withoutServerBlocks(named) : named;
+    if (said.length > 0) {
       const isFirstKept = signed !== undefined && messages.length === 1;
       if (!isAsked(messages) && !isFirstKept) messages.push({ role: 'user', content: [text(GO_ON)] });
-      messages.push({ role: 'assistant', content: [...sent.blocks] });
+      messages.push({ role: 'assistant', content: [...said] });
     }
     const shrink = round.position < marks.shrunkBefore;
     say(messages, [...results(sent, round, { shrink, memo, bodies }), ...round.texts]);
@@ -76,6 +99,20 @@ export function projectView({ shown, marks }: InView, bodies: Bodies, options: P
   }
   if (!isAsked(messages)) messages.push({ role: 'user', content: [text(GO_ON)] });
   return messages as MessageParam[];
+}
+
+function underNames(sent: readonly ContentBlockParam[], names: SentNames): readonly ContentBlockParam[] {
+  return sent.map((block) => (block.type === 'tool_use' ? { ...block, name: sentName(names, block.name) } : block));
+}
+
+/** For an API that knows none of them: what was searched for and found, in words. */
+function withoutServerBlocks(sent: readonly ContentBlockParam[]): readonly ContentBlockParam[] {
+  if (!sent.some(({ type }) => type === 'server_tool_use' || type === 'web_search_tool_result')) return sent;
+  return sent.flatMap((block): ContentBlockParam[] => {
+    const words = serverBlockText(block as ContentBlock);
+    if (words !== null) return words === '' ? [] : [text(wellFormedText(words))];
+    return block.type === 'text' && block.citations ? [text(block.text)] : [block];
+  });
 }
 
 /** How a model that may take less than its epoch tells is told. */
@@ -128,6 +165,19 @@ type Round = {
   /** In a message of the role system, after the others. */
   readonly told: ContentBlockParam[];
 };
+
+/**
+ * Calls of the API's own that the first of two replies leaves open and the second one answers: where
+ * nothing but results of other calls is said between them, and for the last one of all, is yet to be.
+ */
+function carriedOver(round: Round | undefined, next: Round | undefined): readonly string[] {
+  if (!round?.reply) return [];
+  const open = openServerCalls(round.reply);
+  if (open.length === 0 || round.texts.length > 0 || round.told.length > 0) return [];
+  if (!next?.reply) return open;
+  const answered = new Set(answeredServerCalls(next.reply.message.content));
+  return open.filter((id) => answered.has(id));
+}
 
 type Saying = { readonly memo: ProjectMemo; readonly telling: Telling };
 

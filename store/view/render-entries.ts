@@ -1,6 +1,7 @@
 // Entries as plain text: for the read tool, which opens by name what the model no longer sees, and
 // for the small model, which shortens it. Thinking is left out.
 import { type Entry, type Outcome, entryRange } from '../log/entries.ts';
+import { serverBlockText } from '../transcript/server-tools.ts';
 import type { Shown } from './in-view.ts';
 import { wordsOf } from './project.ts';
 import { isShrunk, markCleared } from './microcompact.ts';
@@ -41,6 +42,8 @@ export function renderShown(shown: Shown, reply: number, bodies: Bodies, options
 function renderReply({ message }: Extract<Entry, { kind: 'reply' }>, cut: (text: string) => string): string {
   const parts = message.content.flatMap((block) => {
     if (block.type === 'text') return block.text.trim() === '' ? [] : [cut(block.text)];
+    const searched = serverBlockText(block);
+    if (searched) return [cut(searched)];
     return block.type === 'tool_use' ? [`[calls ${block.name} with ${cut(JSON.stringify(block.input))}]`] : [];
   });
   return labelled('Assistant', parts.join('\n'));

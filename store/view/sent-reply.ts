@@ -2,7 +2,7 @@
 // came. A block that the API would refuse is left out or mended here; the transcript keeps it as it
 // came.
 import { isDeepStrictEqual } from 'node:util';
-import type { ContentBlock, ContentBlockParam, ToolUseBlockParam } from '@anthropic-ai/sdk/resources/messages';
+import type { ContentBlock, ContentBlockParam, Message, ToolUseBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import { z } from 'zod';
 import { freeId } from '../transcript/call-ids.ts';
 import type { ReplyEntry } from '../log/entries.ts';
@@ -25,9 +25,15 @@ export type SentReply = {
  * `taken`: ids of calls sent before; those of this reply are added. Ids may repeat from reply to
  * reply, a request may not hold one twice.
  */
-export function sentReply(reply: ReplyEntry, taken: Set<string>, memo?: ReplyMemo, withThinking = true): SentReply {
-  const sent = memo?.get(reply) ?? sendable(reply);
-  memo?.set(reply, sent);
+export function sentReply(
+  reply: ReplyEntry,
+  taken: Set<string>,
+  memo?: ReplyMemo,
+  { withThinking = true, across = NONE }: Sending = {},
+): SentReply {
+  const isAlone = across.size === 0;
+  const sent = (isAlone ? memo?.get(reply) : undefined) ?? sendable(reply, across);
+  if (isAlone) memo?.set(reply, sent);
   const calls: { index: number; id: string }[] = [];
   const chosen = withThinking ? sent : sent.filter(({ block }) => !isThinking(block));
   const blocks = chosen.map(({ index, block }) => {
@@ -40,6 +46,27 @@ export function sentReply(reply: ReplyEntry, taken: Set<string>, memo?: ReplyMem
   return { blocks, calls };
 }
 
+/** `across`: calls of the API's own that this reply and one beside it share. */
+type Sending = { readonly withThinking?: boolean; readonly across?: ReadonlySet<string> };
+
+const NONE: ReadonlySet<string> = new Set();
+
+/**
+ * Calls of the API's own that a reply asked for beside calls of ours, by their ids: the API carries
+ * them out when it has the results of these, and answers with both.
+ */
+export function openServerCalls({ message: { content, stop_reason } }: ReplyEntry): readonly string[] {
+  if (stop_reason !== 'tool_use') return [];
+  const closed = new Set(answeredServerCalls(content));
+  return content.flatMap((block) => (block.type === 'server_tool_use' && !closed.has(block.id) ? [block.id] : []));
+}
+
+export function answeredServerCalls(content: readonly ContentBlock[]): readonly string[] {
+  return content.flatMap((block) =>
+    block.type.endsWith('_tool_result') && 'tool_use_id' in block ? [String(block.tool_use_id)] : [],
+  );
+}
+
 /**
  * An alias is asked for and answers under its dated name: `asked` says so, where it was recorded.
  */
@@ -47,7 +74,7 @@ export function isFrom({ asked, message }: ReplyEntry, model: string): boolean {
   return asked === model || message.model === model || message.model.replace(/-\d{8}$/, '') === model;
 }
 
-function sendable({ message }: ReplyEntry): readonly SentBlock[] {
+function sendable({ message }: ReplyEntry, across: ReadonlySet<string>): readonly SentBlock[] {
   const { content } = message;
   const first = new Map<string, number>();
   for (const [index, block] of content.entries()) {
@@ -58,15 +85,23 @@ function sendable({ message }: ReplyEntry): readonly SentBlock[] {
     const kept = mended(block);
     return kept ? [{ index, block: kept }] : [];
   });
-  const sent = withWholeServerCalls(known);
+  const sent = withWholeServerCalls(known, across);
   return sent.slice(0, sent.findLastIndex(({ block }) => !isThinking(block)) + 1);
+}
+
+/**
+ * What goes back of a reply that the API has paused, so that it goes on: all of it, also a call that
+ * the API has yet to carry out.
+ */
+export function pausedBlocks({ content }: Pick<Message, 'content'>): readonly ContentBlockParam[] {
+  return content.flatMap((block) => mended(block) ?? []);
 }
 
 /**
  * A call that the API runs by itself goes with its one result after it in the same reply: it
  * refuses either alone.
  */
-function withWholeServerCalls(sent: readonly SentBlock[]): readonly SentBlock[] {
+function withWholeServerCalls(sent: readonly SentBlock[], across: ReadonlySet<string>): readonly SentBlock[] {
   const calls = new Map<string, { readonly call: SentBlock; readonly result: string }>();
   const paired = new Set<SentBlock>();
   for (const each of sent) {
@@ -79,7 +114,9 @@ function withWholeServerCalls(sent: readonly SentBlock[]): readonly SentBlock[] 
     }
   }
   const isServers = ({ block }: SentBlock): boolean => block.type === 'server_tool_use' || 'tool_use_id' in block;
-  return sent.filter((each) => !isServers(each) || paired.has(each));
+  const isShared = ({ block }: SentBlock): boolean =>
+    across.has('tool_use_id' in block ? block.tool_use_id : 'id' in block ? String(block.id) : '');
+  return sent.filter((each) => !isServers(each) || paired.has(each) || isShared(each));
 }
 
 /** Null for a block that cannot be sent. */

@@ -212,11 +212,11 @@ test('streaming input goes on after a kill with the message it was at, images an
   expect(model.problems).toEqual([]);
 });
 
-test('hooks of a program are asked again after a kill, and what they say holds (Q7 Q8)', async () => {
+test('hooks of a program are asked again after a kill, and what they say holds (Q7 Q8 L89)', async () => {
   const model = await modelFor([
     reply([
-      toolUse('write', { path: 'secret.txt', content: 'x' }),
-      toolUse('write', { path: 'draft.md', content: '4.2' }),
+      toolUse('Write', { file_path: 'secret.txt', content: 'x' }),
+      toolUse('Write', { path: 'draft.md', content: '4.2' }),
     ]),
     reply('There they are.'),
     reply([toolUse('write', { path: 'NOTES.md', content: '4.2' })]),

@@ -11,8 +11,8 @@ const said = [...page.matchAll(/^- \*\*(L\d+)\*\* ((?:.+\n)(?: {2}.+\n)*)/gm)].m
 const sorted = (ids: readonly string[]): readonly string[] =>
   ids.toSorted((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
 
-test('docs/rules.md says each rule of the loop and of its reach once (L1 to L87)', () => {
-  const all = Array.from({ length: 87 }, (_, at) => `L${at + 1}`);
+test('docs/rules.md says each rule of the loop and of its reach once (L1 to L89)', () => {
+  const all = Array.from({ length: 89 }, (_, at) => `L${at + 1}`);
   expect(sorted(said.map(({ id }) => id))).toEqual(all);
   expect(rules.map(({ id }) => id)).toEqual(all);
 });

@@ -120,6 +120,8 @@ export const rules: readonly Rule[] = [
   { id: 'L85', rule: 'Images, documents and notebooks' },
   { id: 'L86', rule: 'Pages of the web' },
   { id: 'L87', rule: 'Schedules' },
+  { id: 'L88', rule: 'Searches of the web, by the API' },
+  { id: 'L89', rule: 'Tools under other names for the model' },
 ];
 
 /** Rules of what an operator sees, and steers by. */

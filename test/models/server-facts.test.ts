@@ -123,3 +123,13 @@ test('a model that was lost is known to be, for a while, and said once (X1)', ()
     true,
   ]);
 });
+
+test('whether a model searches the web is its server’s to say, else the catalogue’s (X1 L88)', async () => {
+  const capabilities = { server_tools: { ...yes, code_execution: yes, web_search: no } };
+  expect(factsIn({ ...answer, capabilities })).toMatchObject({ webSearch: false });
+  const models = createModels({ ask: () => Promise.resolve({ ...answer, capabilities }) });
+  expect(models.facts('claude-sonnet-5-5').webSearch).toBe(true);
+  await models.lookUp(['claude-sonnet-5-5']);
+  expect(models.facts('claude-sonnet-5-5').webSearch).toBe(false);
+  expect(models.facts('qwen3-coder').webSearch).toBeUndefined();
+});

@@ -13,8 +13,8 @@ const a = (content: unknown): Message => ({ role: 'assistant', content });
 const low = { content: [], output_config: { effort: 'low' } };
 const calls = afterCalls('a') as readonly Message[];
 const search = [
-  { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
-  { type: 'web_search_tool_result', tool_use_id: 's', content: [] },
+  { type: 'server_tool_use', id: 'srvtoolu_s', name: 'web_search', input: {} },
+  { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_s', content: [] },
 ];
 
 async function send(messages: readonly object[], betas: readonly string[] = [], more: Body = {}) {

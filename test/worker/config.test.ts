@@ -249,3 +249,38 @@ test.each([
   expect(() => checkConfig(config, 'the configuration f')).toThrow(problem);
   expect(optionsProblem(config)).toContain(`fallback model ${model} comes right after itself`);
 });
+
+test.each([true, false, {}, { maxUses: 5, allowedDomains: ['example.com', 'docs.example.org/api'] }])(
+  'searches of the web may be configured as %j (L88)',
+  (webSearch) => {
+    expect(checkConfig({ webSearch }, 'it')).toEqual({ webSearch });
+  },
+);
+
+test.each([
+  ['yes', 'give true or false or an object'],
+  [{ maxUses: 0 }, 'webSearch'],
+  [{ allowedDomains: ['https://example.com'] }, 'give a host without scheme or port'],
+  [{ allowedDomains: ['a.example'], blockedDomains: ['b.example'] }, 'not both'],
+  [{ most: 1 }, 'webSearch'],
+])('searches of the web configured as %j are refused (L88)', (webSearch, why) => {
+  expect(() => checkConfig({ webSearch }, 'it')).toThrow(why);
+});
+
+test('searches of the web are off unless they are configured (L57 L88)', () => {
+  expect(configDefaults({ webSearch: false })).toEqual({});
+  expect(configDefaults({ webSearch: true })).toEqual({ webSearch: {} });
+  expect(configDefaults({ webSearch: { maxUses: 2 } })).toEqual({ webSearch: { maxUses: 2 } });
+});
+
+test('what docs/models.md says of a model may be configured, searches too (X1)', () => {
+  const models = {
+    'my-opus': {
+      window: 1_000_000,
+      thinking: { kinds: ['adaptive'], byDefault: true },
+      effort: { levels: ['low', 'medium', 'high'], byDefault: 'medium' },
+      webSearch: true,
+    },
+  } as const;
+  expect(checkConfig({ models }, 'it')).toEqual({ models });
+});

@@ -19,7 +19,7 @@ async function answers(env: NodeJS.ProcessEnv): Promise<boolean> {
       graceMs: 0,
       traits: () => ({ safe: false, plan: 'regular' as const }),
       run: () => Promise.resolve(null),
-      say: { start: nothing, text: nothing, thinking: nothing, call: nothing },
+      say: { start: nothing, text: nothing, thinking: nothing, call: nothing, search: nothing },
     },
   );
   return attempted.kind === 'judged';

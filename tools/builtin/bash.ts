@@ -57,7 +57,7 @@ export function bashTool(options: BuiltinOptions): Tool {
     description:
       'Runs a bash command in the working directory and returns its output, errors included, in order. Each call is a new shell: ' +
       'cd and variables do not last until the next. There is no input to read from. Processes left in the background are ended ' +
-      'with the call: for a server or a long build give background, and bash_output and bash_stop its id. Prefer read, glob and grep for looking at files.',
+      'with the call: for a server or a long build give background, and `bash_output` and `bash_stop` its id. Prefer `read`, `glob` and `grep` for looking at files.',
     inputSchema,
     risk: ({ command }, context) => riskOf(command, context),
     // One in the background outlives an attempt that may be dropped.

@@ -5,7 +5,7 @@ import type { PerdureConfig } from './config.ts';
 import { runDefaults } from './defaults.ts';
 
 export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
-  const { maxOutputTokens, compaction, agents, agentLimits, ...rest } = config;
+  const { maxOutputTokens, compaction, agents, agentLimits, webSearch, ...rest } = config;
   const { model, fallbackModels, smallModel, models, effort, permissionMode, permissions, additionalDirectories } =
     rest;
   const { systemPrompt, instructions, memory, consolidateMemoryAfter, suggestPrompts } = rest;
@@ -13,13 +13,14 @@ export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
   const notes = { memory, consolidateMemoryAfter, suggestPrompts };
   const context = { systemPrompt, instructions, additionalDirectories, ...notes };
   const chosen = { model, fallbackModels, smallModel, models, effort, permissionMode, permissions } as const;
-  const { firstByteMs, stallMs, requestMs, overflowWords } = rest;
+  const { firstByteMs, stallMs, requestMs, overflowWords, toolNames } = rest;
   const limits = { maxTurns, wrapUp, batchSummaries, approvalTimeoutMs, outputCap: maxOutputTokens };
-  const server = { firstByteMs, stallMs, requestMs, overflowWords };
+  const server = { firstByteMs, stallMs, requestMs, overflowWords, toolNames };
   return {
     ...(Object.fromEntries(
       Object.entries({ ...chosen, ...context, ...limits, ...server }).filter(([, value]) => value !== undefined),
     ) as Partial<RunDefaults>),
+    ...(webSearch ? { webSearch: webSearch === true ? {} : webSearch } : {}),
     ...(agents || agentLimits ? { agents: agentSettings(agents, agentLimits) } : {}),
     ...(compaction === undefined ? {} : { compaction: { ...runDefaults.compaction, ...compaction } }),
   };

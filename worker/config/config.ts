@@ -15,12 +15,14 @@ import {
   sandboxSchema,
   type SandboxSettings,
   webFetchSchema,
+  webSearchSchema,
   wholeNumberSchema,
+  toolNamesSchema,
   toolsSchema,
 } from './tools.ts';
 import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
 import type { AfterStopHandler } from '../../activities/deps.ts';
-import type { ModelTable } from '../../store/configuration.ts';
+import type { ModelTable, ToolNames, WebSearchSettings } from '../../store/configuration.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { CompactionRules, Effort } from '../../workflows/contract/loop.ts';
 import type { Profile } from '../../workflows/contract/failures.ts';
@@ -131,10 +133,20 @@ export type PerdureConfig = {
   readonly maxConcurrentActivities?: number;
   /** Beside the built-in ones. A function is asked again between iterations (L44). */
   readonly tools?: ToolSource;
+  /**
+   * Names of tools, by ours, that the model knows them under (L89): rules, lists, events and what is
+   * stored have ours.
+   */
+  readonly toolNames?: ToolNames;
   /** Servers whose tools runs are offered, by name (L74). */
   readonly mcpServers?: McpServers;
   /** What `web_fetch` may reach beside the public internet (L86). */
   readonly webFetch?: WebSettings;
+  /**
+   * The API searches the web for models that have it (L88): it costs money, and queries leave the
+   * machine. Absent: it is not offered.
+   */
+  readonly webSearch?: boolean | WebSearchSettings;
   /** What commands may reach through their sandbox: agents for keys. */
   readonly sandbox?: SandboxSettings;
   /** Folders of skills, absolute, at most 20 (L79). */
@@ -180,6 +192,21 @@ const prices = {
 };
 const price = z.strictObject({ ...prices, above: z.strictObject({ ...prices, tokens }).optional() });
 
+const level = z.enum(efforts as [Effort, ...Effort[]]);
+const modelFacts = z
+  .strictObject({
+    window: tokens,
+    maxOutput: tokens,
+    price: price.nullable(),
+    thinking: z.strictObject({
+      kinds: z.array(z.enum(['adaptive', 'enabled', 'disabled', 'between_tools'])),
+      byDefault: z.boolean(),
+    }),
+    effort: z.strictObject({ levels: z.array(level).min(1), byDefault: level }),
+    webSearch: z.boolean(),
+  })
+  .partial();
+
 const nameRight = 'give 1 to 64 letters, digits, "-", "_" or ".", beginning with a letter or digit';
 
 /** What the client and the activity that opens a run check in the same words. */
@@ -200,10 +227,8 @@ const keys = z.strictObject({
   model: modelSchema.optional(),
   fallbackModels: z.array(modelSchema).max(10).optional(),
   smallModel: modelSchema.optional(),
-  effort: z.enum(efforts as [Effort, ...Effort[]]).optional(),
-  models: z
-    .record(nameSchema, z.strictObject({ window: tokens, maxOutput: tokens, price: price.nullable() }).partial())
-    .optional(),
+  effort: level.optional(),
+  models: z.record(nameSchema, modelFacts).optional(),
   permissionMode: z.enum(permissionModes).optional(),
   permissions: judgedBy(permissionsProblem),
   systemPrompt: z.string().max(100_000).optional(),
@@ -241,8 +266,10 @@ const keys = z.strictObject({
   maxConcurrentActivities: wholeNumberSchema(1_000).optional(),
   profile: z.enum(['machine', 'fleet']).optional(),
   tools: z.union([run, toolsSchema]).optional(),
+  toolNames: toolNamesSchema.optional(),
   mcpServers: mcpServersSchema.optional(),
   webFetch: webFetchSchema.optional(),
+  webSearch: webSearchSchema.optional(),
   sandbox: sandboxSchema.optional(),
   skills: skillsSchema.optional(),
   workspaceSkills: z.boolean().optional(),

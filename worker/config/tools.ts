@@ -10,6 +10,7 @@ import { modelProblem } from '../../models/find-model.ts';
 import { type InputSchema, isStandard } from '../../system/schema/input-schema.ts';
 import type { Recovery, Risk, Tool } from '../../tools/tool.ts';
 import { KEY_AGENTS, type KeyAgent, type WebSettings } from '../../tools/builtin/files/options.ts';
+import type { FieldNames, WebSearchSettings } from '../../store/configuration.ts';
 import { HOST_PATTERN } from '../../workflows/contract/permission-rules.ts';
 import { reasonOf } from '../../system/text.ts';
 
@@ -82,6 +83,67 @@ export const webFetchSchema = z.strictObject({
   privateHosts: z.array(z.string(hostRight).max(253, hostRight).regex(HOST_PATTERN, hostRight)).max(100).optional(),
 } satisfies Readonly<Record<keyof WebSettings, unknown>>);
 
+const domainRight =
+  'give a host without scheme or port, perhaps with the beginning of a path, such as example.com or example.com/docs';
+const domain = z
+  .string(domainRight)
+  .regex(/^[a-z\d-]+(\.[a-z\d-]+)+(\/[^\s?#]*)?$/i, domainRight)
+  .max(253, domainRight);
+const place = z.string().min(1).max(100).optional();
+
+/** What the API takes, which knows one of the two lists alone. */
+export const webSearchSchema = z
+  .union(
+    [
+      z.boolean(),
+      z.strictObject({
+        maxUses: wholeNumberSchema(100).optional(),
+        allowedDomains: z.array(domain).min(1).max(100).optional(),
+        blockedDomains: z.array(domain).min(1).max(100).optional(),
+        userLocation: z.strictObject({ city: place, region: place, country: place, timezone: place }).optional(),
+      } satisfies Readonly<Record<keyof WebSearchSettings, unknown>>),
+    ],
+    'give true, false or { maxUses, allowedDomains or blockedDomains, userLocation }',
+  )
+  .refine(
+    (given) => typeof given === 'boolean' || !given.allowedDomains || !given.blockedDomains,
+    'give "allowedDomains" or "blockedDomains", not both',
+  );
+
+const nameRight = 'give 1 to 64 letters, digits, "_" or "-"';
+const modelName = z.string(nameRight).regex(VALID_NAME, nameRight);
+const fieldName = z.string().min(1).max(64);
+const fieldNames: z.ZodType<FieldNames> = z.lazy(() =>
+  z.record(
+    fieldName,
+    z.union([
+      fieldName,
+      z.strictObject({
+        name: fieldName,
+        fields: fieldNames.exactOptional(),
+        values: z.record(z.string(), z.string()).exactOptional(),
+        ignored: z.array(z.string()).exactOptional(),
+      }),
+    ]),
+  ),
+);
+
+export const toolNamesSchema = z
+  .record(
+    modelName,
+    z.strictObject({
+      name: modelName,
+      also: z.array(modelName).max(20).optional(),
+      fields: fieldNames.optional(),
+    }),
+  )
+  .refine(haveOwnNames, 'two tools have the same name: give each its own');
+
+function haveOwnNames(names: Readonly<Record<string, { readonly name: string; readonly also?: readonly string[] | undefined }>>) {
+  const all = Object.values(names).flatMap(({ name, also = [] }) => [name, ...also]);
+  return new Set(all).size === all.length;
+}
+
 export type SandboxSettings = { readonly agents?: readonly KeyAgent[] };
 
 export const sandboxSchema = z.strictObject({
@@ -93,8 +155,6 @@ export const sandboxSchema = z.strictObject({
 
 const risks = ['read', 'write', 'execute', 'external'] as const satisfies readonly Risk[];
 const recoveries = ['rerun', 'verify', 'ask', 'report'] as const satisfies readonly Recovery[];
-
-const nameRight = 'give 1 to 64 letters, digits, "_" or "-"';
 
 /** The file may import any copy of any library. */
 const inputSchema = z.custom<InputSchema>(

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import type { ModelResult } from '../../../workflows/contract/activities.ts';
 import { MODEL_ATTEMPT_DIED } from '../../../workflows/contract/failures.ts';
+import type { Hash } from '../../../workflows/contract/ids.ts';
 import { noSpend, type Spend } from '../../../workflows/contract/loop.ts';
 import type { RunConfig } from '../../../store/configuration.ts';
 import { backoffMs, type Verdict } from '../classify.ts';
@@ -26,8 +27,10 @@ export type Tries = {
   /** How many of them were a 529. */
   readonly overloads: number;
   readonly empties: number;
-  /** The bill of attempts that died. */
+  /** The bill of attempts that died, and of what a reply that was paused has cost so far. */
   readonly spend: Spend;
+  /** The reply that was paused, as it is stored (L88). */
+  readonly paused?: Hash;
 };
 
 export const noTries: Tries = { failures: 0, overloads: 0, empties: 0, spend: noSpend };

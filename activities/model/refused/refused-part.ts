@@ -3,6 +3,7 @@
 import type { Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelRequest } from '../../deps.ts';
 import { changesTools } from '../../../store/transcript/system-message.ts';
+import { isServerTool } from '../../../store/transcript/server-tools.ts';
 import { betasOf, COMPACTION_BETA, INLINE_TOOLS_BETA, THINKING_BINDING_BETA } from '../betas.ts';
 import type { Verdict } from '../classify.ts';
 import { beginsWithSummary, REFUSABLE } from '../request.ts';
@@ -55,6 +56,7 @@ function hasRole(messages: ModelRequest['messages'], wanted: string): boolean {
 
 /** The tool whose definition stands there. */
 export function toolAt({ messages, tools = [] }: ModelRequest, at: DefinitionAt): Tool | undefined {
+  if ('named' in at) return (tools as readonly Tool[]).find((tool) => tool.name === at.named && isServerTool(tool));
   if ('tool' in at) return tools[at.tool] as Tool | undefined;
   const { content } = messages[at.message] ?? {};
   const block: unknown = Array.isArray(content) ? content[at.block] : undefined;

@@ -1,5 +1,6 @@
 // Which part of a request a 400 is about, where the request may do without that part, or with it
 // said otherwise.
+import { WEB_SEARCH } from '../../../store/transcript/server-tools.ts';
 
 /**
  * Kept thinking that was made after something else than what this request says before it. The same
@@ -66,12 +67,28 @@ export function isUnresolvedTool(code: string, said: string): boolean {
 }
 
 /** Where a definition stands: among the tools of a request, or in a block of a message. */
-export type DefinitionAt = { readonly tool: number } | { readonly message: number; readonly block: number };
+export type DefinitionAt =
+  | { readonly tool: number }
+  | { readonly message: number; readonly block: number }
+  /** A tool of the API's own, which this one does not have, or not for this account. */
+  | { readonly named: string };
+
+/**
+ * A server without it, a model that cannot, an account in which it is off, or bounds that these do
+ * not take.
+ */
+const REFUSED_SEARCH = [
+  /does not support (?:the )?tool types?\b[^.]{0,200}web_search/i,
+  /\bweb[ _]search\b[^.]{0,100}(?:not|un)[ -]?(?:enabled|available|supported|allowed|permitted)|\bweb[ _]search\b[^.]{0,60}disabled/i,
+  /\btools[.[]\d{1,6}\b[^]{0,300}\bweb_search_\d{8}/i,
+  /web_search_\d{8}\W{1,4}(?:found using|is not|does not|unknown|unexpected)/i,
+];
 
 /**
  * Of a tool that the API takes with no other definition; undefined for a refusal of another kind.
  */
 export function refusedDefinition(said: string): DefinitionAt | undefined {
+  if (REFUSED_SEARCH.some((words) => words.test(said))) return { named: WEB_SEARCH };
   const [, message, block, tool] = REFUSED_DEFINITION.exec(said) ?? [];
   if (tool !== undefined) return { tool: Number(tool) };
   return message === undefined ? undefined : { message: Number(message), block: Number(block) };

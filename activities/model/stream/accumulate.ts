@@ -1,7 +1,8 @@
 // Builds a message from its stream, block by block, as the API would have sent it whole (L16). Tool
 // inputs are kept as the raw text they came as until their block ends: a truncated one must be
 // recognised, never repaired (L15, L28).
-import type { ContentBlock, Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
+import type { ContentBlock, Message, RawMessageStreamEvent, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages';
+import { joinReplies } from '../bill.ts';
 import { DEEPEST_JSON, deeperThan, keptInput, parseInput } from '../../../system/json.ts';
 
 /** The stream broke the protocol: the attempt died (L14). */
@@ -29,8 +30,12 @@ export type Accumulator = {
   /** The block that this event completed, if it did. */
   push(event: RawMessageStreamEvent): { readonly index: number; readonly state: BlockState } | null;
   readonly blocks: readonly BlockState[];
+  /** How many of them a reply that goes on had before: what the stream numbers comes after them. */
+  readonly before: number;
   /** Returns the message so far; null before message_start. */
   message(): Message | null;
+  /** What this stream alone was billed. */
+  billed(): Message['usage'] | undefined;
   /** message_stop arrived, or the reply was closed without it. */
   readonly ended: boolean;
   /**
@@ -43,13 +48,19 @@ export type Accumulator = {
 
 type Open = { block: ContentBlock; json: string; complete: boolean; brokenInput: boolean };
 
-export function createAccumulator(): Accumulator {
+/** `paused`: the reply that goes on. `named`: a call that is whole, under the names that are kept. */
+export function createAccumulator(
+  paused: Message | null = null,
+  named: (call: ToolUseBlock) => ToolUseBlock = (call) => call,
+): Accumulator {
   let head: Message | null = null;
   let ended = false;
   /** Said at its end: what a message begins with is not believed. */
   let stops = false;
-  const open: Open[] = [];
+  const open: Open[] = (paused?.content ?? []).map(wholeBlock);
+  const before = open.length;
   return {
+    before,
     get blocks() {
       return open;
     },
@@ -60,7 +71,8 @@ export function createAccumulator(): Accumulator {
       if (head && stops && !ended) ended = closed(head, open);
       return ended;
     },
-    message: () => (head ? { ...head, content: open.map(({ block }) => block) } : null),
+    message: () => (head ? { ...joinReplies(paused, head), content: open.map(({ block }) => block) } : paused),
+    billed: () => head?.usage,
     push(event) {
       const problem = eventProblem(event);
       if (problem !== undefined) throw new UnusableReply(`the reply has ${problem}`);
@@ -76,9 +88,10 @@ export function createAccumulator(): Accumulator {
     if (event.type === 'message_start') head = begun(head, event.message);
     else if (!isOfMessage(event)) return null;
     else if (!head) throw new GarbledStream(`the stream began with ${event.type}`);
-    else if (event.type === 'content_block_start') open.push(begin(event, open.length));
-    else if (event.type === 'content_block_delta') grow(at(open, event.index), event.delta);
-    else if (event.type === 'content_block_stop') return finish(at(open, event.index), event.index);
+    else if (event.type === 'content_block_start') open.push(begin(event, open.length, before));
+    else if (event.type === 'content_block_delta') grow(at(open, event.index + before), event.delta);
+    else if (event.type === 'content_block_stop')
+      return finish(at(open, event.index + before), event.index + before, named);
     else if (event.type === 'message_delta') {
       head = withDelta(head, event);
       stops ||= saysStop(event);
@@ -113,8 +126,17 @@ export const MOST_BLOCKS = 5_000;
 /** Characters of the input of one call. */
 export const MOST_OF_INPUT = 4 * 1024 * 1024;
 
-function begin(event: Extract<RawMessageStreamEvent, { type: 'content_block_start' }>, expected: number): Open {
-  if (expected >= MOST_BLOCKS) throw new UnusableReply(`the reply has more than ${MOST_BLOCKS} blocks`);
+function wholeBlock(block: ContentBlock): Open {
+  return { block, json: '', complete: true, brokenInput: false };
+}
+
+function begin(
+  event: Extract<RawMessageStreamEvent, { type: 'content_block_start' }>,
+  count: number,
+  before: number,
+): Open {
+  if (count >= MOST_BLOCKS) throw new UnusableReply(`the reply has more than ${MOST_BLOCKS} blocks`);
+  const expected = count - before;
   if (event.index !== expected) throw new GarbledStream(`block ${event.index} began where ${expected} was due`);
   const block = withInput({ ...event.content_block });
   // No input text, no input: a call that was cut before its first byte looks the same as one
@@ -151,13 +173,18 @@ function grow(open: Open, delta: Extract<RawMessageStreamEvent, { type: 'content
   }
 }
 
-function finish(open: Open, index: number): { index: number; state: BlockState } {
+function finish(
+  open: Open,
+  index: number,
+  named: (call: ToolUseBlock) => ToolUseBlock,
+): { index: number; state: BlockState } {
   open.complete = true;
   if ('input' in open.block && open.json !== '') {
     const parsed = parseInput(open.json);
     open.brokenInput = parsed === undefined;
     open.block = { ...open.block, input: parsed ? parsed.value : keptInput(open.json) } as ContentBlock;
   }
+  if (open.block.type === 'tool_use') open.block = named(open.block);
   return { index, state: open };
 }
 

@@ -141,8 +141,8 @@ function feed(into: Accumulator, event: RawMessageStreamEvent, handlers: StreamH
   const done = into.push(event);
   if (event.type === 'message_start') handlers.onStart(event.message.usage);
   if (event.type === 'content_block_delta') {
-    if (event.delta.type === 'text_delta') handlers.onText(event.index, event.delta.text);
-    if (event.delta.type === 'thinking_delta') handlers.onThinking(event.index, event.delta.thinking);
+    if (event.delta.type === 'text_delta') handlers.onText(event.index + into.before, event.delta.text);
+    if (event.delta.type === 'thinking_delta') handlers.onThinking(event.index + into.before, event.delta.thinking);
   }
   if (done) handlers.onBlock(done.index, done.state);
 }

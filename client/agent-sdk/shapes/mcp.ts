@@ -87,6 +87,22 @@ export type McpServerInstance = {
   close(): Promise<void>;
 };
 
+/** What createSdkMcpServer() makes: tools may be added to it, and it may be connected elsewhere. */
+export type ProgramMcpServer = McpServerInstance & {
+  registerTool<Shape extends AnyZodRawShape>(
+    name: string,
+    config: {
+      title?: string;
+      description?: string;
+      inputSchema?: Shape | { readonly shape: Shape };
+      annotations?: ToolAnnotations;
+    },
+    // With an `inputSchema` its input comes first, then `extra`; without one `extra` alone.
+    // oxlint-disable-next-line typescript/no-explicit-any
+    handler: (...given: any[]) => CallToolResult | Promise<CallToolResult>,
+  ): void;
+};
+
 export type McpSdkServerConfigWithInstance = McpSdkServerConfig & { instance: McpServerInstance };
 
 export type McpServerConfig =

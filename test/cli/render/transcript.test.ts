@@ -246,3 +246,17 @@ test('lists sessions in columns', () => {
     ].join('\n'),
   );
 });
+
+test('shows what the API searched the web for and what it found, on a line each (L88)', () => {
+  const search = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'how\u001b tall' } };
+  const page = { type: 'web_search_result', url: 'https://a.example/x', title: 'A title', encrypted_content: 'e' };
+  const found = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [page] };
+  const failed = { ...found, content: { type: 'web_search_tool_result_error', error_code: 'query_too_long' } };
+  const text = show([reply([search, found, failed, textBlock('Tall.')] as never)]);
+  expect(text.split('\n').slice(2, 6)).toEqual([
+    '• searched the web for "how\\u001b tall"',
+    '• found "A title" <https://a.example/x>',
+    '• the search failed: query too long',
+    'Tall.',
+  ]);
+});

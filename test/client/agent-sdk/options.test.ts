@@ -5,7 +5,9 @@ import type { Tool, ToolContext } from '../../../tools/tool.ts';
 import { findContinued } from '../../../client/agent-sdk/program/continue.ts';
 import { withAgentServers } from '../../../client/agent-sdk/agent-types.ts';
 import { translateOptions } from '../../../client/agent-sdk/options.ts';
-import { inwardInput, outwardInput, outwardName } from '../../../client/agent-sdk/names.ts';
+import { initMessage } from '../../../client/agent-sdk/messages.ts';
+import { builtinTools } from '../../../tools/builtin/builtin-tools.ts';
+import { inwardInput, MODEL_TOOL_NAMES, outwardInput, outwardName } from '../../../client/agent-sdk/names.ts';
 import type { AgentDefinition } from '../../../client/agent-sdk/shapes/agents.ts';
 import type { ToolAnnotations } from '../../../client/agent-sdk/shapes/mcp.ts';
 import type { OnElicitation } from '../../../client/agent-sdk/shapes/permissions.ts';
@@ -151,9 +153,12 @@ test('env reaches tools as what the program adds, without settings and keys, and
     GONE: undefined,
   };
   const { config, run } = translateOptions({ env }, () => undefined);
-  expect(config).toEqual({ toolEnv: { STAGE: 'two' } });
+  expect(config).toEqual({ toolNames: MODEL_TOOL_NAMES, toolEnv: { STAGE: 'two' } });
   expect(JSON.stringify(run)).not.toContain('two');
-  expect(translateOptions({ env: process.env }, () => undefined).config).toEqual({ toolEnv: {} });
+  expect(translateOptions({ env: process.env }, () => undefined).config).toEqual({
+    toolNames: MODEL_TOOL_NAMES,
+    toolEnv: {},
+  });
 });
 
 test('additionalDirectories become the folders of the session, relative ones from its working directory (Q7)', () => {
@@ -255,7 +260,7 @@ test('an agent’s tools that are not there are a line, what it disallows is lef
   });
   const agent = { description: 'd', prompt: 'p' };
   const agents = {
-    search: { ...agent, tools: ['WebSearch', 'Write', 'mcp__shop__pay', 'Task'], disallowedTools: ['Task'] },
+    search: { ...agent, tools: ['NotebookEdit', 'Write', 'mcp__shop__pay', 'Task'], disallowedTools: ['Task'] },
     read: {
       ...agent,
       disallowedTools: ['Bash', 'Write', 'Edit', 'mcp__shop'],
@@ -277,7 +282,7 @@ test('an agent’s tools that are not there are a line, what it disallows is lef
       background: true,
     },
   });
-  expect(said).toEqual(['the agent "search" of query() has no WebSearch: there is no such tool here']);
+  expect(said).toEqual(['the agent "search" of query() has no NotebookEdit: there is no such tool here']);
   expect(() => given({ a: { ...agent, disallowedTools: ['Bash(rm:*)'] } })).toThrow(
     /^the agent "a" of query\(\) disallows "Bash\(rm:\*\)"/,
   );
@@ -329,4 +334,68 @@ test.each([
   const said: string[] = [];
   expect(translateOptions(options, (line) => said.push(line)).run.thinkingTokens).toBe(tokens);
   expect(said).toEqual(expected);
+});
+
+test.each<[string, object, boolean]>([
+  ['among its tools', { tools: ['Read', 'WebSearch'] }, true],
+  ['among those that it allows', { allowedTools: ['WebSearch'] }, true],
+  ['among those of an agent', { agents: { a: { description: 'd', prompt: 'p', tools: ['WebSearch'] } } }, true],
+  ['by our name', { tools: ['web_search'] }, true],
+  ['and denies it', { allowedTools: ['WebSearch'], disallowedTools: ['WebSearch'] }, false],
+  ['nowhere', { tools: ['WebFetch'] }, false],
+])('searches of the web are offered where a program names the tool: %s (Q7 L88)', (_name, options, offered) => {
+  const { config, run } = translateOptions(options, () => undefined);
+  expect(config.webSearch).toBe(offered ? true : undefined);
+  expect(initMessage('s', options, '/w').tools.includes('WebSearch')).toBe(offered);
+  expect(JSON.stringify({ run, agents: config.agents }).includes('web_search')).toBe(
+    offered || 'disallowedTools' in options,
+  );
+});
+
+test('tools that are not here are left out of a list, which says so and goes on (Q7)', () => {
+  const said: string[] = [];
+  const tools = ['Read', 'NotebookEdit', 'ExitPlanMode', 'TodoWrite', 'Task', 'AskUserQuestion', 'bash'];
+  const { run } = translateOptions({ tools }, (line) => said.push(line));
+  expect(run.tools).toEqual(['read', 'todo', 'agent', 'ask_user', 'bash']);
+  expect(said).toEqual(['the option tools names NotebookEdit, ExitPlanMode: there is no such tool here']);
+});
+
+test('init lists what is offered, under the names that the model knows it by (Q7 L89)', () => {
+  expect(initMessage('s', {}, '/w').tools).toEqual([
+    ...['Bash', 'BashOutput', 'KillShell', 'Read', 'Write', 'Edit', 'Glob', 'Grep', 'Agent', 'WebFetch', 'TodoWrite'],
+    ...['AskUserQuestion', 'wait', 'agent_output', 'agent_send', 'agent_stop'],
+  ]);
+  const listed = initMessage('s', { tools: ['Task', 'bash', 'NotebookEdit'] }, '/w').tools;
+  expect(listed).toEqual(['Bash', 'BashOutput', 'KillShell', 'Agent', 'agent_output', 'agent_send', 'agent_stop']);
+});
+
+test('what we offer is under the names of init, whatever a worker has besides (Q7 L89)', () => {
+  const names = builtinTools({ sandbox: { kind: 'none' } } as never).map(({ name }) => outwardName(name));
+  expect(initMessage('s', {}, '/w').tools.toSorted()).toEqual(names.toSorted());
+});
+
+test('task lists and questions read as such programs know them (Q7 L89)', () => {
+  const tasks = [
+    { text: 'Look.', state: 'done' },
+    { text: 'Fix.', state: 'doing' },
+  ];
+  const shown = outwardInput('todo', { tasks });
+  expect(shown).toEqual({
+    todos: [
+      { content: 'Look.', status: 'completed', activeForm: 'Look.' },
+      { content: 'Fix.', status: 'in_progress', activeForm: 'Fix.' },
+    ],
+  });
+  expect(inwardInput('todo', shown)).toEqual({ tasks });
+  const asked = outwardInput('ask_user', { question: 'Which?', options: ['a', 'b'] });
+  const options = ['a', 'b'].map((label) => ({ label, description: '' }));
+  expect(asked['questions']).toEqual([{ question: 'Which?', header: '', options, multiSelect: false }]);
+  expect(inwardInput('ask_user', asked)).toEqual({ question: 'Which?', options: ['a', 'b'] });
+  expect([outwardInput('todo', { tasks: 7 }), outwardInput('todo', null)]).toEqual([{ todos: 7 }, {}]);
+});
+
+test('the mode "auto" is refused with what to give in its place (Q7)', () => {
+  expect(() => translateOptions({ permissionMode: 'auto' }, () => undefined)).toThrow(
+    /^permission mode "auto" is refused: no model judges calls here; give "acceptEdits" with allowedTools .* canUseTool/,
+  );
 });

@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest';
 import * as z3 from 'zod/v3';
 import { checkInput } from '../../../system/schema/input-schema.ts';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';
 import type { Tool, ToolContext } from '../../../tools/tool.ts';
@@ -151,4 +153,42 @@ test('a server’s timeout is that of its calls, alwaysLoad changes nothing, and
   const [slow] = (config.tools ?? []) as readonly Tool[];
   const context = { signal: new AbortController().signal, idempotencyKey: 'k' } as unknown as ToolContext;
   await expect(slow?.call({}, context)).rejects.toThrow(/^It timed out after 20 ms, and may have taken effect/);
+});
+
+test('tools may be added to what createSdkMcpServer() makes, and it may be connected elsewhere as an McpServer is (Q7)', async () => {
+  const pay = tool('pay', 'Pays.', { n: z.number() }, ({ n }) =>
+    Promise.resolve({ content: [{ type: 'text', text: `paid ${n}` }] }),
+  );
+  const shop = createSdkMcpServer({ name: 'shop', version: '2.0.0', instructions: 'Be quick.', tools: [pay] });
+  const text = (words: string) => ({ content: [{ type: 'text', text: words }] });
+  shop.instance.registerTool('count', { description: 'Counts.', inputSchema: { of: z.string() } }, ({ of }) =>
+    text(`7 of ${of}`),
+  );
+  const keyed = z.object({ id: z.string() });
+  shop.instance.registerTool('keyed', { inputSchema: keyed, annotations: { readOnlyHint: true } }, ({ id }) =>
+    text(id),
+  );
+  expect(() => shop.instance.registerTool('pay', {}, () => text(''))).toThrow('already registered');
+  const made = toolsOf({ shop });
+  expect(made.map(({ name, risk }) => [name, risk])).toEqual([
+    ['mcp__shop__pay', 'external'],
+    ['mcp__shop__count', 'external'],
+    ['mcp__shop__keyed', 'read'],
+  ]);
+  const context = { signal: new AbortController().signal, idempotencyKey: 'k' } as unknown as ToolContext;
+  expect(await made[1]?.call({ of: 'x' }, context)).toEqual({ content: '7 of x' });
+
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  const client = new Client({ name: 'program', version: '1' });
+  await Promise.all([shop.instance.connect(theirs), client.connect(ours)]);
+  shop.instance.registerTool('late', {}, ({ signal }: { signal: AbortSignal }) => text(String(signal.aborted)));
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual(['pay', 'count', 'keyed', 'late']);
+  expect([client.getServerVersion(), client.getInstructions()]).toEqual([
+    { name: 'shop', version: '2.0.0' },
+    'Be quick.',
+  ]);
+  expect(await client.callTool({ name: 'pay', arguments: { n: 3 } })).toMatchObject(text('paid 3'));
+  expect(await client.callTool({ name: 'late' })).toMatchObject(text('false'));
+  await shop.instance.close();
 });

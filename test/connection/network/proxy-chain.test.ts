@@ -73,7 +73,7 @@ async function attempt(env: NodeJS.ProcessEnv) {
       graceMs: 0,
       traits: () => ({ safe: false, plan: 'regular' as const }),
       run: () => Promise.resolve(null),
-      say: { start: nothing, text: nothing, thinking: nothing, call: nothing },
+      say: { start: nothing, text: nothing, thinking: nothing, call: nothing, search: nothing },
     },
   );
 }

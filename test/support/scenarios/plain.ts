@@ -1,8 +1,11 @@
 // Without hooks, fallbacks and full windows: what the loop does by itself.
-import { fault, reply, toolUse } from '../../../scripted-model/index.ts';
+import { fault, reply, text, toolUse } from '../../../scripted-model/index.ts';
 import { cut, dear, read, write, type Scenario } from './scenario.ts';
 
 const missing = reply([toolUse('read', { path: 'missing.txt' })], { times: 5 });
+
+const pages = [{ url: 'https://a.example/', title: 'A', text: 'Words.' }];
+const { content: written = [] } = write(1);
 
 export const plainScenarios: readonly Scenario[] = [
   {
@@ -36,6 +39,20 @@ export const plainScenarios: readonly Scenario[] = [
     reason: 'completed',
     turns: 2,
     requests: 2,
+  },
+  {
+    name: 'a reply that the API paused for its searches of the web goes on, before a call and at the end (L46 L88)',
+    replies: [
+      reply([text('One.'), { type: 'web_search', query: 'x', id: 'srvtoolu_1' }], { stop_reason: 'pause_turn' }),
+      reply([{ type: 'web_search_result', id: 'srvtoolu_1', results: pages }, ...written]),
+      reply([{ type: 'web_search', query: 'y', results: pages }], { stop_reason: 'pause_turn' }),
+      reply('Done.'),
+    ],
+    config: { webSearch: { maxUses: 3 } },
+    transitions: ['next_turn'],
+    reason: 'completed',
+    turns: 2,
+    requests: 4,
   },
   {
     name: 'next_turn after a wait and the calls after it (L46 L62 L82)',

@@ -1,0 +1,91 @@
+// A reply that the API has paused in the middle, for what it carries out by itself takes long
+// (`pause_turn`, L88): it goes on when what there is of it is sent back as it came. That is one reply
+// and one step of the loop, so it happens here, in the activity: the workflow knows nothing of it.
+import { createHash } from 'node:crypto';
+import type { Message } from '@anthropic-ai/sdk/resources/messages';
+import type { Hash } from '../../workflows/contract/ids.ts';
+import { addSpend, spentLimit } from '../../workflows/contract/loop.ts';
+import { aboutRun } from '../../system/log.ts';
+import { contentEvents } from '../../store/live/tell.ts';
+import { pausedBlocks } from '../../store/view/sent-reply.ts';
+import { isDamage, newerVersion, parseStored } from '../../store/values/store.ts';
+import type { ModelRequest } from '../deps.ts';
+import type { Attempted } from './attempt-reply.ts';
+import { pricesOf, spendOf } from './bill.ts';
+import type { ModelStep } from './step.ts';
+import type { PausedReply } from './tell-preamble.ts';
+
+/** A reply that is paused still more often is taken as it is. */
+const MOST_PAUSES = 20;
+
+/** `of`: the digest of the request that it answers. */
+type Kept = { readonly v: 1; readonly of: string; readonly message: Message };
+
+/** The same request, so that the reply goes on. */
+export function continued({ messages, ...body }: ModelRequest, { message }: PausedReply): ModelRequest {
+  return { ...body, messages: [...messages, { role: 'assistant', content: [...pausedBlocks(message)] }] };
+}
+
+/**
+ * What is to go on, stored: an attempt after this one goes on from there, and pays for no search
+ * twice. Null: the reply stands as it is. `body`: the request without what was paused before.
+ */
+export async function keepPaused(
+  step: ModelStep & { readonly paused?: PausedReply | null },
+  body: ModelRequest,
+  attempted: Attempted,
+): Promise<{ readonly tries: ModelStep['tries']; readonly paused: PausedReply } | null> {
+  if (attempted.kind !== 'judged' || !isPaused(attempted)) return null;
+  const { deps, attempt, input, config } = step;
+  const { message, usage } = attempted;
+  const spend = addSpend(step.tries.spend, spendOf(usage, pricesOf(step)));
+  const times = (step.paused?.times ?? 0) + 1;
+  const why = spentLimit(input.left ?? {}, spend) ? 'the budget of the run is spent' : `it was paused ${times} times`;
+  if (times > MOST_PAUSES || spentLimit(input.left ?? {}, spend)) {
+    deps.log('warn', `a reply that the API has paused does not go on: ${why}`, { ...aboutRun(config) });
+    return null;
+  }
+  const kept: Kept = { v: 1, of: digestOf(body), message };
+  const hash = await deps.store.put(new TextEncoder().encode(JSON.stringify(kept)));
+  const tries = { ...step.tries, spend, paused: hash };
+  attempt.remember(tries, 'now');
+  return { tries, paused: { message, times } };
+}
+
+function isPaused({ judged, message }: Extract<Attempted, { kind: 'judged' }>): boolean {
+  return message.stop_reason === 'pause_turn' && judged.kind === 'reply' && judged.calls.length === 0;
+}
+
+/**
+ * What an attempt before this one had of the reply to this request, told again to watchers. Null:
+ * nothing, or the request has changed since, or it is lost.
+ */
+export async function resumePaused(step: ModelStep, body: ModelRequest): Promise<PausedReply | null> {
+  const { deps, tries, input, attempt, live } = step;
+  if (tries.paused === undefined) return null;
+  const kept = await readKept(step, tries.paused);
+  if (kept === null || kept.of !== digestOf(body)) return null;
+  const { message } = kept;
+  const told = { iteration: input.iteration, attempt: attempt.number, message };
+  for (const event of contentEvents(told).slice(1)) live.write(event);
+  deps.log('info', 'a reply that the API had paused goes on', { ...aboutRun(step.config) });
+  return { message, times: 1 };
+}
+
+/** Nothing else counts on it: where it is damaged, the reply begins anew. */
+async function readKept({ deps }: ModelStep, hash: Hash): Promise<Kept | null> {
+  try {
+    const value = parseStored(await deps.store.get(hash));
+    return newerVersion(value) === undefined ? (value as Kept) : null;
+  } catch (error) {
+    if (isDamage(error)) return null;
+    throw error;
+  }
+}
+
+/** What thinking in the reply is bound to, and the model. */
+function digestOf({ model, system, tools, messages }: ModelRequest): string {
+  return createHash('sha256')
+    .update(JSON.stringify([model, system, tools, messages]))
+    .digest('hex');
+}

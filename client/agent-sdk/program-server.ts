@@ -1,0 +1,117 @@
+// Tools of a program as a server, as createSdkMcpServer() makes it. A query calls them where they
+// are. For whatever else the program does with it (a transport of its own), it becomes an
+// `McpServer` of the package that the program has for that: none is a dependency here.
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { importApart } from '../../system/process/import-apart.mjs';
+import { ClientProblem } from '../problem.ts';
+import type {
+  AnyZodRawShape,
+  CallToolResult,
+  ProgramMcpServer,
+  SdkMcpToolDefinition,
+  ToolAnnotations,
+  ToolExtra,
+} from './shapes/mcp.ts';
+
+const PACKAGE = '@modelcontextprotocol/sdk';
+
+type Handler = (...given: never[]) => CallToolResult | Promise<CallToolResult>;
+
+/** What is used of the package. */
+type RealServer = {
+  registerTool(name: string, config: object, handler: Handler): unknown;
+  connect(transport: unknown): Promise<void>;
+  close(): Promise<void>;
+};
+
+export class ProgramServer implements ProgramMcpServer {
+  readonly #info: { readonly name: string; readonly version: string };
+  readonly #instructions: string | undefined;
+  readonly #tools: SdkMcpToolDefinition[];
+  #real: RealServer | null = null;
+
+  constructor(
+    info: { readonly name: string; readonly version: string },
+    tools: readonly SdkMcpToolDefinition[],
+    instructions?: string,
+  ) {
+    this.#info = info;
+    this.#tools = [...tools];
+    this.#instructions = instructions;
+  }
+
+  get tools(): readonly SdkMcpToolDefinition[] {
+    return this.#tools;
+  }
+
+  /** What it is made of, for whoever compares. */
+  toJSON(): readonly SdkMcpToolDefinition[] {
+    return this.#tools;
+  }
+
+  registerTool: ProgramMcpServer['registerTool'] = (name, config, handler) => {
+    if (this.#tools.some((tool) => tool.name === name)) throw new Error(`Tool ${name} is already registered`);
+    const { description = '', inputSchema, annotations } = config;
+    const given = handler as (...all: unknown[]) => CallToolResult | Promise<CallToolResult>;
+    const run = async (args: unknown, extra: ToolExtra): Promise<CallToolResult> =>
+      inputSchema === undefined ? given(extra) : given(args, extra);
+    const shape: AnyZodRawShape = fieldsOf(inputSchema);
+    this.#tools.push({ name, description, inputSchema: shape, handler: run, ...(annotations && { annotations }) });
+    this.#real?.registerTool(name, { description, inputSchema: shape, annotations }, run as Handler);
+  };
+
+  async connect(transport: unknown): Promise<void> {
+    this.#real ??= await this.#made();
+    await this.#real.connect(transport);
+  }
+
+  async close(): Promise<void> {
+    await this.#real?.close();
+  }
+
+  async #made(): Promise<RealServer> {
+    const { McpServer } = (await importApart(resolved())) as {
+      readonly McpServer: new (info: object, options: object) => RealServer;
+    };
+    const options = this.#instructions === undefined ? {} : { instructions: this.#instructions };
+    const real = new McpServer(this.#info, options);
+    for (const { name, description, inputSchema, annotations, handler } of this.#tools)
+      real.registerTool(name, configOf({ description, inputSchema, annotations }), handler as Handler);
+    return real;
+  }
+}
+
+function configOf({
+  annotations,
+  ...config
+}: {
+  readonly description: string;
+  readonly inputSchema: AnyZodRawShape;
+  readonly annotations: ToolAnnotations | undefined;
+}): object {
+  return { ...config, ...(annotations && { annotations }) };
+}
+
+/** Fields, or an object of zod that has them. */
+function fieldsOf(schema: AnyZodRawShape | { readonly shape: AnyZodRawShape } | undefined): AnyZodRawShape {
+  if (schema === undefined) return {};
+  const { shape } = schema as { readonly shape?: unknown };
+  const isObject = '_zod' in schema || '_def' in schema;
+  return isObject && typeof shape === 'object' ? (shape as AnyZodRawShape) : (schema as AnyZodRawShape);
+}
+
+/** As the program would import it. Throws ClientProblem `refused`. */
+function resolved(): string {
+  const from = [process.argv[1], join(process.cwd(), 'program.js')].filter((path) => path !== undefined);
+  for (const path of from) {
+    try {
+      return pathToFileURL(createRequire(path).resolve(`${PACKAGE}/server/mcp.js`)).href;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error;
+    }
+  }
+  const why = `a server of createSdkMcpServer() is connected to a transport by ${PACKAGE}, which the program does not have`;
+  throw new ClientProblem('refused', `${why}: install it; query() needs neither`);
+}

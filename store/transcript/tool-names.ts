@@ -1,0 +1,109 @@
+// Tools under other names for the model than our own (L89): a session may speak to it as programs
+// and prompts know tools. What is stored, ruled, shown and recovered has our names: they are changed
+// where a request is made and where a reply comes in, and nowhere else.
+import type { Tool, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages';
+import type { FieldNames, SentNames, ToolNames } from '../configuration.ts';
+import { isBrokenInput } from '../../system/json.ts';
+
+/**
+ * Also of tools that are not offered now. `own`: those that there are; one that has such a name for
+ * its own keeps it. Undefined: all go by our names.
+ */
+export function sentNames(
+  names: ToolNames | undefined,
+  own: readonly { readonly name: string }[],
+): SentNames | undefined {
+  if (names === undefined) return undefined;
+  const taken = new Set(own.map(({ name }) => name));
+  const sent = Object.entries(names).flatMap(([name, { name: other }]) => (taken.has(other) ? [] : [[name, other]]));
+  return sent.length === 0 ? undefined : (Object.fromEntries(sent) as SentNames);
+}
+
+export function namedTool(tool: Tool, sent: SentNames): Tool {
+  const { description } = tool;
+  return {
+    ...tool,
+    name: sentName(sent, tool.name),
+    ...(description !== undefined && { description: inSentNames(description, sent) }),
+  };
+}
+
+export function sentName(sent: SentNames | undefined, name: string): string {
+  return (sent && ownEntry(sent, name)) ?? name;
+}
+
+/** A text of ours, in which names of tools stand in backticks. */
+export function inSentNames(text: string, sent: SentNames | undefined): string {
+  return sent ? text.replaceAll(/`([a-z_]+)`/g, (_, name: string) => `\`${sentName(sent, name)}\``) : text;
+}
+
+/** A call in our names, whichever the model used. `isOwn`: a tool goes by this very name. */
+export function inOwnNames(
+  names: ToolNames | undefined,
+  block: ToolUseBlock,
+  isOwn: (name: string) => boolean,
+): ToolUseBlock {
+  if (names === undefined) return block;
+  const name = isOwn(block.name) ? block.name : ownName(names, block.name);
+  const fields = ownEntry(names, name)?.fields;
+  const input = fields && !isBrokenInput(block.input) ? inwardFields(block.input, fields) : block.input;
+  return name === block.name && input === block.input ? block : { ...block, name, input };
+}
+
+export function ownName(names: ToolNames, name: string): string {
+  const found = Object.entries(names).find(([, { name: other, also = [] }]) => other === name || also.includes(name));
+  return found?.[0] ?? name;
+}
+
+// Fields of inputs, and words that stand in them. What is not named stays as it is.
+
+export function outwardFields(value: unknown, fields: FieldNames): unknown {
+  return eachObject(value, (object) =>
+    Object.entries(object).map(([key, inner]) => {
+      const field = fieldOf(fields, key);
+      return [field.name, outwardValue(inner, field)];
+    }),
+  );
+}
+
+function outwardValue(value: unknown, { fields, values }: Field): unknown {
+  if (values && typeof value === 'string') return ownEntry(values, value) ?? value;
+  return fields ? outwardFields(value, fields) : value;
+}
+
+/** A field under our name goes before the same one under another. */
+export function inwardFields(value: unknown, fields: FieldNames, ignored: readonly string[] = []): unknown {
+  const ours = new Map(Object.keys(fields).map((key) => [fieldOf(fields, key).name, key]));
+  return eachObject(value, (object) =>
+    Object.entries(object).flatMap(([key, inner]): [string, unknown][] => {
+      const own = ours.get(key) ?? key;
+      if (ignored.includes(key) || (own !== key && Object.hasOwn(object, own))) return [];
+      return [[own, inwardValue(inner, fieldOf(fields, own))]];
+    }),
+  );
+}
+
+function inwardValue(value: unknown, { fields, values, ignored }: Field): unknown {
+  if (values && typeof value === 'string')
+    return Object.entries(values).find(([, theirs]) => theirs === value)?.[0] ?? value;
+  return fields ? inwardFields(value, fields, ignored) : value;
+}
+
+type Field = Exclude<FieldNames[string], string>;
+
+function fieldOf(fields: FieldNames, key: string): Field {
+  const field = ownEntry(fields, key) ?? key;
+  return typeof field === 'string' ? { name: field } : field;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Also of each object in a list. */
+function eachObject(value: unknown, changed: (object: Fields) => readonly (readonly [string, unknown])[]): unknown {
+  if (Array.isArray(value)) return value.map((each) => eachObject(each, changed));
+  return typeof value === 'object' && value !== null ? Object.fromEntries(changed(value as Fields)) : value;
+}
+
+function ownEntry<Value>(table: Readonly<Record<string, Value>>, key: string): Value | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}
