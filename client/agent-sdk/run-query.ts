@@ -23,7 +23,7 @@ import { withExtraArgs } from './extra-args.ts';
 import { ownEnv, requireKey } from './own-env.ts';
 import { removeSession } from './sessions/change-session.ts';
 import { translateOptions } from './options.ts';
-import { asksSomebody, modeOf } from './permission-modes.ts';
+import { asksSomebody, modeOf, withModeInEffect } from './permission-modes.ts';
 import { contextOf, programHooks, type ProgramHooks } from './program-hooks.ts';
 import { identityOf, programQuery } from './program/program.ts';
 import { type Running, sendMessages, type Steering } from './send-messages.ts';
@@ -68,7 +68,7 @@ async function* open(prompt: QueryPrompt, written: Options, steering: Steering):
   const { cwd = process.cwd(), stderr } = written;
   const env = ownEnv(written.env);
   const say = stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
-  const given = await withInstances(withExtraArgs(written, say), say);
+  const given = await withInstances(withModeInEffect(withExtraArgs(written, say), say), say);
   const translated = translateOptions(given, say);
   requireKey(env, written.env !== undefined);
   const config = checkConfig(translated.config, 'the options of query()');
