@@ -15,6 +15,14 @@ export {
 } from './sessions/sessions.ts';
 export { foldSessionSummary, importSessionToStore, InMemorySessionStore } from './sessions/session-store.ts';
 export { BUILTIN_TOOL_NAMES, LEGACY_TOOL_NAME_ALIASES } from './names.ts';
+export {
+  filterEscalatingDefaultMode,
+  ORG_POLICY_LIMIT_PREFIXES,
+  resolveSettings,
+  USAGE_LIMIT_ERROR_PREFIXES,
+  USAGE_TRANSITION_PREFIXES,
+  USAGE_WARNING_PREFIXES,
+} from './settings.ts';
 export { createSdkMcpServer, tool } from './tools.ts';
 export { AbortError, EXIT_REASONS, HOOK_EVENTS, SYSTEM_PROMPT_DYNAMIC_BOUNDARY } from './values.ts';
 export type * from './shapes/agents.ts';
@@ -29,4 +37,5 @@ export type * from './shapes/permissions.ts';
 export type * from './shapes/query.ts';
 export type * from './shapes/rare-messages.ts';
 export type * from './shapes/sessions.ts';
+export type * from './shapes/settings.ts';
 export type * from './shapes/system-messages.ts';

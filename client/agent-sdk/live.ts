@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { defaultBackoff } from '../../store/configuration.ts';
 import type { Watched } from '../../store/live/events.ts';
+import { noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { outwardInput, outwardName } from './names.ts';
 import type { SDKMessage, SDKPartialAssistantMessage } from './shapes/messages.ts';
 import type { SDKAPIRetryMessage } from './shapes/system-messages.ts';
@@ -124,8 +125,7 @@ function streamedReply(): (event: Watched) => readonly Event[] {
     switch (event.type) {
       case 'request_start': {
         open = null;
-        const message = { type: 'message', role: 'assistant', model: event.model, content: [], stop_reason: null };
-        return [{ type: 'message_start', message }];
+        return [{ type: 'message_start', message: begunMessage(event.model) }];
       }
       case 'text_delta':
         return part(event.index, { type: 'text', text: '' }, { type: 'text_delta', text: event.text });
@@ -138,11 +138,28 @@ function streamedReply(): (event: Watched) => readonly Event[] {
         return [...part(index, block, { type: 'input_json_delta', partial_json: json }), ...close()];
       }
       case 'reply': {
-        const { stopReason } = event;
-        return [...close(), { type: 'message_delta', delta: { stop_reason: stopReason } }, { type: 'message_stop' }];
+        const delta = { stop_reason: event.stopReason, stop_sequence: null };
+        const usage = countsOf(event.spend);
+        return [...close(), { type: 'message_delta', delta, usage }, { type: 'message_stop' }];
       }
       default:
         return [];
     }
+  };
+}
+
+/** Its id, and its counts of tokens, are known when the reply is whole: until then they are empty. */
+function begunMessage(model: string): object {
+  const stop = { stop_reason: null, stop_sequence: null };
+  return { id: '', type: 'message', role: 'assistant', model, content: [], ...stop, usage: countsOf(undefined) };
+}
+
+function countsOf(spend: Spend | undefined): object {
+  const { usage } = spend ?? noSpend;
+  return {
+    input_tokens: usage.input,
+    output_tokens: usage.output,
+    cache_creation_input_tokens: usage.cacheWrite,
+    cache_read_input_tokens: usage.cacheRead,
   };
 }

@@ -9,6 +9,21 @@ export function asksSomebody({ canUseTool, hooks }: Pick<Options, 'canUseTool' |
   return canUseTool !== undefined || (hooks?.PermissionRequest ?? []).length > 0;
 }
 
+/** The mode in effect: nothing judges calls here as `auto` does, so that they are asked about. */
+export function modeInEffect(mode: PermissionMode): PermissionMode {
+  return mode === 'auto' ? 'default' : mode;
+}
+
+/** The options with the mode in effect; `say` is told where it is another than was asked for. */
+export function withModeInEffect<Given extends Pick<Options, 'permissionMode'>>(
+  options: Given,
+  say: (line: string) => void,
+): Given {
+  if (options.permissionMode !== 'auto') return options;
+  say('permission mode "auto" is "default" here: calls are asked about, and judged by nothing else');
+  return { ...options, permissionMode: modeInEffect('auto') };
+}
+
 /** Where nobody answers, nothing is asked. Throws ClientProblem `refused`. */
 export function modeOf(mode: PermissionMode = 'default', asks: boolean): OurMode {
   const modes: Readonly<Partial<Record<PermissionMode, OurMode>>> = {
@@ -18,7 +33,8 @@ export function modeOf(mode: PermissionMode = 'default', asks: boolean): OurMode
     plan: 'plan',
     dontAsk: 'dontAsk',
   };
-  const ours = Object.hasOwn(modes, mode) ? modes[mode] : undefined;
+  const effective = modeInEffect(mode);
+  const ours = Object.hasOwn(modes, effective) ? modes[effective] : undefined;
   if (ours !== undefined) return ours;
   if (mode === 'auto') {
     const instead = 'give "acceptEdits" with allowedTools for what runs by itself, and canUseTool for the rest';

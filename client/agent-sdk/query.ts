@@ -7,7 +7,7 @@ import { prepareWorker } from '../runtime/own-worker.ts';
 import { ClientProblem } from '../problem.ts';
 import { VERSION } from '../../worker/version.ts';
 import { COMMANDS } from './commands.ts';
-import { asksSomebody, modeOf } from './permission-modes.ts';
+import { asksSomebody, modeInEffect, modeOf } from './permission-modes.ts';
 import { ownEnv } from './own-env.ts';
 import { LEFT, runQuery } from './run-query.ts';
 import type { Steering } from './send-messages.ts';
@@ -87,8 +87,9 @@ function steeringOf(steering: Steering, options: Options): Pick<Query, Steers> {
     setModel: (model) => change({ model: model ?? null }),
     setPermissionMode: async (mode: PermissionMode) => {
       await change({ permissionMode: modeOf(mode, asksSomebody(options)) });
-      steering.grantMode?.(mode);
-      return { mode };
+      const effective = modeInEffect(mode);
+      steering.grantMode?.(effective);
+      return { mode: effective };
     },
     setMaxThinkingTokens: (tokens) => change({ thinkingTokens: tokens ?? null }),
     stopTask: (id) => steering.stopTask?.(id) ?? nothingRuns('a task is stopped while messages of its query are read'),

@@ -28,7 +28,7 @@ import { withExtraArgs } from './extra-args.ts';
 import { ownEnv, requireKey } from './own-env.ts';
 import { removeSession } from './sessions/change-session.ts';
 import { translateOptions } from './options.ts';
-import { asksSomebody, modeOf } from './permission-modes.ts';
+import { asksSomebody, modeOf, withModeInEffect } from './permission-modes.ts';
 import { contextOf, programHooks, type ProgramHooks } from './program-hooks.ts';
 import { type Asked, identityOf, programQuery } from './program/program.ts';
 import { type Running, sendMessages, type Steering } from './send-messages.ts';
@@ -81,7 +81,7 @@ async function* open(prompt: QueryPrompt, written: Options, steering: Steering):
   const { stderr } = written;
   const env = ownEnv(written.env);
   const say = stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
-  const given = await withInstances(withAgentServers(withExtraArgs(written, say), say), say);
+  const given = await withInstances(withAgentServers(withModeInEffect(withExtraArgs(written, say), say), say), say);
   const asking = { written, given, env, steering, say };
   let [cleared, before] = [0, null as Cleared | null];
   for (const part of promptParts(prompt)) {

@@ -61,10 +61,15 @@ function routed(undici: Undici, rules: ProxyRules, ca: readonly string[] | undef
       await Promise.all(all.map((each) => each.close()));
     }
     override async destroy(): Promise<void> {
-      await Promise.all(all.map((each) => each.destroy()));
+      await destroyAgents(all);
     }
   }
   return new Routes();
+}
+
+/** Bun answers for undici with agents of its own, which hold no connection and have no `destroy`. */
+export async function destroyAgents(agents: readonly Partial<Pick<UndiciDispatcher, 'destroy'>>[]): Promise<void> {
+  await Promise.all(agents.map((agent) => agent.destroy?.()));
 }
 
 function namingProxy(opened: () => Promise<Opened>, rules: ProxyRules): typeof fetch {

@@ -48,6 +48,9 @@ type Pending = {
   ended(exit: TreeExit): void;
 };
 
+/** Bun neither reads pipes that are given by their descriptors nor keeps the channel of a fork. */
+const UNDER_BUN = 'a program that bun runs starts no commands and no servers: run it with node';
+
 type Spawner = { readonly child: ChildProcess; readonly pending: Map<number, Pending> };
 
 let current: Spawner | null = null;
@@ -59,6 +62,7 @@ let lastId = 0;
  * `env`: the environment of the spawner, if there is none yet.
  */
 export function startCommand(command: Command, env: Readonly<Record<string, string>>): Promise<Started> {
+  if (process.versions['bun'] !== undefined) return Promise.reject(new Error(UNDER_BUN));
   const spawner = (current ??= openSpawner(env));
   const id = ++lastId;
   return new Promise((resolve, reject) => {

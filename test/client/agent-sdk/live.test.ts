@@ -37,13 +37,33 @@ test('a reply streams as the Messages API has it, block by block, and begins ane
     ['content_block_start', 2],
     ['content_block_delta', 2, { type: 'input_json_delta', partial_json: '{"file_path":"a"}' }],
     ['content_block_stop', 2],
-    ['message_delta', { stop_reason: 'tool_use' }],
+    ['message_delta', { stop_reason: 'tool_use', stop_sequence: null }],
     ['message_stop'],
     ['content_block_start', 1],
     ['content_block_delta', 1, { type: 'text_delta', text: 'cut' }],
     ['message_start'],
     ['content_block_start', 1],
     ['content_block_delta', 1, { type: 'text_delta', text: 'again' }],
+  ]);
+});
+
+test('counts of tokens stand where such programs read them: empty at the start, whole at the end (Q7)', () => {
+  const live = liveMessages('s-1', true);
+  const usage = { input: 7, output: 5, cacheRead: 3, cacheWrite: 2 };
+  const told = [
+    event('request_start', { model: 'm' }),
+    event('reply', { stopReason: 'end_turn', spend: { usage, usd: 0 } }),
+  ].flatMap((each) => live.tell(each, 1));
+  const counts = (input: number, output: number, read: number, write: number) => ({
+    input_tokens: input,
+    output_tokens: output,
+    cache_read_input_tokens: read,
+    cache_creation_input_tokens: write,
+  });
+  expect(told).toMatchObject([
+    { event: { type: 'message_start', message: { id: '', usage: counts(0, 0, 0, 0) } } },
+    { event: { type: 'message_delta', usage: counts(7, 5, 3, 2) } },
+    { event: { type: 'message_stop' } },
   ]);
 });
 

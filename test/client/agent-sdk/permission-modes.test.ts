@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import { modeOf, withModeInEffect } from '../../../client/agent-sdk/permission-modes.ts';
+
+test('the mode auto asks as default does, and the program is told so (Q7)', () => {
+  const said: string[] = [];
+  const say = (line: string): void => void said.push(line);
+  expect(withModeInEffect({ permissionMode: 'auto' }, say)).toEqual({ permissionMode: 'default' });
+  expect(said).toEqual([expect.stringMatching(/^permission mode "auto" is "default" here: /)]);
+  expect(withModeInEffect({ permissionMode: 'plan' }, say)).toEqual({ permissionMode: 'plan' });
+  expect(said).toHaveLength(1);
+  expect([modeOf('auto', true), modeOf('auto', false)]).toEqual(['default', 'dontAsk']);
+});
