@@ -1,58 +1,28 @@
-// docs/loop.md is made here from the titles of the tests: it cannot name a test that is not there.
-// `npx vitest -u` rewrites it.
-import { readdirSync, readFileSync } from 'node:fs';
+// Each rule has a test, and the index that `npm run loop-table` writes names it.
 import { describe, expect, test } from 'vitest';
-import { fleetRules, libraryRules, operatorRules, rules } from './rules.ts';
+import { allRules, findProofs, loopTable, proofsOf } from './loop-table.ts';
 
-const all = [...rules, ...operatorRules, ...libraryRules, ...fleetRules];
+const proofs = findProofs(new URL('../../', import.meta.url).pathname);
 
-const root = new URL('../../', import.meta.url).pathname;
-
-type Proof = { readonly file: string; readonly title: string };
-
-/**
- * A string literal in a test that ends with rule ids in brackets is a title, unless it names a kept
- * history.
- */
-const titles = /(?<=[\s(,[])(?<!keepHistory\()(['"`])((?:(?!\1)[^\n])+ \((?:[A-Z]\d+ ?)+\))\1/g;
-
-function findProofs(): ReadonlyMap<string, readonly Proof[]> {
-  const found = new Map<string, Proof[]>();
-  const files = readdirSync(`${root}test`, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    name.endsWith('.ts'),
-  );
-  for (const file of files.sort().map((name) => `test/${name}`)) {
-    const source = readFileSync(`${root}${file}`, 'utf8');
-    for (const [, , title = ''] of source.matchAll(titles)) {
-      for (const [id] of title.matchAll(/(?<=[( ])[LOQW]\d+(?=[ )])/g)) {
-        const known = found.get(id) ?? [];
-        found.set(id, [...known, { file, title }]);
-      }
-    }
-  }
-  return found;
-}
-
-const proofs = findProofs();
-
-function table(found: typeof proofs): string {
-  const sections = all.map(({ id, rule }) => {
-    const tests = (found.get(id) ?? []).map(({ file, title }) => `- \`${file}\` ${title.replaceAll('|', '\\|')}`);
-    return [`### ${id} ${rule}`, ...new Set(tests)].join('\n');
-  });
-  const head = [
-    '# The loop: rule → tests',
-    'Each rule of the loop (L), of its operation (O), of the package (Q) and of what many machines share (W), with the tests whose titles name it. Made by `test/docs/loop-table.test.ts`; rewrite it with `npx vitest run --project fast test/docs -u`.',
-  ];
-  return `${[...head, ...sections].join('\n\n')}\n`;
-}
-
-describe('docs/loop.md', () => {
-  test('names the tests of each rule', async () => {
-    await expect(table(proofs)).toMatchFileSnapshot('../../docs/loop.md');
-  });
-
-  test.each(all.map(({ id }) => id))('%s has a test', (id) => {
+describe('the index of rules', () => {
+  test.each(allRules.map(({ id }) => id))('%s has a test', (id) => {
     expect(proofs.get(id) ?? []).not.toEqual([]);
+  });
+
+  test('lists every rule, each with its tests', () => {
+    const page = loopTable(proofs);
+    const missing = allRules.filter(({ id, rule }) => {
+      const [first] = proofs.get(id) ?? [];
+      return !page.includes(`### ${id} ${rule}\n- \`${first?.file}\` `);
+    });
+    expect(missing).toEqual([]);
+  });
+
+  test('finds the titles that end with ids, and lists one under each of its ids', () => {
+    const ids = 'L1 O2'; // Apart from the title, so that the real index does not list it.
+    const source = `test('a | stays (${ids})', run);\ntest('names no rule', run);\nkeepHistory('an old one (L3)');\n`;
+    const found = proofsOf([{ file: 'test/some.test.ts', source }]);
+    expect([...found.keys()]).toEqual(['L1', 'O2']);
+    expect(loopTable(found)).toContain('- `test/some.test.ts` a \\| stays (L1 O2)\n');
   });
 });
