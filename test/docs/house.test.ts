@@ -103,6 +103,18 @@ test('every file imports, types included, from its own room and from those below
   expect(upward).toEqual([]);
 });
 
+test('the typed client imports no worker: what boots one lies in client/runtime/ and what is built on it', () => {
+  const boots = ['client/runtime/', 'client/agent-sdk/', 'client/testing/', 'client/index.ts'];
+  const own = files.filter((file) => file.startsWith('client/') && !boots.some((part) => file.startsWith(part)));
+  const found = own.flatMap((file) =>
+    [...(imports.get(file) ?? [])]
+      .filter((other) => /^(?:worker|activities|client\/runtime)\//.test(other))
+      .map((other) => `${file} imports ${other}`),
+  );
+  expect(own.length).toBeGreaterThan(50);
+  expect(found).toEqual([]);
+});
+
 test('a report names what has grown, what is small, and what is wide', () => {
   const folder = Array.from(
     { length: 16 },
