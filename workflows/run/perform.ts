@@ -25,11 +25,11 @@ import { runTools } from '../calls/run-tools.ts';
 import { heldByNothing } from '../session/session-state.ts';
 import type { Session } from '../session/session.ts';
 import { handOver, handoverReady } from '../session/handover.ts';
-import type { RunBench } from './run-bench.ts';
+import type { RunContext } from './run-context.ts';
 import { see, seenIn } from '../told/see.ts';
 
-export function createPerform(bench: RunBench): LoopPort['perform'] {
-  const { session } = bench;
+export function createPerform(context: RunContext): LoopPort['perform'] {
+  const { session } = context;
   return (move, state) => {
     session.reach(state);
     if (session.stopCause && move.do !== 'run_tools') {
@@ -37,28 +37,28 @@ export function createPerform(bench: RunBench): LoopPort['perform'] {
     }
     switch (move.do) {
       case 'call_model':
-        return modelCall(bench, state);
+        return modelCall(context, state);
       case 'run_tools':
-        return runTools(bench, state, move);
+        return runTools(context, state, move);
       case 'compact':
-        return compaction(bench, state, move);
+        return compaction(context, state, move);
       case 'prepare_compaction':
-        return preparation(bench, state);
+        return preparation(context, state);
       case 'await_compaction':
-        return prepared(bench, move);
+        return prepared(context, move);
       case 'collapse':
-        return collapses(bench, state, move);
+        return collapses(context, state, move);
       case 'run_stop_hooks':
-        return stopHooks(bench, state, move);
+        return stopHooks(context, state, move);
       case 'park':
-        return park(bench, state, move);
+        return park(context, state, move);
     }
   };
 }
 
-function modelCall(bench: RunBench, state: RunState): Promise<Event> {
-  const { session, snapshot } = bench;
-  const input = { ...appending(bench, state), ...modelInput(state, snapshot.rules) };
+function modelCall(context: RunContext, state: RunState): Promise<Event> {
+  const { session, snapshot } = context;
+  const input = { ...appending(context, state), ...modelInput(state, snapshot.rules) };
   const { pendingSummary } = state;
   if (pendingSummary && paysSummary(state, snapshot.rules)) {
     const terms = { config: snapshot.config, left: leftWith(state, snapshot.rules) };
@@ -90,21 +90,21 @@ function paysSummary(state: RunState, rules: Rules): boolean {
 }
 
 function appending(
-  { session, snapshot: { config } }: RunBench,
+  { session, snapshot: { config } }: RunContext,
   { head, pending: append, iteration }: RunState,
 ): AppendingStep {
   return { head, append, config, step: session.facts.nextStep(), iteration };
 }
 
-function compaction(bench: RunBench, state: RunState, move: Extract<Move, { do: 'compact' }>): Promise<Event> {
-  const { session } = bench;
-  const input = { ...appending(bench, state), ...compactInput(state, bench.snapshot.rules, move) };
+function compaction(context: RunContext, state: RunState, move: Extract<Move, { do: 'compact' }>): Promise<Event> {
+  const { session } = context;
+  const input = { ...appending(context, state), ...compactInput(state, context.snapshot.rules, move) };
   const ended = (result: Compacted): Event => ({ kind: 'compacted', result, move, stop: session.stopCause });
   return outcome(session, () => session.ports.compact(input), noResult, ended);
 }
 
 /** Not in a run that an earlier release began: its history has none. */
-function preparation({ session, snapshot: { config, rules } }: RunBench, state: RunState): Event {
+function preparation({ session, snapshot: { config, rules } }: RunContext, state: RunState): Event {
   const { head, iteration } = state;
   const terms = preparationTerms(session, state, rules);
   if (head === null || terms === null || !patched('perdure-prepared-compaction'))
@@ -127,7 +127,10 @@ function preparationTerms({ beside }: Session, state: RunState, rules: Rules): {
 }
 
 /** A stop ends the wait. */
-async function prepared({ session }: RunBench, { because }: Extract<Move, { do: 'await_compaction' }>): Promise<Event> {
+async function prepared(
+  { session }: RunContext,
+  { because }: Extract<Move, { do: 'await_compaction' }>,
+): Promise<Event> {
   try {
     await session.runScope.run(() => condition(() => session.beside.isPrepared));
   } catch (error) {
@@ -136,15 +139,15 @@ async function prepared({ session }: RunBench, { because }: Extract<Move, { do: 
   return { kind: 'prepared', because, stop: session.stopCause, ...session.beside.takePrepared() };
 }
 
-function collapses(bench: RunBench, state: RunState, move: Extract<Move, { do: 'collapse' }>): Promise<Event> {
-  const { session } = bench;
-  const input = { ...appending(bench, state), ...collapseInput(state, bench.snapshot.rules, move) };
+function collapses(context: RunContext, state: RunState, move: Extract<Move, { do: 'collapse' }>): Promise<Event> {
+  const { session } = context;
+  const input = { ...appending(context, state), ...collapseInput(state, context.snapshot.rules, move) };
   const ended = (result: Collapsed): Event => ({ kind: 'collapsed', result, stop: session.stopCause });
   return outcome(session, () => session.ports.collapse(input), noResult, ended);
 }
 
 function stopHooks(
-  { session, snapshot: { config } }: RunBench,
+  { session, snapshot: { config } }: RunContext,
   { head, iteration }: RunState,
   { active }: Extract<Move, { do: 'run_stop_hooks' }>,
 ): Promise<Event> {
@@ -206,8 +209,8 @@ function whenFailed<Result>({ failed }: Pick<Instead<Result>, 'failed'>): (error
 // or a stop.
 
 /** The runtime limit stands still meanwhile (L51). */
-async function park(bench: RunBench, state: RunState, { waitMs }: Extract<Move, { do: 'park' }>): Promise<Event> {
-  const { session, clock } = bench;
+async function park(context: RunContext, state: RunState, { waitMs }: Extract<Move, { do: 'park' }>): Promise<Event> {
+  const { session, clock } = context;
   clock.pause();
   const carried = session.run?.parkedUntil ?? null;
   // During a handover a `resume` may have arrived.
@@ -217,7 +220,7 @@ async function park(bench: RunBench, state: RunState, { waitMs }: Extract<Move, 
   session.park(until);
   session.enter('parked');
   try {
-    await session.runScope.run(() => parkedUntil(bench, state, until));
+    await session.runScope.run(() => parkedUntil(context, state, until));
   } catch (error) {
     // Anything else that is thrown is the handover itself.
     if (!isCancellation(error)) throw error;
@@ -230,11 +233,11 @@ async function park(bench: RunBench, state: RunState, { waitMs }: Extract<Move, 
 }
 
 /** Handed over when it is time (L4). */
-async function parkedUntil({ session, carried }: RunBench, state: RunState, until: number): Promise<void> {
+async function parkedUntil({ session, carryRun }: RunContext, state: RunState, until: number): Promise<void> {
   const over = (): boolean => session.resumed || session.stopCause !== null;
   while (!over() && until > Date.now()) {
     await condition(() => over() || handoverReady(session), until - Date.now());
     if (!over() && handoverReady(session))
-      await handOver(session, carried(state, { ...heldByNothing, parkedUntil: until }));
+      await handOver(session, carryRun(state, { ...heldByNothing, parkedUntil: until }));
   }
 }

@@ -20,7 +20,7 @@ import { limitEnd } from '../machine/limits.ts';
 import { initialState, type RunState } from '../machine/state.ts';
 import { snipAppend, userAppend } from '../machine/transitions.ts';
 import { createPerform } from './perform.ts';
-import type { RunBench } from './run-bench.ts';
+import type { RunContext } from './run-context.ts';
 import { RunClock, RunLimits } from '../updates/run-limits.ts';
 import { budgetSpent } from '../told/budget-spent.ts';
 import { see, seenIn } from '../told/see.ts';
@@ -152,21 +152,21 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
     iterationAt = to;
     see({ ...seenIn(session, iteration), kind: 'iteration', from, to, reason });
   };
-  const carried = (state: RunState, held: Held): RunCarry => {
+  const carryRun = (state: RunState, held: Held): RunCarry => {
     const { snapshot } = limits;
     const { deadline, leftMs } = clock;
     return { iterationAt, snapshot, state: settled(state), messages, startedAt, deadline, leftMs, ...held };
   };
-  const bench: RunBench = {
+  const context: RunContext = {
     session,
     clock,
-    carried,
+    carryRun,
     get snapshot() {
       return { ...limits.snapshot, rules: rulesNow() };
     },
   };
   const port: LoopPort = {
-    perform: createPerform(bench),
+    perform: createPerform(context),
     has: patched,
     wentRound: (state, { transition }) => {
       session.reach(state);
@@ -179,7 +179,7 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
         messages = listed([...messages, ...idsOf(transition.messages)]);
         if (idsOf(transition.messages).length > 0) bringPrompt(session, limits, state);
       }
-      return handoverDue(session) ? handoverIfDue(session, () => carried(state, heldByNothing)) : null;
+      return handoverDue(session) ? handoverIfDue(session, () => carryRun(state, heldByNothing)) : null;
     },
   };
   const end = await runLoop(carry.state, rulesNow, port, heldBack(carry));
