@@ -15,7 +15,7 @@ import { noSpend } from './contract/loop.ts';
 import type { WorktreeEnd } from './contract/delegation.ts';
 import type { RunReport, SessionInput } from './contract/session.ts';
 import { stopBackground, watchBackground } from './delegated/background.ts';
-import { agentsEnded } from './delegated/delegations.ts';
+import { agentsEnded } from './delegated/carry-out.ts';
 import { reportToParent } from './delegated/reports.ts';
 import { handoverIfDue, handoverReady } from './session/handover.ts';
 import { messageProblem, titleOf } from './session/inbox.ts';
@@ -23,6 +23,7 @@ import { activityProblem } from './ports.ts';
 import { noContext } from './machine/state.ts';
 import type { Carry, ResumedInput } from './session/session-state.ts';
 import { Session } from './session/session.ts';
+import { listenToClients } from './updates/listen.ts';
 
 /**
  * Returns the report of the last run where the session was opened for one (`until`); otherwise it
@@ -32,10 +33,11 @@ export async function agentSession(argument: ResumedInput): Promise<RunReport> {
   const input = checkedArgument(argument);
   const carry = input.carry ?? firstCarry(input, workflowInfo().firstExecutionRunId);
   const session = new Session(input, carry);
+  listenToClients(session);
   if (!input.carry && input.first) session.take(input.first);
   if (!input.carry && !input.first && input.until === 'run') await refuseWithoutPrompt(session);
   const { agents } = session.delegations;
-  if (agents.background.length > 0) void CancellationScope.nonCancellable(() => watchBackground(session));
+  if (agents.background.length > 0) void CancellationScope.nonCancellable(() => watchBackground(agents));
   const isOver = (): boolean =>
     input.until === 'run' &&
     session.facts.now.last !== null &&
@@ -126,7 +128,7 @@ async function close(session: Session): Promise<WorktreeEnd | null> {
     await storeClosing(session);
     await session.beside.settled();
     await session.alerts.settled();
-    await stopBackground(session);
+    await stopBackground(session.delegations.agents);
     await agentsEnded(session);
     await session.alerts.settled();
     session.billLate(true);

@@ -6,7 +6,7 @@ import { groupCalls } from '../contract/calls.ts';
 import { questionParts } from '../contract/ids.ts';
 import type { StopCause } from '../contract/loop.ts';
 import type { PendingApproval } from '../contract/session.ts';
-import { stopDelegation } from '../delegated/delegations.ts';
+import { stopDelegation } from '../delegated/carry-out.ts';
 import type { CallResult, Move, ToolsRan } from '../machine/events.ts';
 import type { RunState } from '../machine/state.ts';
 import { activityProblem } from '../ports.ts';

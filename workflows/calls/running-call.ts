@@ -6,14 +6,9 @@ import { condition, isCancellation } from '@temporalio/workflow';
 import type { Call, OutcomeFacts, RunTool, ToolResult } from '../contract/activities.ts';
 import { endInWords, LARGEST_PLAIN, type DelegatedEnd } from '../contract/delegation.ts';
 import type { PendingApproval } from '../contract/session.ts';
-import {
-  awaitDelegation,
-  beginDelegation,
-  endOf,
-  stopDelegation,
-  type CarriedOut,
-  type OpenDelegation,
-} from '../delegated/delegations.ts';
+import { awaitDelegation, beginDelegation, endOf, stopDelegation } from '../delegated/carry-out.ts';
+import type { CarriedOut } from '../delegated/children.ts';
+import type { OpenDelegation } from '../delegated/delegations.ts';
 import { activityProblem } from '../ports.ts';
 import { handoverReady } from '../session/handover.ts';
 import type { Session } from '../session/session.ts';

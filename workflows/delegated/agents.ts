@@ -4,18 +4,9 @@
 import type { AgentNews, AgentSpent, AgentWork, DelegatedReport, Grant } from '../contract/delegation.ts';
 import { agentName, type CallKey, type SessionId } from '../contract/ids.ts';
 import type { Left } from '../contract/loop.ts';
-import {
-  countProblem,
-  type Granting,
-  isNothing,
-  isSome,
-  type LateSpent,
-  leftFor,
-  shareOf,
-  sumOf,
-  type Working,
-} from './grant.ts';
-import { AskList, type CarriedAsks } from './asks.ts';
+import { countProblem, type Granting, isNothing, isSome, leftFor, shareOf, sumOf, type Working } from './shares.ts';
+import type { LateSpent } from './spent.ts';
+import { AskList, type CarriedAsks } from './ask-list.ts';
 
 /** The name of the tool whose calls start agents. */
 const AGENT_TOOL = 'agent';

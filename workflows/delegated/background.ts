@@ -6,10 +6,8 @@ import type { AgentDeed, AgentNews, DelegatedEnd } from '../contract/delegation.
 import { agentName, type CallKey, type MessageId, type SessionId } from '../contract/ids.ts';
 import { SIGNALS, type UserMessage } from '../contract/session.ts';
 import type { Agents } from './agents.ts';
-import type { Working } from './grant.ts';
+import type { Working } from './shares.ts';
 import { askToStop, FIRST_LOOK_MS, isGone, isNotFound, LAST_LOOK_MS, LOST, REPORT_MS, STOP_MS } from './reports.ts';
-
-type Parent = { readonly delegations: { readonly agents: Agents } };
 
 export function begunInBackground(child: string): DelegatedEnd {
   const id = agentName(child);
@@ -26,7 +24,7 @@ export function newsMessage(key: CallKey, ended: AgentNews): UserMessage {
 }
 
 /** What someone asks of one; cancelled by nothing, for at most some seconds. */
-export function performDeed({ delegations: { agents } }: Parent, key: CallKey, deed: AgentDeed): Promise<DelegatedEnd> {
+export function performDeed(agents: Agents, key: CallKey, deed: AgentDeed): Promise<DelegatedEnd> {
   const found = agents.find(deed.agent);
   if (!found) return Promise.resolve({ kind: 'failed', detail: unknownAgent(agents, deed.agent) });
   if ('end' in found) return Promise.resolve(endedAlready(found, deed));
@@ -89,7 +87,7 @@ async function stop(agents: Agents, { key, session }: Working, id: string): Prom
 }
 
 /** With its session. */
-export async function stopBackground({ delegations: { agents } }: Parent): Promise<void> {
+export async function stopBackground(agents: Agents): Promise<void> {
   for (const { session } of agents.background) await CancellationScope.nonCancellable(() => askToStop(session));
 }
 
@@ -97,7 +95,7 @@ export async function stopBackground({ delegations: { agents } }: Parent): Promi
  * A session that was handed over is not told when an agent of it was terminated: it asks, less and
  * less often.
  */
-export async function watchBackground({ delegations: { agents } }: Parent): Promise<void> {
+export async function watchBackground(agents: Agents): Promise<void> {
   const areAway = (): boolean => agents.background.length === 0;
   for (let look = FIRST_LOOK_MS; !areAway(); look = Math.min(2 * look, LAST_LOOK_MS)) {
     if (await condition(areAway, look)) return;

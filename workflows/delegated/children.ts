@@ -14,18 +14,8 @@ import {
 import { agentFacts } from '../contract/facts.ts';
 import { agentSession, type CallKey, type Hash, type MessageId, type SessionId } from '../contract/ids.ts';
 import { profiles } from '../contract/failures.ts';
-import { MEMO_KEY, WORKFLOW_TYPE, type RunOptions, type SessionInput, type SessionMemo } from '../contract/session.ts';
-import type { Agents } from './agents.ts';
-import type { Granting } from './grant.ts';
-
-/** A session that may be an agent's itself. */
-export type AgentInput = SessionInput & { readonly agent?: AgentOrigin };
-
-export type Parent = {
-  readonly id: SessionId;
-  readonly input: AgentInput;
-  readonly facts: { readonly now: { readonly options: RunOptions } };
-};
+import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../contract/session.ts';
+import type { HostInput, HostSession } from './host-session.ts';
 
 /**
  * Memo keys of the client's that are about one session alone: its start, and the file that it was
@@ -33,16 +23,10 @@ export type Parent = {
  */
 const [STARTED, IMPORTED] = ['perdureStarted', 'perdureImported'];
 
-export type Starting = Parent & {
-  readonly delegations: { readonly agents: Agents };
-  /** Its run; null without one. */
-  readonly granting: Granting | null;
-};
-
 type Opened = { readonly key: CallKey; readonly child?: string };
 
 /** The same for the same call, whoever starts it. */
-export function agentSessionId({ id, input: { agent } }: Parent, key: CallKey, index: number): SessionId {
+export function agentSessionId({ id, input: { agent } }: HostSession, key: CallKey, index: number): SessionId {
   const [, head = ''] = key.split('.');
   return agentSession(agent?.root ?? id, `agent-${head.slice(0, 16)}-${index}`);
 }
@@ -55,7 +39,7 @@ type Begun = Exclude<CarriedOut, AgentDeed>;
 export type Child = { readonly type: string; readonly args: readonly unknown[] } & Omit<ChildWorkflowOptions, 'args'>;
 
 /** Null without one; a sentence when it is not started. */
-export function childOf(session: Starting, { key, child }: Opened, delegation: Begun): Child | string | null {
+export function childOf(session: HostSession, { key, child }: Opened, delegation: Begun): Child | string | null {
   if (delegation.kind === 'wait') return null;
   if (delegation.kind === 'agent') return startedAgent(session, key, child as SessionId, delegation);
   const { agent } = session.input;
@@ -67,7 +51,7 @@ export function childOf(session: Starting, { key, child }: Opened, delegation: B
   return { type: DELEGATED_TYPE, args: [input] };
 }
 
-function startedAgent(session: Starting, key: CallKey, child: SessionId, work: AgentWork): Child | string {
+function startedAgent(session: HostSession, key: CallKey, child: SessionId, work: AgentWork): Child | string {
   const { granting } = session;
   if (granting === null) throw new Error('an agent without a run that starts it');
   const grant = session.delegations.agents.begin(key, child, work, granting);
@@ -75,7 +59,7 @@ function startedAgent(session: Starting, key: CallKey, child: SessionId, work: A
   return agentChild(session, key, work, granting.snapshot.config, grant);
 }
 
-function agentChild(parent: Parent, key: CallKey, work: AgentWork, config: Hash, grant: Grant) {
+function agentChild(parent: HostSession, key: CallKey, work: AgentWork, config: Hash, grant: Grant) {
   const { type, title, prompt, depth, tools, traceparent, isolation } = work;
   const { visibility, attributes, handover, profile, sealed, agent: own } = parent.input;
   const { cwd, tags } = parent.facts.now.options;
@@ -91,7 +75,7 @@ function agentChild(parent: Parent, key: CallKey, work: AgentWork, config: Hash,
     ...(isolation && { isolation }),
     ...(tools && { tools }),
   };
-  const input: AgentInput = {
+  const input: HostInput = {
     options: { cwd, ...(tags && { tags }) },
     title,
     visibility,
@@ -112,7 +96,7 @@ function agentChild(parent: Parent, key: CallKey, work: AgentWork, config: Hash,
   };
 }
 
-function memoOfChild({ options: { cwd }, title }: AgentInput, agent: AgentOrigin) {
+function memoOfChild({ options: { cwd }, title }: HostInput, agent: AgentOrigin) {
   const { [MEMO_KEY]: _own, [IMPORTED]: _file, ...inherited } = workflowInfo().memo ?? {};
   const facts = { turns: 0, tokens: 0, cents: 0, agent: agentFacts(agent) };
   const memo: SessionMemo = { phase: 'running', head: null, cwd, title, runs: 0, last: null, facts };

@@ -1,12 +1,8 @@
 // An agent's share of its parent's limits (L69). It lies in what makes the session an agent, which
 // nothing that is sent to it changes, and holds for all its runs together.
-import type { CallKey, Hash } from '../contract/ids.ts';
-import type { AgentOrigin, AgentSpent, AgentWork, Grant } from '../contract/delegation.ts';
 import { patched } from '@temporalio/workflow';
-import type { RunState } from '../machine/state.ts';
-import { leftOf } from '../machine/limits.ts';
+import type { AgentOrigin, Grant } from '../contract/delegation.ts';
 import {
-  addSpend,
   noSpend,
   nothingSpent,
   totalTokens,
@@ -14,10 +10,11 @@ import {
   type Limits,
   type Rules,
   type RunSnapshot,
-  type Spend,
-  type Spent,
 } from '../contract/loop.ts';
 import type { TopUp } from '../contract/session.ts';
+import type { RunState } from '../machine/state.ts';
+import type { HostSession } from './host-session.ts';
+import type { RunTaken, SpentSince } from './spent.ts';
 
 /** Granted by runs before and not known to be left; by those since the last message of a person. */
 type Reserved = { readonly reservedBefore: Left; readonly reservedSince: Left };
@@ -28,13 +25,6 @@ type LiveLimits = {
   readonly leftMs: number | null;
   takeWhole(): Limits | null;
   raise(more: TopUp): void;
-};
-
-type SpentSince = { readonly spent?: Spent; readonly since?: Spent };
-
-type Prompted = Granted & {
-  readonly facts: { beginPrompt(taken: RunTaken): void };
-  readonly delegations: { readonly agents: { beginPrompt(): void } };
 };
 
 /** A session that may be an agent's. */
@@ -127,9 +117,6 @@ export function withPrompt(whole: Limits, run: RunTaken, rest: Grant): TopUp {
   return { maxTurns: all.maxTurns, ...Object.fromEntries(within) };
 }
 
-/** What a run has taken until now. `ms`: of its runtime limit. */
-export type RunTaken = { readonly turn: number; readonly spend: Spend; readonly ms: number };
-
 export const limitsOf = ({ maxTurns, maxBudgetUsd, maxTokens, timeoutMs }: Rules): Limits => ({
   maxTurns,
   maxBudgetUsd,
@@ -141,7 +128,7 @@ export const limitsOf = ({ maxTurns, maxBudgetUsd, maxTokens, timeoutMs }: Rules
  * A person's message has come to a run that only ends of agents had opened, with what a prompt
  * before had left (L71).
  */
-export function bringPrompt(session: Prompted, limits: LiveLimits, { turn, spend }: RunState): void {
+export function bringPrompt(session: HostSession, limits: LiveLimits, { turn, spend }: RunState): void {
   const whole = limits.takeWhole();
   if (!whole || !patched('perdure-whole-prompt')) return;
   const { timeoutMs } = limits.snapshot.rules;
@@ -149,19 +136,6 @@ export function bringPrompt(session: Prompted, limits: LiveLimits, { turn, spend
   limits.raise(withPrompt(whole, taken, restOfGrant(session)));
   session.facts.beginPrompt(taken);
   session.delegations.agents.beginPrompt();
-}
-
-/**
- * What late agents took counts in what the session has spent, and that of earlier prompts in none
- * of the last one's.
- */
-export function billLate({ spent = nothingSpent, since }: SpentSince, late: readonly Billed[]): SpentSince {
-  const billed = (to: Spent, by: readonly Billed[]): Spent => ({
-    ...to,
-    spend: by.reduce((sum, one) => addSpend(sum, one.spend), to.spend),
-  });
-  const earlier = late.filter((each) => each.earlier);
-  return { spent: billed(spent, late), ...(since && earlier.length > 0 && { since: billed(since, earlier) }) };
 }
 
 /**
@@ -174,102 +148,4 @@ export function grantProblem(more: TopUp, session: Granted): string | undefined 
   if (beyond === undefined) return undefined;
   const { root } = session.input.agent!;
   return `this agent has a share of the limits of session ${root}, and ${more[beyond]} is more than the ${rest[beyond]} that it has for ${beyond}: raise the limit of session ${root}, which then has more for the agents that it starts`;
-}
-
-/** The parent keeps a share as large as each of those that it starts together. */
-export function shareOf({ usd, tokens }: Left, shares: number): Left {
-  return {
-    ...(usd === undefined ? {} : { usd: usd / shares }),
-    ...(tokens === undefined ? {} : { tokens: Math.floor(tokens / shares) }),
-  };
-}
-
-export function isNothing({ usd, tokens }: Left): boolean {
-  return (usd !== undefined && usd <= 0) || (tokens !== undefined && tokens < 1);
-}
-
-export const isSome = ({ usd = 0, tokens = 0 }: Left): boolean => usd > 0 || tokens > 0;
-
-export function sumOf(granted: readonly Left[]): Required<Left> {
-  const sum = (key: keyof Left): number => granted.reduce((total, one) => total + (one[key] ?? 0), 0);
-  return { usd: sum('usd'), tokens: sum('tokens') };
-}
-
-/** The run that starts an agent: of its state and its limits the grant is made. */
-export type Granting = {
-  readonly state: RunState;
-  readonly snapshot: RunSnapshot;
-  /** Of the runtime limit; null without one. */
-  readonly leftMs: number | null;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-};
-
-/** An agent that has not reported its end. */
-export type Working = Omit<AgentSpent, 'spend'> & {
-  readonly key: CallKey;
-  /** What it is to do: an identical one is not started beside it (L68). */
-  readonly does: string;
-  readonly granted: Left;
-  /**
-   * `lost`: ended from outside; what it took is not known, so that nothing of its grant returns.
-   * `past`: of a run before.
-   */
-  readonly state: 'open' | 'lost' | 'past';
-  /** Milliseconds since the epoch: in the background since then (L71). */
-  readonly background?: number;
-  /** Its end is told by the call that asked for it. */
-  readonly quiet?: boolean;
-  /**
-   * It was begun before the last message of a person: what it has and takes is no part of that
-   * prompt's limits.
-   */
-  readonly earlier?: true;
-  /** Of the run that began it; absent where an earlier release did. */
-  readonly config?: Hash;
-};
-
-/** What one took that no run counts any longer. */
-export type LateSpent = AgentSpent & Pick<Working, 'earlier'>;
-
-export type Billed = Pick<LateSpent, 'spend' | 'earlier'>;
-
-/** Agents in the background at a time (L71). */
-const MOST_BACKGROUND = 8;
-
-type Counted = {
-  readonly working: readonly Working[];
-  readonly background: readonly Working[];
-  readonly started: number;
-};
-type Wanted = Pick<AgentWork, 'most'> & { readonly does: string; readonly background: boolean };
-
-/** A sentence that says why another is not started (L68). */
-export function countProblem(agents: Counted, { does, most, background }: Wanted): string | null {
-  const open = agents.working.filter((each) => each.state === 'open' || each.background !== undefined);
-  const same = open.find((each) => each.does === does);
-  if (same) return `Not run: an agent with the same prompt and type is at work already (session ${same.session}).`;
-  if (open.length >= most.open)
-    return `Not run: ${open.length} agents are at work, and no more than ${most.open} may be at a time.`;
-  if (background && agents.background.length >= MOST_BACKGROUND)
-    return `Not run: ${agents.background.length} agents are at work in the background, and no more than ${MOST_BACKGROUND} may be at a time.`;
-  if (agents.started < most.perRun) return null;
-  return `Not run: this run has started ${agents.started} agents, and no more than ${most.perRun} are allowed.`;
-}
-
-/**
- * Of a run's limits, without what is reserved for others, and what agents took that the run has not
- * counted.
- */
-export function leftFor(
-  { state, snapshot: { rules } }: Granting,
-  spent: readonly AgentSpent[],
-  reserved: Required<Left>,
-): Left {
-  const { usd, tokens } = leftOf(state, rules) ?? {};
-  const taken = spent.reduce((sum, { spend }) => addSpend(sum, spend), noSpend);
-  return {
-    ...(usd === undefined ? {} : { usd: usd - (taken.usd ?? 0) - reserved.usd }),
-    ...(tokens === undefined ? {} : { tokens: tokens - totalTokens(taken.usage) - reserved.tokens }),
-  };
 }

@@ -3,28 +3,17 @@
 import { CancellationScope, condition, patched } from '@temporalio/workflow';
 import type { AgentOrigin, AgentPause } from '../contract/delegation.ts';
 import type { SessionId } from '../contract/ids.ts';
+import type { HostSession } from './host-session.ts';
 import { tell } from './reports.ts';
 
 /** In sessions of earlier releases the time of a parent goes on while its agents wait. */
 const AGENT_PAUSES = 'perdure-agent-pauses';
 
-type Child = { readonly session: SessionId };
-
-type Pausing = {
-  readonly id: SessionId;
-  readonly input: { readonly agent?: AgentOrigin };
-  readonly run: unknown;
-  readonly inbox: { readonly count: number };
-  readonly delegations: {
-    readonly agents: { readonly working: readonly Child[]; readonly background: readonly Child[] };
-  };
-};
-
 /** `told`: the parent knows that the session stands still. `agents`: its own that do. */
 export type PausesCarry = { readonly told: boolean; readonly agents: readonly SessionId[] };
 
 export class Pauses {
-  private readonly session: Pausing;
+  private readonly session: HostSession;
   private readonly agents: Set<SessionId>;
   /** The runtime limit of the run under way stands still. */
   private runStands = false;
@@ -34,7 +23,7 @@ export class Pauses {
   private telling = false;
   private heard: () => void = () => {};
 
-  constructor(session: Pausing, { told, agents }: PausesCarry = { told: false, agents: [] }) {
+  constructor(session: HostSession, { told, agents }: PausesCarry = { told: false, agents: [] }) {
     this.session = session;
     this.told = told;
     this.agents = new Set(agents);

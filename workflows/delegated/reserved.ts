@@ -2,7 +2,8 @@
 // L71).
 import { patched } from '@temporalio/workflow';
 import type { Left, Rules } from '../contract/loop.ts';
-import { isSome, sumOf, withoutReserved } from './grant.ts';
+import { withoutReserved } from './grant.ts';
+import { isSome, sumOf } from './shares.ts';
 
 /**
  * Sessions of earlier releases spent a second time what they had granted to a foreground agent that

@@ -8,17 +8,15 @@ import type { Phase, RunSummary, UserMessage } from '../contract/session.ts';
 import { Approvals } from '../updates/approvals.ts';
 import type { RunLimits } from '../updates/run-limits.ts';
 import { AskedOnce } from '../updates/asked-once.ts';
-import { listenForAsides } from '../updates/aside.ts';
-import { listenForSteering } from '../updates/steer.ts';
-import { listenForQueries } from '../updates/queries.ts';
-import { listenForSignals, PassedOverLog } from '../updates/signals.ts';
+import { PassedOverLog } from '../updates/passed-over-log.ts';
 import { Elicitations } from '../updates/elicitations.ts';
 import { SteeredLog } from '../updates/steered-log.ts';
 import { changesDeed } from '../contract/steered.ts';
 import { Beside, type Suggestion } from '../run/beside.ts';
 import { Told } from '../told/face.ts';
-import { Delegations, type Granting } from '../delegated/delegations.ts';
-import { type Billed, grantProblem } from '../delegated/grant.ts';
+import { Delegations } from '../delegated/delegations.ts';
+import type { Granting } from '../delegated/shares.ts';
+import type { Billed } from '../delegated/spent.ts';
 import { Asks } from '../delegated/asks.ts';
 import { Pauses } from '../delegated/pauses.ts';
 import { newsMessage } from '../delegated/background.ts';
@@ -96,22 +94,6 @@ export class Session {
     });
     this.told = new Told((withFacts) => memoOf(this.facts.now, nowOf(this), withFacts), input);
     this.alerts = new Alerts(this, alerts);
-    this.approvals.listen(() => (this.told.change(), this.asks.change()));
-    listenForSignals(
-      this,
-      () => (this.signals += 1),
-      (what) => this.passedOver.note(what),
-    );
-    listenForQueries(this);
-    listenForAsides(this);
-    listenForSteering({
-      facts: this.facts,
-      busy: () => this.run !== null || this.inbox.count > 0,
-      limits: () => (this.finishing || this.stopCause !== null ? null : this.limits),
-      changed: () => this.told.change(),
-      log: this.steered,
-      grantProblem: (more) => grantProblem(more, this),
-    });
   }
 
   /** The run under way, as others see it. */
@@ -123,6 +105,11 @@ export class Session {
   get granting(): Granting | null {
     const { live, limits } = this;
     return live && limits && { state: live.state, snapshot: limits.snapshot, leftMs: limits.leftMs, now: Date.now() };
+  }
+
+  /** Null while no run is under way, and while the run ends. */
+  get raisableLimits(): RunLimits | null {
+    return this.finishing || this.stopCause !== null ? null : this.limits;
   }
 
   get isFinishing(): boolean {

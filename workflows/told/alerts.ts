@@ -10,7 +10,7 @@ import type { Hash } from '../contract/ids.ts';
 import { LISTED_APPROVALS, type PendingApproval } from '../contract/session.ts';
 import { isBadEnd } from '../contract/visibility.ts';
 import type { Approvals } from '../updates/approvals.ts';
-import type { Working } from '../delegated/grant.ts';
+import type { Working } from '../delegated/shares.ts';
 import type { Facts, Waking } from '../session/session-state.ts';
 
 /**

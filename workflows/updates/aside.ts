@@ -2,30 +2,17 @@
 // is stored. An update, so that whoever asks is told the answer, or in a sentence why there is
 // none.
 import { ApplicationFailure, defineUpdate, setHandler } from '@temporalio/workflow';
-import type { AnswerAside, CallModel } from '../contract/activities.ts';
+import type { AnswerAside } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
 import { asideProblem, MOST_ASIDES, type AskAside, type AsideAnswer } from '../contract/people.ts';
 import { UPDATES } from '../contract/session.ts';
 import { askedIn, type Signed, type UpdateOnce } from '../contract/steered.ts';
-import type { Beside } from '../run/beside.ts';
-import type { Granting } from '../delegated/grant.ts';
 import { asideTerms } from '../machine/context.ts';
+import type { Session } from '../session/session.ts';
 import { refuse } from './approvals.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
-import type { SteeredLog } from './steered-log.ts';
 
-type Asked = {
-  readonly beside: Beside;
-  readonly steered: Pick<SteeredLog, 'isClosing' | 'once'>;
-  readonly facts: { readonly now: { readonly head: Hash | null }; nextStep(): number };
-  readonly calling: CallModel | null;
-  /** The run under way. */
-  readonly granting: Granting | null;
-  /** It takes no more into its bill. */
-  readonly isFinishing: boolean;
-};
-
-export function listenForAsides(session: Asked): void {
+export function listenForAsides(session: Session): void {
   const { beside, steered, facts } = session;
   let open = 0;
   const headNow = (): Hash | null => session.granting?.state.head ?? facts.now.head;
@@ -62,7 +49,7 @@ function questionIn(given: AskAside | UpdateOnce<AskAside>): unknown {
 }
 
 /** Prompts that the run has taken are not stored before the reply to them is. */
-function termsOf({ granting, calling: call }: Asked): Omit<AnswerAside, 'head' | 'question' | 'step'> {
+function termsOf({ granting, calling: call }: Session): Omit<AnswerAside, 'head' | 'question' | 'step'> {
   if (!granting) return { said: [], iteration: 0 };
   const { state, snapshot } = granting;
   const said = state.pending.filter(({ kind }) => kind === 'user');

@@ -1,34 +1,12 @@
 // What the signals of a session do. Any Temporal client can send one, and nobody could answer it:
 // what is no signal of ours is passed over, and the view says why.
-import { defineSignal, log, patched, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
-import { ELICIT_SIGNAL, type PassedOver } from '../contract/people.ts';
+import { defineSignal, patched, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
 import { DELEGATED_SIGNAL } from '../contract/delegation.ts';
 import { findUndecodable } from '../contract/failures.ts';
-import { SIGNALS, type SessionInput, type UserMessage } from '../contract/session.ts';
-import type { StopCause } from '../contract/loop.ts';
-import type { Pauses } from '../delegated/pauses.ts';
-import type { Delegations } from '../delegated/delegations.ts';
-import { type Inbox, isMessage, isSignalOnce, isSnip, messageProblem } from '../session/inbox.ts';
-import type { Facts } from '../session/session-state.ts';
-import type { Elicitations } from './elicitations.ts';
-import type { SteeredLog } from './steered-log.ts';
-
-/** A session, as its signals see it. */
-export type Signalled = {
-  readonly input: Pick<SessionInput, 'sealed'>;
-  readonly inbox: Pick<Inbox, 'isNew'>;
-  readonly facts: Pick<Facts, 'addSnips'>;
-  readonly steered: SteeredLog;
-  readonly pauses: Pick<Pauses, 'hear'>;
-  readonly elicitations: Pick<Elicitations, 'hear'>;
-  readonly delegations: Pick<Delegations, 'report' | 'agents'>;
-  /** Both are false when they change nothing. */
-  stop(cause: StopCause): boolean;
-  goOn(): boolean;
-  billLate(): void;
-  take(sent: UserMessage): void;
-  readonly told: { change(): void };
-};
+import { ELICIT_SIGNAL } from '../contract/people.ts';
+import { SIGNALS } from '../contract/session.ts';
+import { isMessage, isSignalOnce, isSnip, messageProblem } from '../session/inbox.ts';
+import type { Session } from '../session/session.ts';
 
 /** What Temporal's clients show beside each. */
 const DESCRIPTIONS: Readonly<Record<keyof typeof SIGNALS, string>> = {
@@ -40,12 +18,11 @@ const DESCRIPTIONS: Readonly<Record<keyof typeof SIGNALS, string>> = {
     'Says who is about to cancel: {"signal": "cancel", "id": "…", "by": "…"}. The cancellation itself is a request of Temporal’s.',
 };
 
-/** `passedOver` is told of each that does nothing. */
-export function listenForSignals(session: Signalled, count: () => void, passedOver: (what: PassedOver) => void): void {
+export function listenForSignals(session: Session): void {
   const receive = (signal: string, value: unknown): void => {
-    count();
+    session.signals += 1;
     const why = receiveSignal(session, signal, value);
-    if (why !== undefined) passedOver({ signal: signal.slice(0, LONGEST_SIGNAL), why });
+    if (why !== undefined) session.passedOver.note({ signal: signal.slice(0, LONGEST_SIGNAL), why });
   };
   // First, one handler for all: with one each, signals that have arrived together would be
   // delivered by name instead of in order.
@@ -58,34 +35,17 @@ export function listenForSignals(session: Signalled, count: () => void, passedOv
 /** Characters of a name that is told. */
 const LONGEST_SIGNAL = 60;
 
-/** The last are kept, of this run of the workflow: they are for whoever sent one just now. */
-const KEPT = 10;
-
-/** Signals that did nothing, and why. */
-export class PassedOverLog {
-  private kept: readonly PassedOver[] = [];
-
-  get last(): readonly PassedOver[] {
-    return this.kept;
-  }
-
-  note(what: PassedOver): void {
-    log.warn(`a signal was passed over: ${what.why}`, { signal: what.signal });
-    this.kept = [...this.kept, what].slice(-KEPT);
-  }
-}
-
 /**
  * A stop needs no seal and no form: whoever reaches the server can end the session anyway, and
  * Temporal's own clients know no other. Only one that was sent again is none.
  */
-function isFormless({ input }: Signalled, name: string, value: unknown): boolean {
+function isFormless({ input }: Session, name: string, value: unknown): boolean {
   if (value === undefined && input.sealed === undefined) return true;
   return name === SIGNALS.interrupt && patched('perdure-plain-interrupt');
 }
 
 /** Returns why it was passed over, a sentence; undefined where it was not. */
-export function receiveSignal(session: Signalled, name: string, value: unknown): string | undefined {
+function receiveSignal(session: Session, name: string, value: unknown): string | undefined {
   const { steered, delegations } = session;
   if (name === SIGNALS.interrupt || name === SIGNALS.resume) {
     if (isSignalOnce(value, name)) {

@@ -13,63 +13,50 @@ import {
   type TopUp,
 } from '../contract/session.ts';
 import { askedIn, isOnce, optionsDeed, type Signed, type UpdateOnce } from '../contract/steered.ts';
-import type { Facts } from '../session/session-state.ts';
-import type { RunLimits } from './run-limits.ts';
+import { grantProblem } from '../delegated/grant.ts';
+import type { Session } from '../session/session.ts';
 import type { SteeredLog } from './steered-log.ts';
 import { refuse } from './approvals.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
 
 const CLOSING = 'the session is closing: nothing runs in it any more';
 
-/** A session, as its updates see it. */
-export type Steered = {
-  readonly facts: Facts;
-  /** It has a run, or a message for one. */
-  readonly busy: () => boolean;
-  /** Of the run under way; null when there is none, or when it is ending. */
-  readonly limits: () => RunLimits | null;
-  /** Others see it another way now. */
-  readonly changed: () => void;
-  /** For the transcript (O12). */
-  readonly log: Pick<SteeredLog, 'note' | 'isClosing' | 'once'>;
-  /** Why the run of an agent cannot be given so much (L69). */
-  readonly grantProblem: (more: TopUp) => string | undefined;
-};
-
-export function listenForSteering({ facts, busy, limits, changed, log, grantProblem }: Steered): void {
+export function listenForSteering(session: Session): void {
+  const { facts, told, steered } = session;
+  const isBusy = (): boolean => session.run !== null || session.inbox.count > 0;
   takeUpdate<Repair>(
-    log,
+    steered,
     UPDATES.repair,
-    (asked) => repairProblem(asked, facts.now.head, busy()),
+    (asked) => repairProblem(asked, facts.now.head, isBusy()),
     (asked, by) => {
       facts.repair(asked);
-      log.note({ action: 'repair' }, by);
-      changed();
+      steered.note({ action: 'repair' }, by);
+      told.change();
     },
   );
   takeUpdate<OptionChanges>(
-    log,
+    steered,
     UPDATES.setOptions,
     (changes) => changesProblem(facts.now.options, changes),
     (changes, by) => {
       facts.bringOptions([{ options: changes }]);
-      log.note(optionsDeed(changes), by);
-      changed();
+      steered.note(optionsDeed(changes), by);
+      told.change();
     },
   );
   takeUpdate<TopUp>(
-    log,
+    steered,
     UPDATES.topUp,
-    (more) => topUpProblem(more, limits()?.snapshot.rules ?? null) ?? grantProblem(more),
+    (more) => topUpProblem(more, session.raisableLimits?.snapshot.rules ?? null) ?? grantProblem(more, session),
     (more, by) => {
-      limits()?.raise(more);
-      log.note({ action: 'topUp', limits: more }, by);
+      session.raisableLimits?.raise(more);
+      steered.note({ action: 'topUp', limits: more }, by);
     },
   );
 }
 
 function takeUpdate<Asked>(
-  log: Steered['log'],
+  log: SteeredLog,
   name: 'repair' | 'setOptions' | 'topUp',
   problem: (asked: Asked) => string | undefined,
   act: (asked: Asked, by: unknown) => void,

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest';
 import { Agents, type AgentsCarry } from '../../../workflows/delegated/agents.ts';
 import { Delegations } from '../../../workflows/delegated/delegations.ts';
 import {
-  billLate,
   grantProblem,
   restOfGrant,
   withinGrant,
@@ -13,6 +12,7 @@ import {
   withoutReserved,
   type Granted,
 } from '../../../workflows/delegated/grant.ts';
+import { billLate } from '../../../workflows/delegated/spent.ts';
 import type { AgentOrigin, AgentWork } from '../../../workflows/contract/delegation.ts';
 import type { CallKey, SessionId } from '../../../workflows/contract/ids.ts';
 import { noUsage, type Rules, type Spend } from '../../../workflows/contract/loop.ts';

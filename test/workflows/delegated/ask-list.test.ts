@@ -1,6 +1,6 @@
 // What waits in the sessions of agents, as their root lists it: it travels in every handover.
 import { expect, test } from 'vitest';
-import { AskList } from '../../../workflows/delegated/asks.ts';
+import { AskList } from '../../../workflows/delegated/ask-list.ts';
 
 const ask = (n: number, more: object = {}) => ({
   call: `1.1.${n}`,
