@@ -3,7 +3,7 @@ import type { RunConfig } from '../../store/configuration.ts';
 import { isListed } from '../../tools/listed.ts';
 import { findSkills, type Skill, type SkillSettings } from '../../tools/builtin/files/skills.ts';
 import { mayReadByRules, touchingRule } from '../../tools/rules/match-rules.ts';
-import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/ids.ts';
+import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
 import type { View } from '../../store/view/view.ts';
 import type { Attachment } from './prefetch.ts';
 

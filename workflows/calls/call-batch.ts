@@ -80,9 +80,9 @@ export class CallBatch {
     const asks = session.approvals.pending.length > 0;
     const works = running > 0 || [...working].some(({ child }) => !session.pauses.isWaiting(child));
     const waits = running === 0 && working.size === 0 && (asks || until !== null);
-    session.park(waits && !asks ? until : null);
+    session.setParkedUntil(waits && !asks ? until : null);
     if (waits || (!works && working.size > 0)) clock.pause();
     else clock.resume();
-    session.enter(waits ? (asks ? 'waiting_approval' : 'parked') : 'running');
+    session.enterPhase(waits ? (asks ? 'waiting_approval' : 'parked') : 'running');
   }
 }

@@ -3,15 +3,15 @@ import type { Call, OutcomeItem, RunTool } from '../contract/activities.ts';
 import { type CallKey, callKey, type Hash } from '../contract/ids.ts';
 import type { PendingApproval } from '../contract/session.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
-import { contextAfter, withCallsSpend } from '../machine/calls.ts';
+import { toolContextAfter, withCallsSpend } from '../machine/calls.ts';
 import type { CallResult, Move } from '../machine/events.ts';
-import { leftOf } from '../machine/limits.ts';
+import { budgetLeft } from '../machine/limits.ts';
 import type { RunState } from '../machine/state.ts';
 import type { RunContext } from '../run/run-context.ts';
-import { handOver } from '../session/handover.ts';
-import { heldByNothing, type ToolsCarry } from '../session/session-state.ts';
+import { handOverSession } from '../session/handover.ts';
+import { notWaiting, type ToolsCarry } from '../session/session-state.ts';
 import type { Session } from '../session/session.ts';
-import type { AskedPlace } from '../updates/asked.ts';
+import type { AskedPlace } from '../updates/open-questions.ts';
 
 /** The part of an activity's input that all calls of a reply share. */
 export type SharedInput = Pick<RunTool, 'head' | 'config' | 'iteration' | 'context' | 'left'>;
@@ -77,8 +77,8 @@ export class ReplyCalls {
     const { config, rules } = this.context.snapshot;
     const { iteration, toolContext, spend } = this.state;
     const { head } = this;
-    const context = contextAfter(toolContext, results);
-    const left = leftOf({ spend: withCallsSpend(spend, results) }, rules);
+    const context = toolContextAfter(toolContext, results);
+    const left = budgetLeft({ spend: withCallsSpend(spend, results) }, rules);
     return { head, config, iteration, ...(context && { context }), ...(left && { left }) };
   }
 
@@ -93,7 +93,7 @@ export class ReplyCalls {
       approvals: approvals.pending,
       ...(delegated.length > 0 && { delegated }),
     };
-    return handOver(this.session, this.context.carryRun(this.state, { ...heldByNothing, tools }));
+    return handOverSession(this.session, this.context.carryRun(this.state, { ...notWaiting, tools }));
   }
 
   private get head(): Hash {

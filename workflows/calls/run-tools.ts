@@ -9,7 +9,7 @@ import type { PendingApproval } from '../contract/session.ts';
 import { stopDelegation } from '../delegated/carry-out.ts';
 import type { CallResult, Move, ToolsRan } from '../machine/events.ts';
 import type { RunState } from '../machine/state.ts';
-import { activityProblem } from '../ports.ts';
+import { activityProblem } from '../activity-problem.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { CallBatch } from './call-batch.ts';
 import { ReplyCalls, type SharedInput } from './reply-calls.ts';
@@ -53,7 +53,7 @@ async function runBatches(reply: ReplyCalls): Promise<ToolsRan> {
       notBegun.forEach((result, at) => results.set(calls[at]!.index, result));
     } else {
       const starting = calls.filter(({ index }) => !reply.delegated.has(index));
-      session.delegations.agents.expect(starting.map(({ name }) => name));
+      session.delegations.agents.expectCalls(starting.map(({ name }) => name));
       const batch = new CallBatch(reply.context, calls);
       await batch.during(() => runBatch(reply, batch));
     }
@@ -74,9 +74,9 @@ function toolsRan({ session, context, calls, cut, results }: ReplyCalls): ToolsR
     snips: session.facts.now.snips,
     steered: session.steered.take(),
     leftMs: context.clock.leftMs,
-    ...session.beside.take(),
-    ...session.beside.takePrepared(),
-    ...session.delegations.agents.take(),
+    ...session.sideWork.takeSummary(),
+    ...session.sideWork.takePreparation(),
+    ...session.delegations.agents.takeSpent(),
   };
 }
 

@@ -6,15 +6,15 @@ import { condition, isCancellation } from '@temporalio/workflow';
 import type { Call, OutcomeFacts, RunTool, ToolResult } from '../contract/activities.ts';
 import { endInWords, LARGEST_PLAIN, type DelegatedEnd } from '../contract/delegation.ts';
 import type { PendingApproval } from '../contract/session.ts';
-import { awaitDelegation, beginDelegation, endOf, stopDelegation } from '../delegated/carry-out.ts';
-import type { CarriedOut } from '../delegated/children.ts';
+import { awaitDelegation, beginDelegation, findEnd, stopDelegation } from '../delegated/carry-out.ts';
+import type { DelegatedTask } from '../delegated/children.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
-import { activityProblem } from '../ports.ts';
-import { handoverReady } from '../session/handover.ts';
+import { activityProblem } from '../activity-problem.ts';
+import { canHandOver } from '../session/handover.ts';
 import type { Session } from '../session/session.ts';
-import { seeWait } from '../told/see.ts';
-import type { Decided } from '../updates/approvals.ts';
-import { approvalOf, elicitedOf, endOfQuestion, questionOf } from '../updates/asked.ts';
+import { reportWait } from '../told/report-seen.ts';
+import type { PersonDecision } from '../updates/approvals.ts';
+import { makeApproval, makeElicitation, endOfQuestion, makeQuestion } from '../updates/open-questions.ts';
 import type { CallBatch } from './call-batch.ts';
 import type { ReplyCalls } from './reply-calls.ts';
 
@@ -56,9 +56,9 @@ export class RunningCall {
       if (result && 'delegate' in result) {
         const { delegate } = result;
         if (delegate.kind !== 'question') return await this.carryOut(await this.begin(delegate));
-        approval = questionOf(reply.placeOf(call), delegate, approval);
+        approval = makeQuestion(reply.placeOf(call), delegate, approval);
       } else if (result && !('ask' in result)) return result;
-      else approval = result ? approvalOf(reply.placeOf(call), result.ask, approval) : approval;
+      else approval = result ? makeApproval(reply.placeOf(call), result.ask, approval) : approval;
       if (!approval) throw new Error(`call ${call.index} has neither an outcome nor a question`);
       const decision = await this.ask(approval);
       const end = approval.question && decision ? endOfQuestion(decision) : null;
@@ -81,16 +81,17 @@ export class RunningCall {
     return this.session.elicitations.during(
       reply.keyOf(call.index),
       () => this.runActivity(more),
-      (asked, count) => this.ask(elicitedOf({ ...place, now: Date.now() }, asked, count)),
+      (asked, count) => this.ask(makeElicitation({ ...place, now: Date.now() }, asked, count)),
     );
   }
 
   /** Returns null when the call was cancelled while it waited: the question is withdrawn then. */
-  private async ask(approval: PendingApproval): Promise<Decided | null> {
+  private async ask(approval: PendingApproval): Promise<PersonDecision | null> {
     const { batch, session, reply } = this;
     const { iteration } = reply.state;
     const { call, deadline } = approval;
-    if (session.approvals.ask(approval)) session.alerts.waiting(approval, iteration, reply.context.snapshot.config);
+    if (session.approvals.ask(approval))
+      session.alerts.alertWaiting(approval, iteration, reply.context.snapshot.config);
     batch.countSettled();
     let isWithdrawn = false;
     try {
@@ -102,7 +103,7 @@ export class RunningCall {
     }
     const decision = session.approvals.take(call);
     batch.countResumed();
-    seeWait(session, iteration, approval, isWithdrawn ? 'withdrawn' : (decision?.kind ?? 'expired'));
+    reportWait(session, iteration, approval, isWithdrawn ? 'withdrawn' : (decision?.kind ?? 'expired'));
     if (isWithdrawn) return null;
     return decision ?? { kind: 'deny', reason: `nobody decided by ${new Date(deadline).toISOString()}`, expired: true };
   }
@@ -120,10 +121,10 @@ export class RunningCall {
   /** No activity of the batch runs, and every decision and every end that has come is taken. */
   private get mayHandOver(): boolean {
     const { session } = this;
-    return this.batch.isQuiet && session.approvals.allTaken && session.delegations.allTaken && handoverReady(session);
+    return this.batch.isQuiet && session.approvals.allTaken && session.delegations.allTaken && canHandOver(session);
   }
 
-  private async begin(delegation: CarriedOut): Promise<OpenDelegation> {
+  private async begin(delegation: DelegatedTask): Promise<OpenDelegation> {
     const { index } = this.call;
     const key = this.reply.keyOf(index);
     // A `resume` ends the waits that it finds, and no later ones.
@@ -143,7 +144,7 @@ export class RunningCall {
       // Anything else that is thrown is the handover itself.
       if (!isCancellation(error)) throw error;
     }
-    const end = endOf(session, open);
+    const end = findEnd(session, open);
     const stopped = end === null ? await stopDelegation(session, open) : null;
     session.delegations.close(open.key);
     batch.working.delete(open);
@@ -154,9 +155,9 @@ export class RunningCall {
   private async awaitDelegation(open: OpenDelegation): Promise<void> {
     const { session } = this;
     const mayHandOver = (): boolean => this.mayHandOver;
-    while (endOf(session, open) === null) {
+    while (findEnd(session, open) === null) {
       await awaitDelegation(session, open, mayHandOver);
-      if (endOf(session, open) === null && mayHandOver()) await this.reply.handOver();
+      if (findEnd(session, open) === null && mayHandOver()) await this.reply.handOver();
     }
   }
 

@@ -4,7 +4,7 @@ import { CancellationScope } from '@temporalio/workflow';
 import type { Call } from '../contract/activities.ts';
 import type { DelegatedEnd } from '../contract/delegation.ts';
 import type { CallResult } from '../machine/events.ts';
-import { activityProblem, type ActivityProblem } from '../ports.ts';
+import { activityProblem, type ActivityProblem } from '../activity-problem.ts';
 import type { ReplyCalls, SharedInput } from './reply-calls.ts';
 
 const CHECK = 'It may have taken effect; check before repeating it.';

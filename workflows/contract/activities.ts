@@ -2,7 +2,8 @@
 // crosses, only hashes and facts.
 import type { AlertKind, TellAlert } from './told.ts';
 import type { RunTool, ToolResult } from './calls.ts';
-import type { Append, AppendingStep, CallModel, ModelAnswer, ModelResult } from './model-call.ts';
+import type { Append, AppendingStep } from './append.ts';
+import type { CallModel, ModelCallAnswer, ModelResult } from './model-call.ts';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from './delegation.ts';
 import type { Hash } from './ids.ts';
 import type { FiringFound, LookAtFiring } from './schedules/firing.ts';
@@ -11,12 +12,13 @@ import type { RunOptions, RunReport, RunSummary, SessionHost, UserMessage } from
 
 export type { AgentEnded, Alert, AlertKind, TellAlert, WaitingCall } from './told.ts';
 export type * from './calls.ts';
+export type * from './append.ts';
 export type * from './model-call.ts';
 
 /** Every activity is safe to attempt twice. */
 export type Activities = {
   openRun(input: OpenRun): Promise<RunOpened>;
-  callModel(input: CallModel): Promise<ModelAnswer>;
+  callModel(input: CallModel): Promise<ModelCallAnswer>;
   findReply(input: FindReply): Promise<ModelResult>;
   runTool(input: RunTool): Promise<ToolResult>;
   commit(input: Commit): Promise<Committed>;
@@ -75,20 +77,20 @@ export type StoredText = { readonly hash: Hash; readonly bytes: number };
  * The answer of an activity. Its input and its heartbeats are sealed for the same activity, and do
  * not pass for an answer.
  */
-export type Answer<Result> = { readonly done: Result };
+export type ActivityAnswer<Result> = { readonly done: Result };
 
 /** Their name on the task queue: a worker of the user's own may have a `commit` too. */
 export const activityType = <Name extends keyof Activities>(name: Name) => `perdure.${name}` as const;
 
 /** As bodies answer to Temporal, which knows each by its `activityType`. */
-export type Scheduled = {
+export type ActivityBodies = {
   readonly [Name in keyof Activities]: (
     input: Parameters<Activities[Name]>[0],
-  ) => Promise<Answer<Awaited<ReturnType<Activities[Name]>>>>;
+  ) => Promise<ActivityAnswer<Awaited<ReturnType<Activities[Name]>>>>;
 };
 
 /** By the names that a worker registers. */
-export type Registered = { readonly [Name in keyof Activities as `perdure.${Name}`]: Scheduled[Name] };
+export type RegisteredActivities = { readonly [Name in keyof Activities as `perdure.${Name}`]: ActivityBodies[Name] };
 
 /** Read what a run came to, for a session that returns it (Q4). */
 export type ReadResult = { readonly head: Hash; readonly run: number; readonly step: number };
@@ -112,7 +114,7 @@ export type OpenRun = Pick<UserMessage, 'traceparent' | 'querySource'> & {
   /** The hooks of the session's start have not been asked yet. */
   readonly begins?: true;
   /** The workspace of the session's runs so far; absent when a caller has just chosen it. */
-  readonly place?: Place;
+  readonly place?: WorkspacePlace;
   /**
    * It is opened on the host that had the workspace: a folder that is not there is gone. Else
    * another worker may have it.
@@ -125,14 +127,14 @@ export type OpenRun = Pick<UserMessage, 'traceparent' | 'querySource'> & {
  * A folder that a session works in, links followed: nothing else may be put in its place from one
  * run to the next. `file`: on which boot, which device and which inode.
  */
-export type Place = { readonly path: string; readonly file: string };
+export type WorkspacePlace = { readonly path: string; readonly file: string };
 
 /**
  * `refused`: the run cannot start as asked; the sentence says why and what to do. `alerts`: those
  * that the worker has hooks for; absent in what an earlier release opened.
  */
 export type RunOpened = { readonly alerts?: readonly AlertKind[] } & (
-  | ({ readonly kind: 'opened'; readonly place?: Place; readonly host?: SessionHost } & RunSnapshot)
+  | ({ readonly kind: 'opened'; readonly place?: WorkspacePlace; readonly host?: SessionHost } & RunSnapshot)
   | { readonly kind: 'refused'; readonly detail: string }
 );
 

@@ -106,8 +106,6 @@ export type ToolContextState = {
   readonly allowedTools?: readonly string[];
 };
 
-// What an activity is asked to do about one of them, and what a person may be asked first.
-
 export type RunTool = {
   readonly head: Hash;
   readonly config: Hash;

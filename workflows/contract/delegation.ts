@@ -124,8 +124,6 @@ export const DELEGATED_SIGNAL = 'delegated';
 
 export type DelegatedReport = { readonly key: CallKey; readonly end: DelegatedEnd };
 
-// Subagents (L66–L70): a child session of the same workflow type does the work.
-
 /**
  * `depth`: 1 for an agent of a main agent. `background`: its call ends at once (L71). `tools`: all
  * that is left to its parent (L38); absent: no fewer than at the start of its run.

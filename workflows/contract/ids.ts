@@ -54,7 +54,7 @@ export function traceparentProblem(given: unknown): string | undefined {
 const OF_ROOT = 60;
 
 /** The session of an agent below a session that a person began, by its name. */
-export function agentSession(root: string, name: string): SessionId {
+export function agentSessionId(root: string, name: string): SessionId {
   return `${root.slice(0, OF_ROOT)}.${name}` as SessionId;
 }
 
@@ -95,13 +95,4 @@ export function questionParts(question: string): { readonly inputHash: Hash | nu
 /** The head in a key made by `callKey`; null for anything else. */
 export function keyHead(key: string): Hash | null {
   return (/\.([0-9a-f]{64})\.\d+$/.exec(key)?.[1] ?? null) as Hash | null;
-}
-
-// Estimates of tokens where nothing has counted them: four characters to a token, as English text
-// and JSON come to on average.
-
-export const CHARACTERS_PER_TOKEN = 4;
-
-export function estimateTokens(characters: number): number {
-  return Math.ceil(characters / CHARACTERS_PER_TOKEN);
 }

@@ -1,7 +1,6 @@
 // What people say and are asked: a message, a call that waits for a decision (L55), a question of
 // the model (L81).
 import type { CallKey, Hash, SessionId } from './ids.ts';
-import type { Usage } from './loop.ts';
 
 /**
  * A call that waits for a decision (L55). `call` names it, once. `head` and `index` say where its
@@ -96,7 +95,7 @@ export type Elicitation = {
 const BY_RUNNING_CALL = '+q';
 
 /** The name of such a question: the `count`th of the call. */
-export const elicitedName = (call: string, count: number): string => `${call}${BY_RUNNING_CALL}${count}`;
+export const elicitationName = (call: string, count: number): string => `${call}${BY_RUNNING_CALL}${count}`;
 
 /** Its call runs while it waits. */
 export const isElicited = ({ call }: Pick<PendingApproval, 'call'>): boolean => call.includes(BY_RUNNING_CALL);
@@ -117,8 +116,6 @@ export function isName(by: unknown): by is string {
 
 /** A session remembers of so many questions, the newest, who answered them. */
 export const LISTED_ANSWERS = 5;
-
-// The body of a message: a text, short or by hash, and images and PDF documents by hash.
 
 /** `media` stand in the text. A version that does not know them shows the text alone. */
 export type MessageBody = (
@@ -153,37 +150,6 @@ export const MOST_MEDIA = 20;
 export function bodyCharacters(body: MessageBody): number {
   const text = body.kind === 'text' ? body.text.length : body.bytes;
   return (body.media ?? []).reduce((sum, { characters }) => sum + characters, text);
-}
-
-// A question that a person asks aside: the session's own model answers it from what it knows by
-// now, and the conversation keeps no trace of it.
-
-/** Characters of a question, and of what is kept of its answer. */
-export const LONGEST_ASIDE = 10_000;
-export const LONGEST_ASIDE_ANSWER = 20_000;
-
-/** At a time, in one session. */
-export const MOST_ASIDES = 3;
-
-export type AskAside = { readonly question: string };
-
-/**
- * `cut`: there was more of it than is kept, or than the model may say at once. `usd`: null when a
- * price is not known.
- */
-export type AsideAnswer = {
-  readonly text: string;
-  readonly cut: boolean;
-  readonly model: string;
-  readonly usage: Usage;
-  readonly usd: number | null;
-};
-
-/** A sentence, or undefined. */
-export function asideProblem(question: unknown): string | undefined {
-  if (typeof question !== 'string' || question.trim() === '') return 'the question is empty';
-  if (question.length <= LONGEST_ASIDE) return undefined;
-  return `the question has ${question.length} characters: give at most ${LONGEST_ASIDE}`;
 }
 
 /**

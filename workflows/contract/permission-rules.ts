@@ -42,14 +42,14 @@ const PATH_TOOLS: readonly string[] = ['read', 'write', 'edit', 'glob', 'grep'];
 export function parseRule(rule: string): Rule | null {
   const [, name, pattern = null, mark] = /^([A-Za-z0-9_*-]{1,64})(?:\((.+)\))?(!)?$/s.exec(rule) ?? [];
   if (name === undefined) return null;
-  return { ...meantBy(name, pattern), ...(mark && { fatal: true as const }) };
+  return { ...translateRule(name, pattern), ...(mark && { fatal: true as const }) };
 }
 
 /** Of rules that can be read. */
-export const endsRun = (rule: string): boolean => rule.endsWith('!');
+export const isFatalRule = (rule: string): boolean => rule.endsWith('!');
 
-function meantBy(name: string, pattern: string | null): Rule {
-  const tool = ruledTool(name);
+function translateRule(name: string, pattern: string | null): Rule {
+  const tool = canonicalTool(name);
   if (tool === WEB && pattern !== null) {
     const host = pattern.replace(/^domain:/, '').toLowerCase();
     return { tool, pattern: host === '*' ? null : host };
@@ -62,7 +62,7 @@ function meantBy(name: string, pattern: string | null): Rule {
  * A built-in tool's name in any case stands for that tool: the configuration admits no other tool
  * of that spelling.
  */
-function ruledTool(name: string): string {
+function canonicalTool(name: string): string {
   const small = name.toLowerCase();
   if (small === 'webfetch' || small === WEB) return WEB;
   return small === 'bash' || PATH_TOOLS.includes(small) ? small : name;

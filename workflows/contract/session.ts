@@ -1,6 +1,8 @@
 // The public face of a session: its input, its messages, its view from outside, its names.
-import type { ExtraFolders, QuerySource, SessionFacts, Tags, ToolEnv } from './facts.ts';
-import type { Profile } from './failures.ts';
+import type { ExtraFolders } from './extra-folders.ts';
+import type { QuerySource, SessionFacts, Tags } from './facts.ts';
+import type { ToolEnv } from './tool-env.ts';
+import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { AgentNews } from './delegation.ts';
 import type { MessageBody, Answered, PassedOver, PendingApproval } from './people.ts';

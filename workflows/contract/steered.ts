@@ -56,7 +56,7 @@ export function isOnce<Asked>(value: Asked | UpdateOnce<Asked>): value is Update
  * In whichever form it came: an update of an earlier release, or to a server without seals, is what
  * it asks.
  */
-export const askedIn = <Asked>(given: Asked | UpdateOnce<Asked>): Asked => (isOnce(given) ? given.asked : given);
+export const unwrapAsked = <Asked>(given: Asked | UpdateOnce<Asked>): Asked => (isOnce(given) ? given.asked : given);
 
 /** What was done, before it is known when and by whom. */
 export type Deed = Omit<Steered, 'at' | 'by' | 'earlier'>;
@@ -89,11 +89,11 @@ export function optionsDeed(given: OptionChanges): Deed {
     else untold.push(name);
     if (isTold) left -= size;
   }
-  return { action: 'setOptions', changes, ...(untold.length > 0 ? { untold } : {}) };
+  return { action: 'setOptions', changes, ...(untold.length > 0 && { untold }) };
 }
 
 /** Without a name that will not do: a signal cannot be refused. */
-export function signedBy(signed: unknown): Signed {
+export function signatureOf(signed: unknown): Signed {
   const { by } = (signed ?? {}) as { readonly by?: unknown };
   return isName(by) ? { by } : {};
 }

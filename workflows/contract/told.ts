@@ -6,9 +6,6 @@ import type { AgentEnd } from './delegation.ts';
 import type { Hash, SessionId } from './ids.ts';
 import type { Spend, Terminal, TerminalReason, TransitionReason } from './loop.ts';
 
-// Events: by a sink, never while the workflow replays. One leaves nothing in the history. It can be
-// told twice, when a worker dies in the task that told it, and be lost with the worker.
-
 /** Milliseconds since the epoch, by the workflow's clock. */
 type Span = { readonly from: number; readonly to: number };
 
@@ -44,8 +41,6 @@ export type WaitEnd = 'allow' | 'deny' | 'answered' | 'expired' | 'withdrawn';
 
 /** The name of the sink, and of its only function. */
 export const SEEN_SINK = 'perdureSeen';
-
-// Alerts: a person is waited for, a run has ended badly, an agent has ended.
 
 /** Named as the hooks that are told. */
 export type AlertKind = 'waiting' | 'failed' | 'agentEnded';

@@ -1,24 +1,27 @@
-// What waits for people in the sessions of agents (L70): told by each to the root, and listed
-// there, where people see it and decide.
+// Lists what waits for people in the sessions of agents (L70). Each of them tells the root, where
+// people see it and decide.
 import type { AgentAsks, AskingAgent, PendingApproval } from '../contract/people.ts';
 import { isHash, type SessionId } from '../contract/ids.ts';
 import { LISTED_APPROVALS } from '../contract/session.ts';
 
-/** Characters of a text of a call that waits, and the agents on the way to it. */
-const [LONGEST_ASKED, LONGEST_PATH] = [1_000, 20];
+/** Characters of a text of a call that waits. */
+const LONGEST_ASKED = 1_000;
+
+/** Agents on the way to a call that waits. */
+const LONGEST_PATH = 20;
 
 /**
- * Characters of JSON of all that waits: it travels in a handover. What is beyond is listed with its
- * agent alone.
+ * Characters of JSON of all that waits, because it travels in a handover. A question that does not
+ * fit is listed in its agent's own session alone.
  */
 const MOST_LISTED = 256 * 1024;
 
-/** Sessions of agents in which something waits that are listed at a time. */
+/** Sessions of agents that are listed at a time. */
 const MOST_ASKING = 50;
 
 export type CarriedAsks = readonly (readonly [session: SessionId, waiting: readonly PendingApproval[]])[];
 
-/** At the root: what waits, by session. */
+/** The root's list of what waits, by session. */
 export class AskList {
   private readonly asks: Map<SessionId, readonly PendingApproval[]>;
 
@@ -30,12 +33,12 @@ export class AskList {
     return [...this.asks];
   }
 
-  /** Oldest session first. */
+  /** What waits, the oldest session first. */
   get waiting(): readonly PendingApproval[] {
     return [...this.asks.values()].flat();
   }
 
-  /** Whether what waits has changed. */
+  /** Takes a signal's value. Returns whether what waits has changed. */
   hear(value: unknown): boolean {
     if (!isAsks(value)) return false;
     const { session } = value;
@@ -46,7 +49,7 @@ export class AskList {
     return true;
   }
 
-  /** The oldest of them, as many as there is room for beside those of other sessions. */
+  /** Returns as many of a session's oldest questions as the other sessions leave room for. */
   private withinRoom({ session, asks }: AgentAsks): readonly PendingApproval[] {
     const others = [...this.asks].filter(([each]) => each !== session);
     let room = MOST_LISTED - JSON.stringify(others).length;
@@ -65,7 +68,7 @@ export class AskList {
   }
 }
 
-/** Anyone can signal: shape only. */
+/** Anyone can signal, so the shape is checked. */
 function isAsks(value: unknown): value is AgentAsks {
   const { asks, session } = (value ?? {}) as { readonly [Key in keyof AgentAsks]?: unknown };
   return (

@@ -1,20 +1,18 @@
-// Tells the root what waits for people in an agent's session, and that nothing does any longer
-// (L70).
+// Tells the root what waits for people in an agent's session (L70).
 import { CancellationScope, condition, patched } from '@temporalio/workflow';
 import type { AgentOrigin } from '../contract/delegation.ts';
 import { agentName, type SessionId } from '../contract/ids.ts';
 import type { PendingApproval } from '../contract/people.ts';
 import { LISTED_APPROVALS } from '../contract/session.ts';
 import type { HostSession } from './host-session.ts';
-import { tell } from './reports.ts';
+import { tellSession } from './reports.ts';
 
 /**
- * What waits in an agent's session is told to the root, where people see it and decide (L70); the
- * newest state of it, one after the other.
+ * Tells the newest list, one after the other, to the root, where people see it and decide (L70).
  */
-export class Asks {
+export class AskReporter {
   private readonly session: HostSession;
-  /** As it was told last; null when this workflow run has told nothing. */
+  /** The list as it was told last; null when this workflow run has told nothing. */
   private told: string | null = null;
   private telling = false;
 
@@ -33,25 +31,25 @@ export class Asks {
     void this.tellAll(agent);
   }
 
-  /** It says no more of itself. */
-  lost(session: SessionId): void {
+  /** Empties the list of an agent whose session was ended from outside, and cannot do it itself. */
+  tellLost(session: SessionId): void {
     const { agent } = this.session.input;
-    if (agent && patched('perdure-agent-lost')) void tell(agent.root, { asks: [], session });
+    if (agent && patched('perdure-agent-lost')) void tellSession(agent.root, { asks: [], session });
   }
 
-  async settled(): Promise<void> {
+  async awaitSettled(): Promise<void> {
     if (this.telling) await CancellationScope.nonCancellable(() => condition(() => this.isSettled));
   }
 
   private async tellAll({ root, path }: AgentOrigin): Promise<void> {
     for (let asks = this.listed(path); JSON.stringify(asks) !== this.told; asks = this.listed(path)) {
       this.told = JSON.stringify(asks);
-      await tell(root, { asks, session: this.session.id });
+      await tellSession(root, { asks, session: this.session.id });
     }
     this.telling = false;
   }
 
-  /** Under names that no other session has. */
+  /** Names the calls by their session, so that no two names are the same. */
   private listed(path: readonly string[]): readonly PendingApproval[] {
     const { id: session, approvals } = this.session;
     const name = agentName(session);

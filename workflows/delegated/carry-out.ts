@@ -3,22 +3,22 @@
 import { CancellationScope, condition, isCancellation, startChild, TemporalFailure } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { DelegatedEnd } from '../contract/delegation.ts';
-import { begunInBackground, performDeed } from './background.ts';
-import { agentSessionId, childOf, type CarriedOut, type Child } from './children.ts';
+import { describeBackgroundStart, performDeed } from './background.ts';
+import { childSessionId, childOf, type DelegatedTask, type Child } from './children.ts';
 import type { OpenDelegation } from './delegations.ts';
 import type { HostSession } from './host-session.ts';
 import { askToStop, FIRST_LOOK_MS, isGone, LAST_LOOK_MS, LOST, REPORT_MS, STOP_MS } from './reports.ts';
 
 /**
- * Begins what `runTool` handed over. A child of this name that runs already is this call's own: it
- * was started before a reset.
+ * Begins work that `runTool` handed over. A running child of this name is the call's own: it was
+ * started before a reset.
  */
 export async function beginDelegation(
   session: HostSession,
   call: Pick<OpenDelegation, 'key' | 'index'>,
-  delegation: CarriedOut,
+  delegation: DelegatedTask,
 ): Promise<OpenDelegation> {
-  const open = openAs(session, call, delegation);
+  const open = describeOpen(session, call, delegation);
   session.delegations.begin(open);
   const { delegations } = session;
   const { key } = open;
@@ -30,21 +30,21 @@ export async function beginDelegation(
   if (typeof child === 'string') delegations.settle(key, { kind: 'failed', detail: child });
   else if (child) await CancellationScope.nonCancellable(() => startWork(session, open, child));
   const inBackground = delegation.kind === 'agent' && delegation.background === true;
-  if (inBackground) delegations.settle(key, begunInBackground(open.child!));
-  delegations.begun(key);
+  if (inBackground) delegations.settle(key, describeBackgroundStart(open.child!));
+  delegations.claimEarlyReport(key);
   return open;
 }
 
-function openAs(
+function describeOpen(
   session: HostSession,
   { key, index }: Pick<OpenDelegation, 'key' | 'index'>,
-  delegation: CarriedOut,
+  delegation: DelegatedTask,
 ): OpenDelegation {
   if (delegation.kind === 'wait') {
     const { until = Date.now() + delegation.seconds * 1_000, message } = delegation;
-    return { key, index, until, ...(message ? { message } : {}) };
+    return { key, index, until, ...(message && { message }) };
   }
-  if (delegation.kind === 'agent') return { key, index, child: agentSessionId(session, key, index), agent: true };
+  if (delegation.kind === 'agent') return { key, index, child: childSessionId(session, key, index), agent: true };
   const [chain = '', head = ''] = key.split('.');
   return { key, index, child: `${session.id}.call-${chain.slice(0, 8)}-${head.slice(0, 16)}-${index}` };
 }
@@ -60,13 +60,13 @@ async function startWork(
       workflowId: child!,
       args: [...args],
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      // The session may continue as new, and stops what is left itself.
+      // The session may continue as new, and it stops children itself.
       parentClosePolicy: 'ABANDON',
       cancellationType: 'ABANDON',
     });
     const ended = (): void => session.delegations.report({ key, end: LOST });
-    // Its report comes before its end does. While the session is not handed over it hears of an end
-    // without one.
+    // A report comes before its workflow's end. Until it continues as new, the session is told of
+    // an end without a report.
     void started.result().catch((error: unknown) => {
       if (!(error instanceof TemporalFailure)) throw error;
       if (!isCancellation(error)) ended();
@@ -77,29 +77,30 @@ async function startWork(
 }
 
 /**
- * Waits until it has ended, or `due` says that the session is to be handed over. Cancelled with the
- * run, or by a failing sibling.
+ * Resolves when the call has ended, or when `due` says that the session is to be handed over. It is
+ * cancelled with the run, or by a failing sibling.
  */
 export async function awaitDelegation(session: HostSession, open: OpenDelegation, due: () => boolean): Promise<void> {
   let look = open.carried ? FIRST_LOOK_MS : LAST_LOOK_MS;
-  while (endOf(session, open) === null && !due()) {
+  while (findEnd(session, open) === null && !due()) {
     const left = open.until === undefined ? look : open.until - Date.now();
-    const woken = await condition(() => endOf(session, open) !== null || due(), Math.max(1, left));
+    const woken = await condition(() => findEnd(session, open) !== null || due(), Math.max(1, left));
     if (woken || open.child === undefined) continue;
     look = Math.min(2 * look, LAST_LOOK_MS);
-    if (await isGone(open.child, open.agent)) await endWithout(session, open);
+    if (await isGone(open.child, open.agent)) await reportLostChild(session, open);
   }
 }
 
-async function endWithout(session: HostSession, open: OpenDelegation): Promise<void> {
-  await condition(() => endOf(session, open) !== null, REPORT_MS);
+async function reportLostChild(session: HostSession, open: OpenDelegation): Promise<void> {
+  await condition(() => findEnd(session, open) !== null, REPORT_MS);
   session.delegations.report({ key: open.key, end: LOST });
 }
 
 /**
- * A session closes when none of its agents can report any more: what they took is counted (L69).
+ * Waits until no agent can report, so that what they took is counted before the session closes
+ * (L69).
  */
-export async function agentsEnded({ delegations: { agents } }: Pick<HostSession, 'delegations'>): Promise<void> {
+export async function awaitAgents({ delegations: { agents } }: Pick<HostSession, 'delegations'>): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     const areWorking = (): boolean => agents.working.length > 0;
     for (let look = REPORT_MS; areWorking(); look = Math.min(2 * look, LAST_LOOK_MS)) {
@@ -110,8 +111,8 @@ export async function agentsEnded({ delegations: { agents } }: Pick<HostSession,
   });
 }
 
-/** Null while it is open. */
-export function endOf(session: HostSession, { key, until, message }: OpenDelegation): DelegatedEnd | null {
+/** Returns null while the call is open. */
+export function findEnd(session: HostSession, { key, until, message }: OpenDelegation): DelegatedEnd | null {
   const reported = session.delegations.endOf(key);
   if (reported) return reported;
   if (until === undefined) return null;
@@ -120,12 +121,12 @@ export function endOf(session: HostSession, { key, until, message }: OpenDelegat
   return until <= Date.now() ? { kind: 'waited', by: 'time' } : null;
 }
 
-/** Asks it to stop, and waits for a bounded time until it has (L64). Cancelled by nothing. */
+/** Asks the work to stop, and waits a bounded time for its end (L64). Nothing cancels this. */
 export function stopDelegation(session: HostSession, open: OpenDelegation): Promise<DelegatedEnd> {
   return CancellationScope.nonCancellable(async () => {
-    const known = endOf(session, open);
+    const known = findEnd(session, open);
     if (!known && open.child !== undefined) await askToStop(open.child);
-    const ended = (): DelegatedEnd | null => endOf(session, open);
+    const ended = (): DelegatedEnd | null => findEnd(session, open);
     if (!known && open.child !== undefined) await condition(() => ended() !== null, STOP_MS);
     const end = known ?? ended();
     if (end) session.delegations.close(open.key);

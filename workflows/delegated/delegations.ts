@@ -1,10 +1,10 @@
 // The calls of a run that the workflow carries out itself (L62–L64): begun once, carried over a
-// handover, ended by their report, their time, or a stop. Held open they cost nothing: no activity,
-// no slot.
+// handover, ended by their report, their time, or a stop. An open call costs nothing: it holds no
+// activity and no slot.
 import type { AgentSpent, DelegatedEnd } from '../contract/delegation.ts';
 import type { CallKey } from '../contract/ids.ts';
 import { Agents, type AgentListener, type AgentsCarry } from './agents.ts';
-import { EarlyReports, type EarlyCarry } from './early.ts';
+import { EarlyReports, type EarlyCarry } from './early-reports.ts';
 import { readReport } from './reports.ts';
 
 /** A call that is open: a workflow of its own does the work, or it waits for a time. */
@@ -13,15 +13,15 @@ export type OpenDelegation = {
   readonly index: number;
   /** The id of the workflow that does the work. */
   readonly child?: string;
-  /** That workflow is the session of an agent. */
+  /** The child is the session of an agent. */
   readonly agent?: true;
-  /** Milliseconds since the epoch: a wait is over then. */
+  /** Milliseconds since the epoch: the end of a wait. */
   readonly until?: number;
   /** A message to the session ends the wait. */
   readonly message?: true;
   /**
-   * It was begun before a handover: nothing tells this workflow run when its workflow is ended from
-   * outside.
+   * The call was begun before a handover: this workflow run is not told when its child is ended
+   * from outside.
    */
   readonly carried?: true;
 };
@@ -49,14 +49,12 @@ export class Delegations {
     return [...this.waiting.values()];
   }
 
-  /** No end has come that its call has not taken. */
+  /** Every end that has come was taken by its call. */
   get allTaken(): boolean {
     return this.ends.size === 0;
   }
 
-  /**
-   * Milliseconds since the epoch: when the last of the waits for a time is over. Null without one.
-   */
+  /** Milliseconds since the epoch: the end of the longest wait. Null without a wait. */
   get longestWait(): number | null {
     const times = this.open.flatMap(({ until }) => (until === undefined ? [] : [until]));
     return times.length === 0 ? null : Math.max(...times);
@@ -66,7 +64,7 @@ export class Delegations {
     this.waiting.set(open.key, open);
   }
 
-  /** Counted once, and only for a call that is open. */
+  /** Takes a signal's value. A report counts once: for its open call, and for its agent. */
   report(value: unknown): void {
     const report = readReport(value);
     if (report === null) return;
@@ -76,25 +74,25 @@ export class Delegations {
     this.settle(key, end);
   }
 
-  /** For a call that is open: the first counts. */
+  /** Sets the end of an open call; the first one counts. */
   settle(key: CallKey, end: DelegatedEnd): void {
     if (this.waiting.has(key) && !this.ends.has(key)) this.ends.set(key, end);
   }
 
-  /** For a handover. Absent without any. */
+  /** Absent while there is nothing to carry. */
   get carry(): EarlyCarry & { readonly agents?: AgentsCarry } {
     return { ...this.agents.carry, ...this.early.carry };
   }
 
   /**
-   * What agents took whose calls a reset has undone, and that were not made again: the run that
-   * could have is over (L69).
+   * Returns the spending of agents whose calls a reset has undone, and that were not made again:
+   * the run that could have made them is over (L69).
    */
   takeUnclaimed(): readonly AgentSpent[] {
     return this.early.takeSpent();
   }
 
-  begun(key: CallKey): void {
+  claimEarlyReport(key: CallKey): void {
     const report = this.early.take(key);
     if (report) this.report(report);
   }
@@ -108,7 +106,7 @@ export class Delegations {
     this.ends.delete(key);
   }
 
-  /** Closed without an end: one that comes later is passed over. */
+  /** Closes a call without an end; one that comes later is ignored. */
   giveUp(key: CallKey): void {
     this.close(key);
     this.early.giveUp(key);

@@ -1,5 +1,5 @@
-// An agent's share of its parent's limits (L69). It lies in what makes the session an agent, which
-// nothing that is sent to it changes, and holds for all its runs together.
+// An agent's share of its parent's limits (L69). It is part of what makes the session an agent, so
+// that no message changes it, and it holds for all runs of the session together.
 import { patched } from '@temporalio/workflow';
 import type { AgentOrigin, Grant } from '../contract/delegation.ts';
 import {
@@ -11,13 +11,17 @@ import {
   type Rules,
   type RunSnapshot,
 } from '../contract/loop.ts';
+import { present } from '../contract/present.ts';
 import type { TopUp } from '../contract/session.ts';
 import type { RunState } from '../machine/state.ts';
 import type { HostSession } from './host-session.ts';
 import type { RunTaken, SpentSince } from './spent.ts';
 
-/** Granted by runs before and not known to be left; by those since the last message of a person. */
-type Reserved = { readonly reservedBefore: Left; readonly reservedSince: Left };
+/**
+ * The budgets of agents that may still be spent: granted by earlier runs, and by those since the
+ * last message of a person.
+ */
+type ReservedBudgets = { readonly reservedBefore: Left; readonly reservedSince: Left };
 
 /** The limits of the run under way. */
 type LiveLimits = {
@@ -27,32 +31,34 @@ type LiveLimits = {
   raise(more: TopUp): void;
 };
 
-/** A session that may be an agent's. */
-export type Granted = {
+/** A session that may be an agent's, as far as its grant needs it. */
+export type GrantedSession = {
   readonly input: { readonly agent?: AgentOrigin };
-  /** Of the runs that have ended. */
+  /** `spent`: what the runs that have ended took. */
   readonly facts: { readonly now: SpentSince };
-  readonly delegations: { readonly agents: Reserved };
+  readonly delegations: { readonly agents: ReservedBudgets };
 };
 
 const KEYS = ['maxBudgetUsd', 'maxTokens', 'timeoutMs'] as const;
 
 /**
- * All that its next run, or the one under way from its beginning on, may take; none of a limit can
- * be left. Empty without a grant.
+ * Returns what the session's next run may take, or the one under way from its beginning on. A limit
+ * can be 0; without a grant the result is empty.
  */
-export function restOfGrant({ input: { agent }, facts, delegations }: Granted): Grant {
+export function remainingGrant({ input: { agent }, facts, delegations }: GrantedSession): Grant {
   const { maxBudgetUsd, maxTokens, timeoutMs } = agent?.grant ?? {};
   const { spend: { usd, usage } = noSpend, ms = 0 } = facts.now.spent ?? {};
   const { usd: reservedUsd = 0, tokens: reservedTokens = 0 } = delegations.agents.reservedBefore;
-  return {
-    ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd: Math.max(0, maxBudgetUsd - (usd ?? 0) - reservedUsd) }),
-    ...(maxTokens === undefined ? {} : { maxTokens: Math.max(0, maxTokens - totalTokens(usage) - reservedTokens) }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs: Math.max(0, timeoutMs - ms) }),
-  };
+  const minus = (granted: number | undefined, taken: number): number | undefined =>
+    granted === undefined ? undefined : Math.max(0, granted - taken);
+  return present({
+    maxBudgetUsd: minus(maxBudgetUsd, (usd ?? 0) + reservedUsd),
+    maxTokens: minus(maxTokens, totalTokens(usage) + reservedTokens),
+    timeoutMs: minus(timeoutMs, ms),
+  });
 }
 
-/** The rules of a run that has just opened, within what is left. */
+/** Lowers the rules of a run that has just opened to what is left of the grant. */
 export function withinGrant(rules: Rules, rest: Grant): Rules {
   const lowered = KEYS.flatMap((key) => {
     const most = rest[key];
@@ -62,18 +68,18 @@ export function withinGrant(rules: Rules, rest: Grant): Rules {
 }
 
 /**
- * The rules of a run beside its agents: what they were granted is theirs until they have ended
+ * Lowers the rules of a run by what its agents were granted: it is theirs until they have ended
  * (L71).
  */
 export function withoutReserved(rules: Rules, granted: Left): Rules {
-  const lower = loweredBy(rules, granted);
+  const lower = lowerLimits(rules, granted);
   if (lower === rules) return rules;
   const usd = (rules.maxBudgetUsd ?? 0) - (lower.maxBudgetUsd ?? 0);
   const tokens = (rules.maxTokens ?? 0) - (lower.maxTokens ?? 0);
   return { ...lower, reserved: { usd, tokens } };
 }
 
-function loweredBy(rules: Rules, { usd = 0, tokens = 0 }: Left): Rules {
+function lowerLimits(rules: Rules, { usd = 0, tokens = 0 }: Left): Rules {
   const { maxBudgetUsd, maxTokens } = rules;
   if (usd === 0 && tokens === 0) return rules;
   return {
@@ -84,24 +90,24 @@ function loweredBy(rules: Rules, { usd = 0, tokens = 0 }: Left): Rules {
 }
 
 /**
- * A run that nobody asked for: the end of an agent opened it, and it has what the runs since the
- * last message have left of the same limits, turns too (L71). Without, agents in the background
- * could begin each other for ever.
+ * Lowers the rules of a run that the end of an agent opened to what the runs since the last message
+ * have left of the same limits, turns included (L71). Otherwise agents in the background could
+ * begin each other for ever.
  */
-export function withinPrompt(rules: Rules, { facts, delegations }: Granted): Rules {
+export function withinPrompt(rules: Rules, { facts, delegations }: GrantedSession): Rules {
   const { spent = nothingSpent, since = nothingSpent } = facts.now;
   const reserved = delegations.agents.reservedSince;
   const usd = (spent.spend.usd ?? 0) - (since.spend.usd ?? 0) + (reserved.usd ?? 0);
   const tokens = totalTokens(spent.spend.usage) - totalTokens(since.spend.usage) + (reserved.tokens ?? 0);
   const maxTurns = Math.max(0, rules.maxTurns - spent.turns + since.turns);
-  return { ...loweredBy(rules, { usd, tokens }), maxTurns };
+  return { ...lowerLimits(rules, { usd, tokens }), maxTurns };
 }
 
 /**
- * The limits of such a run when a person's message has come to it: all that a prompt has, beside
- * what the run has taken already.
+ * Returns the limits of a run that ends of agents opened, once a person's message has come to it:
+ * all that a prompt has, on top of what the run has taken already.
  */
-export function withPrompt(whole: Limits, run: RunTaken, rest: Grant): TopUp {
+export function topUpForPrompt(whole: Limits, run: RunTaken, rest: Grant): TopUp {
   const { turn, spend, ms } = run;
   const { maxTurns, maxBudgetUsd, maxTokens, timeoutMs } = whole;
   const all = {
@@ -117,7 +123,7 @@ export function withPrompt(whole: Limits, run: RunTaken, rest: Grant): TopUp {
   return { maxTurns: all.maxTurns, ...Object.fromEntries(within) };
 }
 
-export const limitsOf = ({ maxTurns, maxBudgetUsd, maxTokens, timeoutMs }: Rules): Limits => ({
+export const promptLimits = ({ maxTurns, maxBudgetUsd, maxTokens, timeoutMs }: Rules): Limits => ({
   maxTurns,
   maxBudgetUsd,
   maxTokens,
@@ -125,25 +131,25 @@ export const limitsOf = ({ maxTurns, maxBudgetUsd, maxTokens, timeoutMs }: Rules
 });
 
 /**
- * A person's message has come to a run that only ends of agents had opened, with what a prompt
- * before had left (L71).
+ * Gives the whole limits of a prompt to a run that only ends of agents had opened, because a
+ * person's message has come to it (L71).
  */
 export function bringPrompt(session: HostSession, limits: LiveLimits, { turn, spend }: RunState): void {
   const whole = limits.takeWhole();
   if (!whole || !patched('perdure-whole-prompt')) return;
   const { timeoutMs } = limits.snapshot.rules;
   const taken = { turn: turn - 1, spend, ms: (timeoutMs ?? 0) - (limits.leftMs ?? 0) };
-  limits.raise(withPrompt(whole, taken, restOfGrant(session)));
+  limits.raise(topUpForPrompt(whole, taken, remainingGrant(session)));
   session.facts.beginPrompt(taken);
   session.delegations.agents.beginPrompt();
 }
 
 /**
- * Why a person cannot give a run of an agent this much, a sentence; undefined when its grant covers
- * it.
+ * Returns a sentence that says why a person cannot give an agent's run this much; undefined when
+ * its grant covers it.
  */
-export function grantProblem(more: TopUp, session: Granted): string | undefined {
-  const rest = restOfGrant(session);
+export function grantProblem(more: TopUp, session: GrantedSession): string | undefined {
+  const rest = remainingGrant(session);
   const beyond = KEYS.find((key) => more[key] !== undefined && more[key] > (rest[key] ?? Infinity));
   if (beyond === undefined) return undefined;
   const { root } = session.input.agent!;

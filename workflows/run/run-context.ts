@@ -1,7 +1,7 @@
 // The context that a run performs its moves in.
 import type { RunSnapshot } from '../contract/loop.ts';
 import type { RunState } from '../machine/state.ts';
-import type { Held, RunCarry } from '../session/session-state.ts';
+import type { RunWait, RunCarry } from '../session/session-state.ts';
 import type { Session } from '../session/session.ts';
 import type { RunClock } from '../updates/run-limits.ts';
 
@@ -12,5 +12,5 @@ export type RunContext = {
   readonly snapshot: RunSnapshot;
   readonly clock: RunClock;
   /** Returns the run as a handover carries it. */
-  readonly carryRun: (state: RunState, held: Held) => RunCarry;
+  carryRun(state: RunState, held: RunWait): RunCarry;
 };

@@ -1,18 +1,18 @@
 // Sets the handlers of a session: for signals, queries and updates.
 import type { Session } from '../session/session.ts';
-import { listenForAsides } from './aside.ts';
-import { listenForQueries } from './queries.ts';
-import { listenForSignals } from './signals.ts';
-import { listenForSteering } from './steer.ts';
+import { handleAsides } from './aside.ts';
+import { handleQueries } from './queries.ts';
+import { handleSignals } from './signals.ts';
+import { handleSteering } from './steer.ts';
 
-/** Call it once, as soon as the session is made: what has arrived meanwhile is delivered at once. */
+/** Call it once, as soon as the session is made: it delivers what has arrived already. */
 export function listenToClients(session: Session): void {
   session.approvals.listen(() => {
-    session.told.change();
+    session.memoWriter.markChanged();
     session.asks.change();
   });
-  listenForSignals(session);
-  listenForQueries(session);
-  listenForAsides(session);
-  listenForSteering(session);
+  handleSignals(session);
+  handleQueries(session);
+  handleAsides(session);
+  handleSteering(session);
 }

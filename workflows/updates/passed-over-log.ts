@@ -1,11 +1,10 @@
-// The signals that did nothing, and why: for the person who sent one just now.
+// Lists the signals that did nothing, and why, for the person who has just sent one.
 import { log } from '@temporalio/workflow';
 import type { PassedOver } from '../contract/people.ts';
 
-/** The last are kept, of this run of the workflow: they are for whoever sent one just now. */
+/** How many are kept; a new workflow run begins with none. */
 const KEPT = 10;
 
-/** Signals that did nothing, and why. */
 export class PassedOverLog {
   private kept: readonly PassedOver[] = [];
 

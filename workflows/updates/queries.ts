@@ -1,8 +1,8 @@
-// What a session answers to queries: for people and their programs; the store is the truth.
+// Answers the queries of people and their programs. The store holds the truth.
 import { defineQuery, setHandler } from '@temporalio/workflow';
 import type { ElicitationEnd } from '../contract/people.ts';
 import { QUERIES, type SessionView } from '../contract/session.ts';
-import { nowOf, viewOf } from '../session/session-facts.ts';
+import { sessionNow, viewOf } from '../session/session-facts.ts';
 import type { Session } from '../session/session.ts';
 
 const DESCRIPTIONS: Readonly<Record<keyof typeof QUERIES, string>> = {
@@ -10,8 +10,8 @@ const DESCRIPTIONS: Readonly<Record<keyof typeof QUERIES, string>> = {
   elicited: 'How a question of a server ended, by its id.',
 };
 
-export function listenForQueries(session: Session): void {
-  const view = (): SessionView => viewOf(session.facts.now, nowOf(session), session.passedOver.last);
+export function handleQueries(session: Session): void {
+  const view = (): SessionView => viewOf(session.facts.now, sessionNow(session), session.passedOver.last);
   setHandler(defineQuery<SessionView>(QUERIES.view), view, { description: DESCRIPTIONS.view });
   const ended = (id: unknown): ElicitationEnd => session.elicitations.endOf(id);
   setHandler(defineQuery<ElicitationEnd, [unknown]>(QUERIES.elicited), ended, { description: DESCRIPTIONS.elicited });

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { CHANGES, unknownChanges } from '../../../workflows/contract/visibility.ts';
+import { CHANGES, unknownChanges } from '../../../workflows/contract/changes.ts';
 
 const root = fileURLToPath(new URL('../../../workflows/', import.meta.url));
 

@@ -2,7 +2,7 @@
 // sentence repeats a value.
 import { expect, test } from 'vitest';
 import { optionsProblem } from '../../../workflows/contract/options-problem.ts';
-import { toolVariableProblem } from '../../../workflows/contract/facts.ts';
+import { toolVariableProblem } from '../../../workflows/contract/tool-env.ts';
 
 const problem = (toolEnv: unknown): string | undefined => optionsProblem({ toolEnv: toolEnv as never });
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Compacted } from '../../../workflows/contract/activities.ts';
 import { noSpend, type Rules } from '../../../workflows/contract/loop.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
-import { collapseInput, compactInput } from '../../../workflows/machine/context.ts';
+import { collapseInput, compactionInput } from '../../../workflows/machine/step-inputs.ts';
 import { decide } from '../../../workflows/machine/decide.ts';
 import type { Event, Move, Performed } from '../../../workflows/machine/events.ts';
 import { runLoop } from '../../../workflows/machine/loop.ts';
@@ -152,7 +152,7 @@ describe('the end of a compaction', () => {
     expect(waiting).toMatchObject({ pending: [], compaction: { failures: 0 }, spend: { usd: 1 } });
     const again = decide(waiting, rules, { kind: 'ready' });
     if (again.do !== 'compact') throw new Error(again.do);
-    expect(compactInput(waiting, rules, again)).toMatchObject({ trigger: 'auto', failures: 2, unlessFreed: 35_000 });
+    expect(compactionInput(waiting, rules, again)).toMatchObject({ trigger: 'auto', failures: 2, unlessFreed: 35_000 });
     expect(absorb(waiting, rules, compacted(failed)).failures).toBe(0);
   });
 

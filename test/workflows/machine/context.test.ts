@@ -4,7 +4,7 @@ import { noSpend, type Rules } from '../../../workflows/contract/loop.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
 import { decide } from '../../../workflows/machine/decide.ts';
 import type { Event, Move } from '../../../workflows/machine/events.ts';
-import { contextAfterRun, usedTokens } from '../../../workflows/machine/context.ts';
+import { contextAfterRun, tokensInUse } from '../../../workflows/machine/context.ts';
 import { initialState, type RunState } from '../../../workflows/machine/state.ts';
 import { commitCollapses } from '../../../workflows/machine/transitions.ts';
 import { call, hash, model, modelEvent, replied, rules, state, toolsRan, userMessage } from '../../support/machine.ts';
@@ -16,16 +16,16 @@ test('a context that no reply has counted stays an estimate for the next run, wi
     [],
     contextAfterRun(aborted, () => true),
   );
-  expect(usedTokens(following, 20_000)).toBe(20_500);
+  expect(tokensInUse(following, 20_000)).toBe(20_500);
   const counted = initialState(
     null,
     [],
     contextAfterRun(state({ contextTokens: 9_000, newerTokens: 500 }), () => true),
   );
-  expect(usedTokens(counted, 20_000)).toBe(9_500);
+  expect(tokensInUse(counted, 20_000)).toBe(9_500);
   // As in sessions of earlier releases.
   expect(
-    usedTokens(
+    tokensInUse(
       initialState(
         null,
         [],

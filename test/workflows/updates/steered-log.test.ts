@@ -50,7 +50,7 @@ test('a cancel has its name also where the session continues as new in between, 
   before.announceCancel({ by: 'ana' });
   const { announced } = before;
   const log = new SteeredLog([], announced);
-  log.cancelled();
+  log.noteCancelled();
   const at = Date.now();
   // It takes long to stop what runs.
   vi.setSystemTime(at + 61_000);
@@ -66,13 +66,13 @@ test('a cancel is nobody’s where the one who announced theirs did not get it t
   const log = new SteeredLog();
   log.announceCancel({ by: 'ana' });
   vi.setSystemTime(Date.now() + 61_000);
-  log.cancelled();
+  log.noteCancelled();
   log.announceCancel({ by: 'ben' });
   log.close({ isCancelled: true, isAgent: false });
   expect(told(log)).toEqual([{ action: 'cancel', at: expect.any(Number) }]);
   const other = new SteeredLog();
   other.announceCancel({ by: 'ana' });
-  other.cancelled();
+  other.noteCancelled();
   // It takes long to stop what runs.
   vi.setSystemTime(Date.now() + 61_000);
   other.close({ isCancelled: true, isAgent: false });

@@ -22,7 +22,7 @@ const handedOver = ({ carry }: Delegations): Delegations =>
 /** The end that a call gets which a reset has begun again. */
 function begunAgain(delegations: Delegations, n: number): DelegatedEnd | undefined {
   delegations.begin({ key: keyOf(n), index: n, child: 'c' });
-  delegations.begun(keyOf(n));
+  delegations.claimEarlyReport(keyOf(n));
   return delegations.endOf(keyOf(n));
 }
 
