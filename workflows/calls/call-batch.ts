@@ -17,7 +17,7 @@ export class CallBatch {
   /** The activity that runs now tolerates no other. */
   private isExclusive = false;
 
-  /** None of `calls` has begun. */
+  /** `calls`: a batch of which nothing has begun. */
   constructor(context: RunContext, calls: readonly Call[]) {
     this.context = context;
     this.calls = calls;

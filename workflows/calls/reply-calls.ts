@@ -102,7 +102,9 @@ export class ReplyCalls {
     return head;
   }
 
-  /** Returns a result for a call that ran with its reply, or right after it in the same activity. */
+  /**
+   * Returns a result for a call that ran with its reply, or right after it in the same activity.
+   */
   private knownResult({ index, outcome, ran }: Call): CallResult | null {
     if (outcome) return { item: null, facts: outcome };
     return ran ? { item: this.itemOf(index), facts: ran } : null;

@@ -1,13 +1,13 @@
-// The changes that a session's history holds, as Temporal's SDK lists them by itself: one id for each
-// that was made behind `patched`.
+// The changes that a session's history holds, as Temporal's SDK lists them by itself: one id for
+// each that was made behind `patched`.
 
 /**
- * Temporal's own search attribute: it costs a session nothing but where a change is met for the
- * first time.
+ * Temporal's own search attribute. It costs a session nothing, except where it meets a change for
+ * the first time.
  */
 export const CHANGES_ATTRIBUTE = 'TemporalChangeVersion';
 
-/** Those that this release knows: a session that has another cannot be replayed by it. */
+/** The changes that this release knows: it cannot replay a session that has another. */
 export const CHANGES: readonly string[] = [
   'perdure-agent-ended',
   'perdure-agent-lost',
@@ -35,7 +35,7 @@ export const CHANGES: readonly string[] = [
   'perdure-work-looks',
 ];
 
-/** Of ids as they stand in the attribute, those of a release after this one. */
+/** Returns the ids of a later release's changes. `ids`: the attribute's value. */
 export function unknownChanges(ids: unknown): readonly string[] {
   if (!Array.isArray(ids)) return [];
   return ids.map(String).filter((id) => id.startsWith('perdure-') && !CHANGES.includes(id));

@@ -1,9 +1,12 @@
 // Finds the name that was meant by an unknown one: an option or a rule that is ignored in silence
 // guards nothing.
 
-/** One that differs in a letter or two, or only in case; undefined when none is near. */
+/**
+ * Returns the known name that differs in a letter or two, or only in case; undefined when none
+ * does.
+ */
 export function nearName(given: string, names: readonly string[]): string | undefined {
-  // Whoever gives a longer one did not mean any of ours.
+  // A longer name was not meant to be one of ours.
   if (given.length > 64) return undefined;
   const low = given.toLowerCase();
   const most = low.length <= 4 ? 1 : 2;
@@ -14,13 +17,15 @@ export function nearName(given: string, names: readonly string[]): string | unde
   return best?.name;
 }
 
-/** For a sentence that has just named it. */
+/** Returns the end of a sentence that has just named the unknown one. */
 export function didYouMean(given: string, names: readonly string[]): string {
   const near = nearName(given, names);
   return near === undefined ? `use ${names.join(', ')}` : `did you mean ${near}?`;
 }
 
-/** Letters to put in, take out or replace; two neighbours that changed places count as one. */
+/**
+ * Counts letters to put in, take out or replace; two neighbours that changed places count as one.
+ */
 function changesBetween(a: string, b: string): number {
   let [last, row] = [[] as number[], Array.from({ length: b.length + 1 }, (_, at) => at)];
   for (let i = 1; i <= a.length; i += 1) {

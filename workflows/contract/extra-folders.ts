@@ -3,7 +3,7 @@
 
 /**
  * Folders besides the workspace that tools may read and change, at most 20, as absolute real paths:
- * none of them, and no folder above, is a link. A list replaces the worker's own.
+ * neither they nor a folder above may be a link. A list replaces the worker's own.
  */
 export type ExtraFolders = readonly string[];
 
@@ -12,7 +12,7 @@ const MOST_FOLDERS = 20;
 const LONGEST_PATH = 4_096;
 
 /**
- * A sentence that says what is wrong with the paths, before anybody looks for the folders;
+ * Returns a sentence that says what is wrong with the paths, before anything looks for the folders;
  * undefined when they will do.
  */
 export function extraFoldersProblem(given: unknown): string | undefined {
@@ -28,7 +28,7 @@ function extraFolderProblem(path: unknown): string | undefined {
   if (typeof path !== 'string') return 'an additional directory is no text: give its absolute path';
   const about = `the additional directory ${JSON.stringify(path.slice(0, 200))}`;
   if (path.length > LONGEST_PATH) return `${about} has ${path.length} characters: give at most ${LONGEST_PATH}`;
-  // Its name is told to the model on a line of its own.
+  // The model is told the name on a line of its own.
   if (/\p{Cc}|[\u2028\u2029]/u.test(path)) return `${about} has a line end or another control character: rename it`;
   if (!path.startsWith('/')) return `${about} is not an absolute path: give one that begins with "/"`;
   if (/^\/+$/.test(path)) return `${about} is the whole machine: give the folders that are needed`;

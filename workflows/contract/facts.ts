@@ -1,27 +1,23 @@
-// The numbers and labels by which lists tell sessions apart, and the variables and extra folders
-// that a session or a worker gives to its tools.
+// The numbers and labels by which lists tell sessions apart.
 import type { SessionId } from './ids.ts';
 
 /**
- * The numbers of a session as lists show them: over all its runs, at its last change of phase or
- * handover.
+ * The numbers of a session in lists: over all its runs, as of its last change of phase or handover.
  */
 export type SessionFacts = {
   /** The model asked last; absent before the first run has opened, unless the caller chose one. */
   readonly model?: string;
   readonly turns: number;
-  /** Of all kinds. */
+  /** Tokens of all kinds. */
   readonly tokens: number;
   /** US cents; null when a price is not known. */
   readonly cents: number | null;
-  /**
-   * Milliseconds since the epoch: the oldest call that waits for a decision has waited since then.
-   */
+  /** Milliseconds since the epoch: when the oldest call that waits for a decision began to wait. */
   readonly waitingSince?: number;
   readonly tags?: Tags;
-  /** The session is an agent's (L66). */
+  /** Present when the session is an agent's (L66). */
   readonly agent?: AgentFacts;
-  /** Of the prompt that opened the run under way, or the last one. */
+  /** The source of the prompt that opened the run under way, or the last one. */
   readonly querySource?: QuerySource;
 };
 
@@ -35,13 +31,13 @@ export type QuerySource = (typeof querySources)[number];
 
 export const isQuerySource = (value: unknown): value is QuerySource => querySources.some((known) => known === value);
 
-/** A sentence, or undefined. */
+/** Returns a sentence that says what is wrong with the source, or undefined. */
 export function querySourceProblem(given: unknown): string | undefined {
   if (given === undefined || isQuerySource(given)) return undefined;
   return `querySource is ${JSON.stringify(given)?.slice(0, 80)}: give one of ${querySources.join(', ')}`;
 }
 
-/** `type`: of the worker's configuration. `root`: the session that a person began. */
+/** `type`: one of the worker's configuration. `root`: the session that a person began. */
 export type AgentFacts = {
   readonly type: string;
   readonly parent: SessionId;
@@ -49,26 +45,26 @@ export type AgentFacts = {
   readonly depth: number;
 };
 
-/** Of what makes a session an agent's, the part that others are told. */
+/** Returns the part of an agent's origin that others are told. */
 export function agentFacts({ type, parent, root, depth }: AgentFacts): AgentFacts {
   return { type, parent, root, depth };
 }
 
 /**
- * Labels by name, by which lists find a session: at most 20, never sealed. Any of them may be seen
- * by whoever reads the server.
+ * Labels by name, by which lists find a session: at most 20. They are never sealed: anyone who
+ * reads the server may see them.
  */
 export type Tags = Readonly<Record<string, string>>;
 
 const MOST_TAGS = 20;
 const LONGEST_TAG = 100;
 /**
- * Bytes of all of them together, as lists have them: a server ends a workflow that tells more than
- * 2 KiB in one attribute.
+ * Bytes of all tags together, as lists have them: a server ends a workflow that writes more than 2
+ * KiB into one attribute.
  */
 export const LARGEST_TAGS = 1_800;
 
-/** Bytes of JSON in UTF-8, which a workflow has no encoder for. */
+/** Counts the bytes of a value's JSON in UTF-8; a workflow has no encoder. */
 export function jsonBytes(value: unknown): number {
   let bytes = 0;
   for (const character of JSON.stringify(value)) bytes += bytesOf(character.codePointAt(0) ?? 0);
@@ -77,11 +73,11 @@ export function jsonBytes(value: unknown): number {
 
 const bytesOf = (code: number): number => (code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4);
 
-/** As lists find them. */
+/** Returns the tags as lists find them. */
 export const tagValues = (tags: Tags): readonly string[] =>
   Object.entries(tags).map(([name, value]) => `${name}=${value}`);
 
-/** A sentence that says what is wrong with them, or undefined. */
+/** Returns a sentence that says what is wrong with the tags, or undefined. */
 export function tagsProblem(tags: unknown): string | undefined {
   if (tags === undefined) return undefined;
   if (typeof tags !== 'object' || tags === null || Array.isArray(tags))

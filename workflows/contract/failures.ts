@@ -1,18 +1,17 @@
-// What goes wrong on the way between workflow, workers and server, and after which time it counts
-// as gone wrong. First the types of ApplicationFailure that cross the boundary: everything else
-// thrown in an activity is a bug and is retried until it is fixed; one that says it must not be
-// retried ends its run, never its session.
-/** The model call died and will be attempted again after `nextRetryDelay` (L14). */
+// The types of ApplicationFailure that cross the boundary between workflow and workers. Every other
+// error in an activity is a defect and is retried until it is fixed; one that must not be retried
+// ends its run, never its session.
+/** The model call died, and is attempted again after `nextRetryDelay` (L14). */
 export const MODEL_ATTEMPT_DIED = 'ModelAttemptDied';
 
 /**
- * A stored value is missing or does not match its hash. Not retried: the bytes will not come back
- * by themselves.
+ * A stored value is missing or does not match its hash. It is not retried: the bytes will not come
+ * back by themselves.
  */
 export const STORE_CORRUPT = 'StoreCorrupt';
 
 /**
- * The type of a failure that no worker with our converter has written, and the words before what it
- * says.
+ * The type of a failure that was not written by a worker with our converter, and the words before
+ * its message.
  */
 export const BY_HAND = { type: 'ByHand', prefix: 'not said by a worker: ' } as const;

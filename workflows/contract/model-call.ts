@@ -1,4 +1,4 @@
-// One model call as the workflow asks for it, and what it can come to.
+// One model call as the workflow asks for it, and its possible results.
 import type { AppendingStep } from './append.ts';
 import type { Call, ToolContextState } from './calls.ts';
 import type { Hash } from './ids.ts';
@@ -10,7 +10,7 @@ export type CallModel = AppendingStep & {
   /** The step whose streamed deltas this request replaces (L26): watchers void it. */
   readonly supersedes?: number;
   /**
-   * The reply before was taken back from watchers, and is kept after all: they are told it again
+   * The previous reply was taken back from watchers, and is kept after all: they are told it again
    * (L27).
    */
   readonly retells?: true;
@@ -27,17 +27,18 @@ export type CallModel = AppendingStep & {
   /** The last call of the run: the model is told to make no calls, and none would run (L51). */
   readonly wrapUp?: true;
   /**
-   * Absent without a limit. No further attempt is made when those before it have spent it (L51).
+   * The rest of the budget; absent without a limit. No further attempt is made once earlier ones
+   * have spent it (L51).
    */
   readonly left?: Left;
 };
 
-/** A value for everything the loop acts on; whatever Temporal should retry is thrown (L14). */
+/** A value for everything the loop acts on; errors that Temporal should retry are thrown (L14). */
 export type ModelResult =
   /**
-   * A whole reply, stored. No calls: the run may stop. `cut`: stopped by max_tokens after complete
-   * calls, the last one was cut (L15). `problem`: why the final answer does not satisfy the run's
-   * schema (L53).
+   * A whole reply, stored. Without calls the run may stop. `cut`: max_tokens cut the last call
+   * after complete ones (L15). `problem`: why the final answer does not satisfy the run's schema
+   * (L53).
    */
   | (Stored & {
       readonly kind: 'message';
@@ -46,20 +47,20 @@ export type ModelResult =
       readonly problem?: string;
     })
   /**
-   * Cut by max output tokens without a complete call: stored under `head`, which the loop takes
-   * (L27) or leaves (L26).
+   * Max output tokens cut the reply before a complete call. It is stored under `head`, which the
+   * loop takes (L27) or leaves (L26).
    */
   | (Stored & { readonly kind: 'cut_off' })
-  /** Cancelled while streaming: what was complete is stored (L16, L47). */
+  /** Cancelled while streaming: the complete part is stored (L16, L47). */
   | (Stored & { readonly kind: 'interrupted'; readonly calls: readonly Call[] })
-  /** Cancelled before anything was worth storing. */
+  /** Cancelled before there was anything to store. */
   | { readonly kind: 'nothing'; readonly spend: Spend }
-  /** `window`: the server has said how many tokens it holds. */
+  /** `window`: how many tokens the server says that it holds. */
   | { readonly kind: 'too_long'; readonly detail: string; readonly window?: number; readonly spend: Spend }
   | { readonly kind: 'media_too_large'; readonly detail: string; readonly spend: Spend }
   | { readonly kind: 'refused'; readonly detail: string; readonly spend: Spend }
   /**
-   * The model is given up for the next in the list (L19); `calls` are the names of those it had
+   * The model is given up for the next in the list (L19). `calls`: the names of those it had
    * started.
    */
   | {
@@ -73,8 +74,8 @@ export type ModelResult =
   /** A prompt hook ended the run before the call (L41). */
   | { readonly kind: 'hook_stopped'; readonly detail: string; readonly spend: Spend }
   /**
-   * Not to be retried, or retries are spent (L20). `maxOutput`: it was refused for its cap, and
-   * this is the most, in tokens (L26).
+   * The call must not be retried, or its retries are spent (L20). `maxOutput`: it was refused for
+   * its cap, and this is the most, in tokens (L26).
    */
   | {
       readonly kind: 'failed';
@@ -84,8 +85,8 @@ export type ModelResult =
       readonly spend: Spend;
     }
   /**
-   * The provider asked for a long wait: park for so long. No time of day, for the worker's clock is
-   * not the server's. The counts go into the next call.
+   * The provider asked for a long wait: park for `waitMs`. It is a duration, because the worker's
+   * clock is not the server's. The counts go into the next call.
    */
   | {
       readonly kind: 'parked';
@@ -97,9 +98,9 @@ export type ModelResult =
     };
 
 /**
- * As `callModel` answers. A reply of which calls were handed over is a kind of its own: a worker of
- * an earlier release, which would ask for them once more, does not know it, and leaves the session
- * to a newer one.
+ * The answer of `callModel`. A reply with handed-over calls has a kind of its own: a worker of an
+ * earlier release would run them once more, so it must not know the kind, and leaves the session to
+ * a newer worker.
  */
 export type ModelCallAnswer =
   ModelResult | (Omit<Extract<ModelResult, { kind: 'message' }>, 'kind'> & { readonly kind: 'handed_over' });

@@ -1,5 +1,5 @@
-// The one check of a run's options, shared by the client (before anything starts) and the activity
-// that opens a run.
+// Checks a run's options. The client uses it before anything starts, and so does the activity that
+// opens a run.
 import { didYouMean } from './did-you-mean.ts';
 import { permissionsProblem } from './permission-rules.ts';
 import { extraFoldersProblem } from './extra-folders.ts';
@@ -28,8 +28,8 @@ export const OPTION_BOUNDS = {
   /** Characters of JSON. */
   outputSchema: 64 * 1024,
   /**
-   * Characters of JSON: a handover carries all of it twice, below the server's limit of 2 MiB also
-   * where a character is three bytes.
+   * Characters of JSON of all options. A handover carries them twice, which stays below the
+   * server's limit of 2 MiB also where a character is three bytes.
    */
   together: 192 * 1024,
 };
@@ -37,7 +37,7 @@ export const OPTION_BOUNDS = {
 /** Tokens below which the API refuses a request. */
 const LEAST = { taskBudget: 20_000, thinkingTokens: 1_024 };
 
-/** All there are: the compiler sees to it. */
+/** All options; the compiler keeps the list complete. */
 export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = {
   cwd: true,
   model: true,
@@ -75,14 +75,17 @@ export const LIMITS: Readonly<Record<keyof TopUp, string>> = {
   timeoutMs: 'milliseconds',
 };
 
-/** One that nobody reads may have been meant as a guard. */
+/** Refuses unknown options: one that is ignored may have been meant as a guard. */
 function unknownProblem(options: object): string | undefined {
   const unknown = Object.keys(options).find((key) => !Object.hasOwn(RUN_OPTIONS, key));
   if (unknown === undefined) return undefined;
   return `there is no option ${JSON.stringify(unknown.slice(0, 60))}: ${didYouMean(unknown, Object.keys(RUN_OPTIONS))}`;
 }
 
-/** A sentence that says what is wrong with the options and what would be right, or undefined. */
+/**
+ * Returns a sentence that says what is wrong with the options and what would be right, or
+ * undefined.
+ */
 export function optionsProblem(options: Partial<RunOptions>): string | undefined {
   const { maxTurns, maxBudgetUsd, timeoutMs, maxOutputTokens, permissionMode, permissions } = options;
   const { model, cwd, systemPrompt } = options;
@@ -128,13 +131,13 @@ function booleanProblem(what: string, value: boolean | undefined): string | unde
   return value === undefined || typeof value === 'boolean' ? undefined : `${what} is neither true nor false`;
 }
 
-/** Whoever wants to be asked must not believe that it happens (L55). */
+/** Mode `bypass` never asks, so rules that ask would be ignored in silence (L55). */
 function bypassProblem({ permissionMode, permissions }: Partial<RunOptions>): string | undefined {
   if (permissionMode !== 'bypass' || !permissions?.ask?.length) return undefined;
   return 'permission mode "bypass" asks about nothing, and there are rules that ask: give the rules again without those, deny instead, or choose another mode';
 }
 
-/** Says why all options together are too large; undefined when they are not. */
+/** Returns a sentence that says why all options together are too large, or undefined. */
 export function optionsSizeProblem(options: Partial<RunOptions>): string | undefined {
   const { length } = JSON.stringify(options);
   if (length <= OPTION_BOUNDS.together) return undefined;
@@ -209,14 +212,20 @@ function positiveNumberProblem(
   return `${name} is ${value}: give a number of ${unit} above 0 and up to ${most}`;
 }
 
-/** Options may come from any Temporal client, so even their types are not certain. */
+/**
+ * Checks a text. Options may come from any Temporal client, so that even their types are uncertain.
+ */
 function textProblem(name: string, value: unknown, most: number): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== 'string') return `the ${name} is not a text`;
   return value.length <= most ? undefined : `the ${name} has ${value.length} characters: give at most ${most}`;
 }
 
-/** A workspace cannot be taken back: its null stays, and is refused where options are checked. */
+/**
+ * Applies changes that a message makes to its session's options: each gives an option anew, or
+ * takes it back with null (L57). A workspace cannot be taken back: its null stays, and is refused
+ * where options are checked.
+ */
 export function withChanges<Options extends Partial<RunOptions>>(options: Options, changes: OptionChanges): Options {
   const given = Object.entries(changes).filter(([, value]) => value !== undefined);
   const all = Object.entries({ ...options, ...Object.fromEntries(given) });

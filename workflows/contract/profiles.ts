@@ -1,20 +1,20 @@
-// The times after which a session, a worker or the server counts as lost. `machine`: measured for one
-// machine, where a call to the server costs little and dead workers are seen to be dead. `fleet`: for
-// many workers, where each heartbeat is a write to a server that they share.
+// The times after which a session, a worker or the server counts as lost. `machine`: measured for
+// one machine, where a call to the server costs little and dead workers are seen to be dead.
+// `fleet`: for many workers, where each heartbeat is a write to a server that they share.
 
 export type Profile = 'machine' | 'fleet';
 
 export type Times = {
-  /** An attempt that says nothing for so long is lost. */
+  /** An attempt without a heartbeat for this long is lost. */
   readonly heartbeatTimeout: '30s' | '15s';
-  /** The same, of a few writes that an interrupt or a run's end waits for. */
+  /** The same for a few writes that an interrupt or a run's end waits for. */
   readonly recordsTimeout: '10s';
   /** How long a workflow task may take before it is given to another worker. */
   readonly workflowTask: '5s' | '10s';
-  /** How long a worker that holds a session in memory is waited for. */
+  /** How long the server waits for a worker that holds a session in memory. */
   readonly sticky: '1s' | '5s';
   /**
-   * Between two heartbeats: also how late a cancel may arrive, and L48 leaves tools five seconds.
+   * The time between two heartbeats, and so the delay of a cancel: L48 leaves tools five seconds.
    */
   readonly throttle: '500ms' | '2s';
 };

@@ -1,10 +1,10 @@
-// Checks the names and values of variables for tools. The client, the configuration and the activity
-// that opens a run share it.
+// Checks the names and values of variables for tools. The client, the configuration and the
+// activity that opens a run share it.
 
 /**
- * Variables for shell commands and other tools, beside the ordinary ones; never told to the model.
- * As an option they are kept as all options are, in Temporal's history and the store: a secret
- * belongs in the worker's configuration (`toolEnv`), which keeps it to its process.
+ * Variables for shell commands and other tools, in addition to the ordinary ones; the model is
+ * never told them. As an option they are kept as all options are, in Temporal's history and the
+ * store: a secret belongs in the worker's configuration (`toolEnv`), which keeps it to its process.
  */
 export type ToolEnv = Readonly<Record<string, string>>;
 
@@ -15,18 +15,21 @@ const LONGEST_VALUE = 16_000;
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /**
- * Settings and credentials of Perdure, its server and its model: an agent's commands have no
- * business with them.
+ * Settings and credentials of Perdure, its server and its model, which an agent's commands must not
+ * have.
  */
 const OURS = /^(?:PERDURE|TEMPORAL|ANTHROPIC)_/;
 /**
- * Each changes which program runs, or what a shell does before a command that was judged by its
- * words.
+ * Each of these changes which program runs, or what a shell does before a command that was judged
+ * by its words.
  */
 const CHANGES_COMMANDS = /^(?:LD_.*|DYLD_.*|BASH_ENV|BASH_FUNC_.*|BASHOPTS|SHELLOPTS|ENV|GIT_CONFIG.*)$/;
 const SET_FOR_EACH = /^(?:PWD|LC_ALL|TERM)$/;
 
-/** Says why a variable of this name is not passed on; undefined when it can be. */
+/**
+ * Returns the end of a sentence that says why a variable of this name is not passed on; undefined
+ * when it is.
+ */
 export function toolVariableProblem(name: string): string | undefined {
   if (name.length > LONGEST_NAME || !NAME.test(name))
     return 'is no name for one: give letters, digits and "_", not beginning with a digit';
@@ -36,8 +39,8 @@ export function toolVariableProblem(name: string): string | undefined {
 }
 
 /**
- * A sentence, which never holds a value; undefined when they will do. They may come from any
- * Temporal client: nothing is certain.
+ * Returns a sentence, which never holds a value; undefined when the variables will do. They may
+ * come from any Temporal client, so that even their types are uncertain.
  */
 export function toolEnvProblem(given: unknown): string | undefined {
   if (given === undefined) return undefined;

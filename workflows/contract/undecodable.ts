@@ -5,9 +5,9 @@
 const MARK = 'perdure:undecodable';
 
 export type Undecodable = {
-  /** The end of a sentence that begins with what was to be read: `is broken JSON`. */
+  /** The end of a sentence that begins with the subject: `is broken JSON`. */
   readonly why: string;
-  /** Another worker may be able to read it: this one has not the key. */
+  /** Another worker may be able to read it: this one lacks the key. */
   readonly elsewhere: boolean;
 };
 
@@ -15,7 +15,7 @@ export function markUndecodable(what: Undecodable): object {
   return { [MARK]: what };
 }
 
-/** Null for every value that was read. */
+/** Returns null for every value that was read. */
 export function findUndecodable(value: unknown): Undecodable | null {
   if (typeof value !== 'object' || value === null || !(MARK in value)) return null;
   const { why, elsewhere } = (value[MARK] ?? {}) as Partial<Record<keyof Undecodable, unknown>>;

@@ -57,9 +57,9 @@ export type AgentsCarry = {
 export class Agents {
   private readonly known: Map<CallKey, WorkingAgent>;
   started: number;
-  /** What ended agents of the run under way took, until the run counts it. */
+  /** The spending of ended agents of the run under way, until the run counts it. */
   private spent: readonly AgentSpent[];
-  /** What ended agents of earlier runs took, until the session counts it. */
+  /** The spending of ended agents of earlier runs, until the session counts it. */
   private late: readonly LateSpent[] = [];
   private gone: Left;
   private goneEarlier: Left;

@@ -33,7 +33,7 @@ export class AskList {
     return [...this.asks];
   }
 
-  /** What waits, the oldest session first. */
+  /** All that waits, the oldest session first. */
   get waiting(): readonly PendingApproval[] {
     return [...this.asks.values()].flat();
   }

@@ -59,7 +59,10 @@ const KINDS: readonly string[] = ['done', 'failed', 'stopped', 'agent'] satisfie
 
 const WORKTREE_KINDS: readonly string[] = ['unchanged', 'committed', 'gone'] satisfies readonly WorktreeEnd['kind'][];
 
-/** Returns null for a value that is no report. Shortens what is too long for a session to carry. */
+/**
+ * Returns null for a value that has not the shape of a report. Shortens what is too long for a
+ * session to carry.
+ */
 export function readReport(value: unknown): DelegatedReport | null {
   if (!isReport(value)) return null;
   const { key, end } = value;

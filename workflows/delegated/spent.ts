@@ -3,7 +3,7 @@ import type { AgentSpent } from '../contract/delegation.ts';
 import { addSpend, nothingSpent, type Spend, type Spent } from '../contract/loop.ts';
 import type { WorkingAgent } from './shares.ts';
 
-/** What a run has taken until now. `ms`: of its runtime limit. */
+/** The spending of a run until now. `ms`: of its runtime limit. */
 export type RunTaken = { readonly turn: number; readonly spend: Spend; readonly ms: number };
 
 export type SpentSince = { readonly spent?: Spent; readonly since?: Spent };

@@ -75,7 +75,7 @@ async function performWork(work: DelegatedWork): Promise<DelegatedEnd> {
     return endWithResult(await (work.kind === 'activity' ? runActivity(work) : runWorkflow(work)));
   } catch (error) {
     if (isCancellation(error)) return { kind: 'stopped', ended: true };
-    // An error that is no failure of Temporal's is about the options, such as a timeout that cannot
+    // An error other than Temporal's failures is about the options, such as a timeout that cannot
     // be read.
     return { kind: 'failed', detail: rootMessage(error as Error).slice(0, DETAIL_LENGTH) };
   }

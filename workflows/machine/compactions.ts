@@ -90,8 +90,8 @@ function preparationOf(iteration: number, result: PreparedCompaction): Preparing
 }
 
 /**
- * Begins the next request with the prepared boundary. It is no transition: the same iteration goes
- * on, with less in view.
+ * Begins the next request with the prepared boundary. Unlike with a transition, the same iteration
+ * goes on, with less in view.
  */
 export function takePrepared(state: RunState, rules: Rules): RunState {
   const made = state.preparing?.made;
@@ -120,8 +120,8 @@ function noteFailure(state: RunState, rules: Rules, result: Extract<Compacted, {
 }
 
 /**
- * Nothing was compacted, and another try in this iteration would come to the same. It is no
- * failure.
+ * Nothing was compacted, and another try in this iteration would come to the same. It does not
+ * count as a failure.
  */
 function leaveAsIs(state: RunState, { head, freed = 0, tokens }: Extract<Compacted, { kind: 'as_is' }>): RunState {
   const kept = head === undefined ? state : applyShrinking(state, { head, freed });
@@ -140,7 +140,7 @@ function recountContext(state: RunState, tokens = Infinity): RunState {
   return { ...state, contextTokens: Math.min(state.contextTokens, counted) };
 }
 
-/** Shrinking is no compaction: nothing of L10 and L11 changes. */
+/** Unlike a compaction, shrinking changes nothing of L10 and L11. */
 function applyShrinking(state: RunState, { head, freed }: ShrunkResults): RunState {
   const { stagedAt } = state.compaction;
   const compaction = {

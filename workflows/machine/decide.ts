@@ -142,7 +142,7 @@ function fatalOutcome(state: RunState, rules: Rules, event: ToolsRan): (Terminal
   return { reason: 'fatal_tool_error', detail };
 }
 
-/** Output tokens: less than this since the last continuation is no progress (L31). */
+/** Output tokens: fewer than this since the last continuation do not count as progress (L31). */
 const SMALL_DELTA = 500;
 const ENOUGH_OF_BUDGET = 0.9;
 const SMALL_DELTAS_AFTER = 3;

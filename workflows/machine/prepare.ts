@@ -102,7 +102,7 @@ function isStagingDue(state: RunState, rules: Rules, window: number): boolean {
   return rules.compaction.enabled && rules.compaction.collapse && hasGrown(state, rules, window);
 }
 
-/** Before the first reply there is no conversation to prepare a summary of. */
+/** Nothing can be prepared before the first reply: the conversation has just begun. */
 function isPreparationDue(state: RunState, rules: Rules, window: number): boolean {
   const isFree = !state.preparing && state.head !== null && state.contextTokens > 0;
   return rules.compaction.enabled && isFree && hasGrown(state, rules, window);

@@ -1,5 +1,4 @@
-// Applies the transitions, and resets what each of them resets (docs/loop.md, "What a transition
-// resets"). A run goes round only by `apply`.
+// Applies the transitions, and resets what each of them resets. A run goes round only by `apply`.
 import type { Append } from '../contract/activities.ts';
 import type { TransitionReason } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';
@@ -95,8 +94,8 @@ export function keepCut(state: RunState, { head, contextTokens }: CutReply): Run
 }
 
 /**
- * Commits the oldest collapses. It is no transition: the same iteration goes on, with less in view
- * (L9).
+ * Commits the oldest collapses. Unlike with a transition, the same iteration goes on, with less in
+ * view (L9).
  */
 export function commitCollapses(state: RunState, count: number): RunState {
   const pending: readonly Append[] = [...state.pending, { kind: 'collapse_committed', count }];

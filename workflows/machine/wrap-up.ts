@@ -76,8 +76,8 @@ function timeKeptBack({ timeoutMs }: Rules): number {
 }
 
 /**
- * Asks for the wrap-up. It is no transition: the same iteration goes on, to one more call. A cut
- * reply is summed up instead of continued.
+ * Asks for the wrap-up. Unlike with a transition, the same iteration goes on, to one more call. A
+ * cut reply is summed up instead of continued.
  */
 export function beginWrapUp(state: RunState, rules: Rules, limit: RunLimit): RunState {
   const { append } = endAtLimit(state, rules, limit);

@@ -103,7 +103,7 @@ class CurrentRun implements RunContext {
     session.sideWork.runAfterStop({ head, config, run: runs, step: session.facts.nextStep(), ...(until && { until }) });
   }
 
-  /** Gives up what still goes on beside the run, and counts what it has taken. */
+  /** Gives up the side work that still goes on, and counts what it has taken. */
   private settle(state: RunState): RunState {
     const { sideWork: beside, delegations } = this.session;
     const left = beside.endSummaries(this.limits.snapshot.rules.summarySpend);

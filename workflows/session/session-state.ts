@@ -68,7 +68,7 @@ export type Carry = {
   readonly once?: AskedOnceSnapshot;
   /** The loss that a repair left; the next run tells it. */
   readonly lost?: string | null;
-  /** What the runs that have ended took together. Absent where an earlier release carried it. */
+  /** The spending of all runs that have ended. Absent where an earlier release carried it. */
   readonly spent?: Spent;
   /**
    * `spent` as it was when the last message of a person opened a run: runs that ends of agents have

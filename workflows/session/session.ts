@@ -107,7 +107,7 @@ export class Session {
     return live && limits && { state: live.state, snapshot: limits.snapshot, leftMs: limits.leftMs, now: Date.now() };
   }
 
-  /** Null while no run is under way, and while the run ends. */
+  /** The limits that a person may raise; null while no run is under way, and while the run ends. */
   get raisableLimits(): RunLimits | null {
     return this.finishing || this.stopCause !== null ? null : this.limits;
   }

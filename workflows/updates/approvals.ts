@@ -57,8 +57,8 @@ export class Approvals {
   }
 
   /**
-   * What waits, in the order of the calls. Decided calls are not in it, although their decision is
-   * not taken yet.
+   * All that waits, in the order of the calls. Decided calls are not in it, although their decision
+   * is not taken yet.
    */
   get pending(): readonly PendingApproval[] {
     return [...this.waiting.values()].toSorted((one, other) => one.index - other.index);

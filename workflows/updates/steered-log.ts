@@ -37,7 +37,7 @@ export class SteeredLog {
     return this.closes;
   }
 
-  /** What is not in the transcript yet, oldest first. */
+  /** Entries that are not in the transcript yet, oldest first. */
   get open(): readonly Steered[] {
     return this.held;
   }
