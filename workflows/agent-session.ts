@@ -49,19 +49,19 @@ export async function agentSession(argument: ResumedInput): Promise<RunReport> {
   let report: RunReport | ApplicationFailure | null = null;
   try {
     if (carry.run) await runToEnd(session, carry.run);
-    const cancelled = (): boolean => session.stopCause === 'cancel';
-    while (!cancelled() && !report) {
+    const isCancelledNow = (): boolean => session.stopCause === 'cancel';
+    while (!isCancelledNow() && !report) {
       if (isOver()) {
-        const found = await readLastReport(session);
+        const lastReport = await readLastReport(session);
         // A message that came meanwhile opens another run.
-        report = isOver() ? found : null;
+        report = isOver() ? lastReport : null;
         continue;
       }
       if (session.inbox.count === 0) session.enterPhase('idle');
       await handOverIfDue(session, () => null);
       await condition(() => session.inbox.count > 0 || canHandOver(session));
       // A message and a cancel may have arrived together.
-      if (session.inbox.count > 0 && !cancelled()) await openAndRun(session);
+      if (session.inbox.count > 0 && !isCancelledNow()) await openAndRun(session);
     }
   } catch (error) {
     if (!isCancellation(error)) throw error;
@@ -176,9 +176,9 @@ function isCancelledLate({ stopCause }: Session): boolean {
 /** Ends the session's own worktree. Call it when neither the session nor its agents work in it. */
 async function endWorktree({ input: { agent, title }, facts, ports }: Session): Promise<WorktreeEnd | null> {
   if (!agent?.isolation) return null;
-  const ended = { title, reason: facts.now.last?.terminal.reason ?? null, step: facts.nextStep() };
+  const end = { title, reason: facts.now.last?.terminal.reason ?? null, step: facts.nextStep() };
   try {
-    return await CancellationScope.nonCancellable(() => ports.endWorktree(ended));
+    return await CancellationScope.nonCancellable(() => ports.endWorktree(end));
   } catch (error) {
     const problem = activityProblem(error);
     if (problem === null) throw error;
@@ -192,12 +192,13 @@ async function endWorktree({ input: { agent, title }, facts, ports }: Session): 
  * many: its task fails, and is tried again until a worker can read it.
  */
 function parseArgument(argument: unknown): ResumedInput {
-  const unread = findUndecodable(argument);
-  const why = unread ? unread.why : inputProblem(argument);
+  const undecodable = findUndecodable(argument);
+  const why = undecodable ? undecodable.why : inputProblem(argument);
   if (why === undefined) return withTitle(argument as Partial<ResumedInput>);
   const { unsafe, continuedFromExecutionRunId } = workflowInfo();
   const message = `the session's argument ${why}`;
-  if (unread?.elsewhere || unsafe.isReplaying || continuedFromExecutionRunId !== undefined) throw new Error(message);
+  if (undecodable?.elsewhere || unsafe.isReplaying || continuedFromExecutionRunId !== undefined)
+    throw new Error(message);
   throw ApplicationFailure.nonRetryable(message, 'UnreadableSession');
 }
 

@@ -13,21 +13,21 @@ import { tellSession } from './reports.ts';
 export class AskReporter {
   private readonly session: HostSession;
   /** The list as it was told last; null when this workflow run has told nothing. */
-  private told: string | null = null;
-  private telling = false;
+  private lastTold: string | null = null;
+  private isTelling = false;
 
   constructor(session: HostSession) {
     this.session = session;
   }
 
   get isSettled(): boolean {
-    return !this.telling;
+    return !this.isTelling;
   }
 
   change(): void {
     const { agent } = this.session.input;
-    if (!agent || this.telling) return;
-    this.telling = true;
+    if (!agent || this.isTelling) return;
+    this.isTelling = true;
     void this.tellAll(agent);
   }
 
@@ -38,19 +38,19 @@ export class AskReporter {
   }
 
   async awaitSettled(): Promise<void> {
-    if (this.telling) await CancellationScope.nonCancellable(() => condition(() => this.isSettled));
+    if (this.isTelling) await CancellationScope.nonCancellable(() => condition(() => this.isSettled));
   }
 
   private async tellAll({ root, path }: AgentOrigin): Promise<void> {
-    for (let asks = this.listed(path); JSON.stringify(asks) !== this.told; asks = this.listed(path)) {
-      this.told = JSON.stringify(asks);
+    for (let asks = this.nameAsks(path); JSON.stringify(asks) !== this.lastTold; asks = this.nameAsks(path)) {
+      this.lastTold = JSON.stringify(asks);
       await tellSession(root, { asks, session: this.session.id });
     }
-    this.telling = false;
+    this.isTelling = false;
   }
 
   /** Names the calls by their session, so that no two names are the same. */
-  private listed(path: readonly string[]): readonly PendingApproval[] {
+  private nameAsks(path: readonly string[]): readonly PendingApproval[] {
     const { id: session, approvals } = this.session;
     const name = agentName(session);
     return approvals.pending

@@ -72,14 +72,14 @@ async function sendMessage(
 }
 
 async function stopAgent(agents: Agents, { key, session }: WorkingAgent, id: string): Promise<DelegatedEnd> {
-  const end = (): DelegatedEnd | null => {
+  const endNow = (): DelegatedEnd | null => {
     const found = agents.find(id);
     return found && 'end' in found ? found.end : null;
   };
   agents.setQuiet(key, true);
   await askToStop(session);
-  await condition(() => end() !== null, STOP_MS);
-  const ended = end();
+  await condition(() => endNow() !== null, STOP_MS);
+  const ended = endNow();
   if (ended) return ended;
   agents.setQuiet(key, false);
   return {
@@ -98,9 +98,9 @@ export async function stopBackground(agents: Agents): Promise<void> {
  * over is not told of it.
  */
 export async function watchBackground(agents: Agents): Promise<void> {
-  const areAway = (): boolean => agents.background.length === 0;
-  for (let look = FIRST_LOOK_MS; !areAway(); look = Math.min(2 * look, LAST_LOOK_MS)) {
-    if (await condition(areAway, look)) return;
+  const areAllOver = (): boolean => agents.background.length === 0;
+  for (let lookMs = FIRST_LOOK_MS; !areAllOver(); lookMs = Math.min(2 * lookMs, LAST_LOOK_MS)) {
+    if (await condition(areAllOver, lookMs)) return;
     for (const { key, session } of agents.background)
       if (await isGone(session, true)) await reportLost(agents, key, session);
   }

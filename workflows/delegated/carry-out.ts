@@ -64,12 +64,12 @@ async function startWork(
       parentClosePolicy: 'ABANDON',
       cancellationType: 'ABANDON',
     });
-    const ended = (): void => session.delegations.report({ key, end: LOST });
+    const reportEnd = (): void => session.delegations.report({ key, end: LOST });
     // A report comes before its workflow's end. Until it continues as new, the session is told of
     // an end without a report.
     void started.result().catch((error: unknown) => {
       if (!(error instanceof TemporalFailure)) throw error;
-      if (!isCancellation(error)) ended();
+      if (!isCancellation(error)) reportEnd();
     });
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
@@ -77,16 +77,16 @@ async function startWork(
 }
 
 /**
- * Resolves when the call has ended, or when `due` says that the session is to be handed over. It is
+ * Resolves when the call has ended, or when `isDue` says that the session is to be handed over. It is
  * cancelled with the run, or by a failing sibling.
  */
-export async function awaitDelegation(session: HostSession, open: OpenDelegation, due: () => boolean): Promise<void> {
-  let look = open.carried ? FIRST_LOOK_MS : LAST_LOOK_MS;
-  while (findEnd(session, open) === null && !due()) {
-    const left = open.until === undefined ? look : open.until - Date.now();
-    const woken = await condition(() => findEnd(session, open) !== null || due(), Math.max(1, left));
-    if (woken || open.child === undefined) continue;
-    look = Math.min(2 * look, LAST_LOOK_MS);
+export async function awaitDelegation(session: HostSession, open: OpenDelegation, isDue: () => boolean): Promise<void> {
+  let lookMs = open.carried ? FIRST_LOOK_MS : LAST_LOOK_MS;
+  while (findEnd(session, open) === null && !isDue()) {
+    const waitMs = open.until === undefined ? lookMs : open.until - Date.now();
+    const isWoken = await condition(() => findEnd(session, open) !== null || isDue(), Math.max(1, waitMs));
+    if (isWoken || open.child === undefined) continue;
+    lookMs = Math.min(2 * lookMs, LAST_LOOK_MS);
     if (await isGone(open.child, open.agent)) await reportLostChild(session, open);
   }
 }
@@ -103,8 +103,8 @@ async function reportLostChild(session: HostSession, open: OpenDelegation): Prom
 export async function awaitAgents({ delegations: { agents } }: Pick<HostSession, 'delegations'>): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     const areWorking = (): boolean => agents.working.length > 0;
-    for (let look = REPORT_MS; areWorking(); look = Math.min(2 * look, LAST_LOOK_MS)) {
-      if (await condition(() => !areWorking(), look)) continue;
+    for (let lookMs = REPORT_MS; areWorking(); lookMs = Math.min(2 * lookMs, LAST_LOOK_MS)) {
+      if (await condition(() => !areWorking(), lookMs)) continue;
       for (const { key, session: child } of agents.working)
         if (await isGone(child, true)) agents.report({ key, end: LOST });
     }
@@ -126,9 +126,9 @@ export function stopDelegation(session: HostSession, open: OpenDelegation): Prom
   return CancellationScope.nonCancellable(async () => {
     const known = findEnd(session, open);
     if (!known && open.child !== undefined) await askToStop(open.child);
-    const ended = (): DelegatedEnd | null => findEnd(session, open);
-    if (!known && open.child !== undefined) await condition(() => ended() !== null, STOP_MS);
-    const end = known ?? ended();
+    const endNow = (): DelegatedEnd | null => findEnd(session, open);
+    if (!known && open.child !== undefined) await condition(() => endNow() !== null, STOP_MS);
+    const end = known ?? endNow();
     if (end) session.delegations.close(open.key);
     else session.delegations.giveUp(open.key);
     return end ?? { kind: 'stopped', ended: open.child === undefined };

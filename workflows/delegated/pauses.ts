@@ -19,16 +19,16 @@ export class Pauses {
   private readonly session: HostSession;
   private readonly agents: Set<SessionId>;
   /** The runtime limit of the run under way stands still. */
-  private runStands = false;
+  private runStandsStill = false;
   /** The state as the parent was told last. */
-  private told: boolean;
-  private looking = false;
-  private telling = false;
+  private lastTold: boolean;
+  private isLooking = false;
+  private isTelling = false;
   private heard: () => void = () => {};
 
   constructor(session: HostSession, { told, agents }: PausesCarry = { told: false, agents: [] }) {
     this.session = session;
-    this.told = told;
+    this.lastTold = told;
     this.agents = new Set(agents);
   }
 
@@ -37,14 +37,14 @@ export class Pauses {
    * later changes.
    */
   get isSettled(): boolean {
-    return !this.telling;
+    return !this.isTelling;
   }
 
   /** Absent while the time of the session and all its agents goes on. */
   get carry(): { readonly pauses?: PausesCarry } {
     const { working } = this.session.delegations.agents;
     const agents = working.filter((each) => this.agents.has(each.session)).map((each) => each.session);
-    return this.told || agents.length > 0 ? { pauses: { told: this.told, agents } } : {};
+    return this.lastTold || agents.length > 0 ? { pauses: { told: this.lastTold, agents } } : {};
   }
 
   isWaiting(agent: string | undefined): boolean {
@@ -53,7 +53,7 @@ export class Pauses {
 
   /** A run begins or ends, or its limit stands still or goes on. */
   readonly setRunPaused = (stands: boolean): void => {
-    this.runStands = stands;
+    this.runStandsStill = stands;
     this.change();
   };
 
@@ -79,14 +79,14 @@ export class Pauses {
   }
 
   async awaitSettled(): Promise<void> {
-    if (this.telling) await CancellationScope.nonCancellable(() => condition(() => this.isSettled));
+    if (this.isTelling) await CancellationScope.nonCancellable(() => condition(() => this.isSettled));
   }
 
   /** Does nothing for an agent without a runtime limit above it. */
   private change(): void {
     const { agent } = this.session.input;
-    if (agent?.grant?.timeoutMs === undefined || this.looking || this.telling) return;
-    this.looking = true;
+    if (agent?.grant?.timeoutMs === undefined || this.isLooking || this.isTelling) return;
+    this.isLooking = true;
     void CancellationScope.nonCancellable(() => this.tellAll(agent));
   }
 
@@ -96,19 +96,19 @@ export class Pauses {
    */
   private async tellAll({ parent }: AgentOrigin): Promise<void> {
     await nextRound();
-    this.looking = false;
-    this.telling = true;
-    while (this.stands !== this.told && patched(AGENT_PAUSES)) {
-      this.told = this.stands;
-      await tellSession(parent, { session: this.session.id, paused: this.told });
+    this.isLooking = false;
+    this.isTelling = true;
+    while (this.standsStill !== this.lastTold && patched(AGENT_PAUSES)) {
+      this.lastTold = this.standsStill;
+      await tellSession(parent, { session: this.session.id, paused: this.lastTold });
     }
-    this.telling = false;
+    this.isTelling = false;
   }
 
-  private get stands(): boolean {
+  private get standsStill(): boolean {
     const { run, inbox, delegations } = this.session;
     const { background } = delegations.agents;
-    const own = run === null ? background.length > 0 && inbox.count === 0 : this.runStands;
+    const own = run === null ? background.length > 0 && inbox.count === 0 : this.runStandsStill;
     return own && background.every(({ session }) => this.agents.has(session));
   }
 }

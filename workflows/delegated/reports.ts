@@ -164,19 +164,19 @@ export async function reportToParent(
   { spend = noSpend, worktree }: { readonly spend?: Spend | undefined; readonly worktree: WorktreeEnd | null },
 ): Promise<void> {
   const end: AgentEnd = { kind: 'agent', session, run: last && agentRunOf(last), spend, ...(worktree && { worktree }) };
-  const told: DelegatedReport = { key, end };
-  await tellSession(parent, told);
+  const report: DelegatedReport = { key, end };
+  await tellSession(parent, report);
 }
 
 /** Milliseconds until a session that takes no signals now is told again; the pause doubles. */
 const TELL_AGAIN_MS = 5_000;
 
 /** Signals a session until the signal is taken. A session that is over is not told. */
-export async function tellSession(session: SessionId, told: DelegatedReport | AgentAsks | AgentPause): Promise<void> {
+export async function tellSession(session: SessionId, news: DelegatedReport | AgentAsks | AgentPause): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     for (let pause = TELL_AGAIN_MS; ; pause = Math.min(2 * pause, LAST_LOOK_MS)) {
       try {
-        return await getExternalWorkflowHandle(session).signal(DELEGATED_SIGNAL, told);
+        return await getExternalWorkflowHandle(session).signal(DELEGATED_SIGNAL, news);
       } catch (error) {
         if (isGoneError(error)) return;
       }

@@ -37,8 +37,8 @@ export async function delegatedWork({ work, report, root = report.to }: Delegate
   setDefaultSignalHandler(() => {});
   const watches = patched('perdure-work-looks');
   const end = await (watches ? performWatched(work, new Set([report.to, root])) : performWork(work));
-  const told: DelegatedReport = { key: report.key, end };
-  await tellSession(report.to, told);
+  const signal: DelegatedReport = { key: report.key, end };
+  await tellSession(report.to, signal);
 }
 
 /**
@@ -48,7 +48,7 @@ export async function delegatedWork({ work, report, root = report.to }: Delegate
 async function performWatched(work: DelegatedWork, sessions: ReadonlySet<SessionId>): Promise<DelegatedEnd> {
   const working = new CancellationScope();
   const watching = new CancellationScope();
-  const watched = watching.run(async () => {
+  const watch = watching.run(async () => {
     let look = FIRST_LOOK_MS;
     do {
       await sleep(look);
@@ -56,12 +56,12 @@ async function performWatched(work: DelegatedWork, sessions: ReadonlySet<Session
     } while (!(await isAnyGone(sessions)));
     working.cancel();
   });
-  const over = watched.catch((error: unknown) => {
+  const watchEnd = watch.catch((error: unknown) => {
     if (!isCancellation(error)) throw error;
   });
   const end = await working.run(() => performWork(work));
   watching.cancel();
-  await over;
+  await watchEnd;
   return end;
 }
 
@@ -105,8 +105,8 @@ function runWorkflow({ type, taskQueue, args, options }: Extract<DelegatedWork, 
 }
 
 function endWithResult(result: unknown): DelegatedEnd {
-  const unread = findUndecodable(result);
-  if (unread) return { kind: 'failed', detail: `its result ${unread.why}` };
+  const undecodable = findUndecodable(result);
+  if (undecodable) return { kind: 'failed', detail: `its result ${undecodable.why}` };
   const json = JSON.stringify(result) as string | undefined;
   if (json === undefined) return { kind: 'done' };
   return json.length > LARGEST_RESULT ? { kind: 'done', cut: json.slice(0, LARGEST_RESULT) } : { kind: 'done', result };

@@ -27,8 +27,8 @@ export async function openAndRun(session: Session): Promise<void> {
   const { head, runs, context } = facts.now;
   const startedAt = Date.now();
   session.beginRun({ state: initialState(head, []), ...notWaiting });
-  const isOfNews = messages.every(({ ended }) => ended);
-  session.delegations.agents.beginRun(!isOfNews);
+  const isOpenedByEnds = messages.every(({ ended }) => ended);
+  session.delegations.agents.beginRun(!isOpenedByEnds);
   if (interrupted) session.stop('interrupt');
   session.enterPhase('running');
   const opened = await openWithPlace(session, placeAfter(facts.now.place, messages));
@@ -49,14 +49,14 @@ export async function openAndRun(session: Session): Promise<void> {
   facts.openRun(opened.place ?? null, opened.host ?? null);
   if (opened.host) session.memoWriter.markChanged();
   const { config, models } = opened;
-  const ofPrompt = isOfNews ? withinPrompt(opened.rules, session) : opened.rules;
-  const rules = withinGrant(ofPrompt, remainingGrant(session));
-  const begun = { kind: 'run_started', run: runs, config, at: startedAt } as const;
-  const state = initialState(head, [...loss, begun, ...users], context);
+  const promptRules = isOpenedByEnds ? withinPrompt(opened.rules, session) : opened.rules;
+  const rules = withinGrant(promptRules, remainingGrant(session));
+  const startEntry = { kind: 'run_started', run: runs, config, at: startedAt } as const;
+  const state = initialState(head, [...loss, startEntry, ...users], context);
   const deadline = rules.timeoutMs === null ? null : startedAt + rules.timeoutMs;
   const spentTurns = rules.maxTurns < 1 && endAtLimit({ ...state, turn: opened.rules.maxTurns }, opened.rules, 'turns');
   if (spentTurns) return await finishRun(session, { ...spentTurns, state }, { messages: ids, startedAt, config });
-  const whole = isOfNews ? { whole: promptLimits(opened.rules) } : {};
+  const whole = isOpenedByEnds ? { whole: promptLimits(opened.rules) } : {};
   const snapshot = { config, rules, ...present({ models }), ...whole };
   await runToEnd(session, { snapshot, state, messages: ids, startedAt, deadline, ...notWaiting });
 }

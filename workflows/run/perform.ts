@@ -64,13 +64,13 @@ function callModel(context: RunContext, state: RunState): Promise<Event> {
     const terms = { config: snapshot.config, left: budgetInput(state, snapshot.rules) };
     session.sideWork.summarize(pendingSummary, terms, () => session.facts.nextStep());
   }
-  const ended = (answer: ModelCallAnswer): Event => {
-    const { sideWork: beside, delegations } = session;
+  const toEvent = (answer: ModelCallAnswer): Event => {
+    const { sideWork, delegations } = session;
     session.openModelCall = null;
-    const taken = { ...beside.takeSummary(), ...beside.takePreparation(), ...delegations.agents.takeSpent() };
+    const taken = { ...sideWork.takeSummary(), ...sideWork.takePreparation(), ...delegations.agents.takeSpent() };
     return { kind: 'model', result: modelResultOf(answer), step: input.step, stop: session.stopCause, ...taken };
   };
-  const instead: Substitutes<ModelCallAnswer> = {
+  const substitutes: Substitutes<ModelCallAnswer> = {
     stopped: () => findStoredReply(session, input),
     failed: async (problem) => {
       const result = problem.damaged ? missingResult.stopped() : await findStoredReply(session, input);
@@ -78,7 +78,7 @@ function callModel(context: RunContext, state: RunState): Promise<Event> {
     },
   };
   session.openModelCall = input;
-  return runActivity(session, () => session.ports.callModel(input), instead, ended);
+  return runActivity(session, () => session.ports.callModel(input), substitutes, toEvent);
 }
 
 /**
@@ -103,8 +103,8 @@ function performCompaction(
 ): Promise<Event> {
   const { session } = context;
   const input = { ...makeAppendingStep(context, state), ...compactionInput(state, context.snapshot.rules, move) };
-  const ended = (result: Compacted): Event => ({ kind: 'compacted', result, move, stop: session.stopCause });
-  return runActivity(session, () => session.ports.compact(input), missingResult, ended);
+  const toEvent = (result: Compacted): Event => ({ kind: 'compacted', result, move, stop: session.stopCause });
+  return runActivity(session, () => session.ports.compact(input), missingResult, toEvent);
 }
 
 /** A run that an earlier release began prepares nothing: its history has no such step. */
@@ -122,15 +122,11 @@ function beginPreparation({ session, snapshot: { config, rules } }: RunContext, 
  * Returns null when no preparation may begin now. One that another boundary has overtaken may still
  * be under way, or not be paid for yet.
  */
-function preparationTerms(
-  { sideWork: beside }: Session,
-  state: RunState,
-  rules: Rules,
-): { readonly keeps?: Spend } | null {
+function preparationTerms({ sideWork }: Session, state: RunState, rules: Rules): { readonly keeps?: Spend } | null {
   if (isTooClose(state, rules) && patched('perdure-close-preparations')) return null;
   const isLimited = budgetLeft(state, rules) !== null;
-  if ((!isLimited && !beside.isPreparing) || !patched('perdure-preparation-terms')) return {};
-  if (beside.isPreparing) return null;
+  if ((!isLimited && !sideWork.isPreparing) || !patched('perdure-preparation-terms')) return {};
+  if (sideWork.isPreparing) return null;
   const keeps = preparationSpend(state, rules);
   return keeps && { keeps };
 }
@@ -155,8 +151,8 @@ function performCollapse(
 ): Promise<Event> {
   const { session } = context;
   const input = { ...makeAppendingStep(context, state), ...collapseInput(state, context.snapshot.rules, move) };
-  const ended = (result: Collapsed): Event => ({ kind: 'collapsed', result, stop: session.stopCause });
-  return runActivity(session, () => session.ports.collapse(input), missingResult, ended);
+  const toEvent = (result: Collapsed): Event => ({ kind: 'collapsed', result, stop: session.stopCause });
+  return runActivity(session, () => session.ports.collapse(input), missingResult, toEvent);
 }
 
 function runStopHooks(
@@ -167,12 +163,12 @@ function runStopHooks(
   if (head === null) throw new Error('stop hooks without a stored reply');
   const input = { head, config, step: session.facts.nextStep(), iteration, active };
   const passed = { kind: 'passed' } as const;
-  const instead: Substitutes<StopHooksRan> = {
+  const substitutes: Substitutes<StopHooksRan> = {
     stopped: () => ({ verdict: passed, failed: [] }),
     failed: ({ detail }) => ({ verdict: passed, failed: [{ hook: 'stop', detail }] }),
   };
-  const ended = (ran: StopHooksRan): Event => ({ kind: 'hooks_ran', ran, stop: session.stopCause });
-  return runActivity(session, () => session.ports.runStopHooks(input), instead, ended);
+  const toEvent = (ran: StopHooksRan): Event => ({ kind: 'hooks_ran', ran, stop: session.stopCause });
+  return runActivity(session, () => session.ports.runStopHooks(input), substitutes, toEvent);
 }
 
 type Substitutes<Result> = {
@@ -191,22 +187,22 @@ const missingResult = {
  * its reply, and begun calls of it.
  */
 function findStoredReply(session: Session, call: CallModel): Promise<ModelResult> {
-  const look = () => session.ports.findReply({ call, step: session.facts.nextStep() });
-  return CancellationScope.nonCancellable(look).catch(whenFailed(missingResult));
+  const findReply = () => session.ports.findReply({ call, step: session.facts.nextStep() });
+  return CancellationScope.nonCancellable(findReply).catch(whenFailed(missingResult));
 }
 
 /** Runs an activity and makes an event of its end; a stop and a failure become values. */
 function runActivity<Result>(
   session: Session,
-  run: () => Promise<Result>,
-  instead: Substitutes<Result>,
-  ended: (result: Result) => Event,
+  schedule: () => Promise<Result>,
+  substitutes: Substitutes<Result>,
+  toEvent: (result: Result) => Event,
 ): Promise<Event> {
-  const failed = whenFailed(instead);
-  return session.runScope.run(run).then(ended, async (error: unknown) => {
+  const failed = whenFailed(substitutes);
+  return session.runScope.run(schedule).then(toEvent, async (error: unknown) => {
     // A cancelled activity may end as a timeout when its worker was gone.
-    const stopped = isCancellation(error) || error instanceof ActivityFailure;
-    return ended(await (session.stopCause && stopped ? instead.stopped() : failed(error)));
+    const mayBeStop = isCancellation(error) || error instanceof ActivityFailure;
+    return toEvent(await (session.stopCause && mayBeStop ? substitutes.stopped() : failed(error)));
   });
 }
 
@@ -250,10 +246,10 @@ async function park(context: RunContext, state: RunState, { waitMs }: Extract<Mo
 /** Waits until the time is over, and hands the session over when that is due (L4). */
 async function waitParked(context: RunContext, state: RunState, until: number): Promise<void> {
   const { session } = context;
-  const over = (): boolean => session.resumed || session.stopCause !== null;
-  while (!over() && until > Date.now()) {
-    await condition(() => over() || canHandOver(session), until - Date.now());
-    if (!over() && canHandOver(session))
+  const isOver = (): boolean => session.resumed || session.stopCause !== null;
+  while (!isOver() && until > Date.now()) {
+    await condition(() => isOver() || canHandOver(session), until - Date.now());
+    if (!isOver() && canHandOver(session))
       await handOverSession(session, context.carryRun(state, { ...notWaiting, parkedUntil: until }));
   }
 }

@@ -113,8 +113,8 @@ export class SideWork {
     const preparation: Preparation = { iteration, scope: new CancellationScope(), result: null };
     this.preparation = preparation;
     this.pending += 1;
-    const made = preparation.scope.run(() => this.ports.prepareCompaction(input));
-    void made.catch(missingPreparation).then((result) => {
+    const making = preparation.scope.run(() => this.ports.prepareCompaction(input));
+    void making.catch(missingPreparation).then((result) => {
       this.pending -= 1;
       if (this.preparation === preparation) preparation.result = result;
       else this.billSession(result.spend);
@@ -171,11 +171,11 @@ export class SideWork {
    */
   runAfterStop(input: AfterStop): void {
     this.pending += 1;
-    const ended = CancellationScope.nonCancellable(() => this.ports.afterStop(input));
-    void ended.catch(throwUnlessFailure).then((done) => {
+    const handlers = CancellationScope.nonCancellable(() => this.ports.afterStop(input));
+    void handlers.catch(throwUnlessFailure).then((end) => {
       // The suggestion is stored before the work counts as settled, so that a handover carries it.
-      const { suggestion: text } = done ?? {};
-      if (done?.spend) this.billSession(done.spend, text === undefined ? {} : { suggestion: { run: input.run, text } });
+      const { suggestion: text } = end ?? {};
+      if (end?.spend) this.billSession(end.spend, text === undefined ? {} : { suggestion: { run: input.run, text } });
       this.pending -= 1;
     });
   }

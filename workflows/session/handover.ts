@@ -14,8 +14,8 @@ import { present } from '../contract/present.ts';
 export async function handOverIfDue(session: Session, run: () => RunCarry | null): Promise<void> {
   const idle = session.run === null && session.inbox.count === 0;
   if (!idle && workflowInfo().continueAsNewSuggested) {
-    const over = (): boolean => session.sideWork.isSettled || isStopping(session);
-    await CancellationScope.nonCancellable(() => condition(over));
+    const canGoOn = (): boolean => session.sideWork.isSettled || isStopping(session);
+    await CancellationScope.nonCancellable(() => condition(canGoOn));
   }
   if (canHandOver(session)) await handOverSession(session, run());
 }
@@ -27,7 +27,7 @@ export async function handOverSession(session: Session, run: RunCarry | null): P
   const { open: steered, announced: canceller } = session.steered;
   const once = session.steered.once.snapshot();
   const { asked: elicited } = session.elicitations;
-  const told = {
+  const parts = {
     ...(open.length > 0 && { alerts: open }),
     ...(answered.length > 0 && { answered }),
     ...(steered.length > 0 && { steered }),
@@ -35,7 +35,7 @@ export async function handOverSession(session: Session, run: RunCarry | null): P
     ...(elicited.length > 0 && { elicited }),
   };
   const delegated = { ...session.delegations.carry, ...session.pauses.carry };
-  const carry: Carry = { ...session.facts.now, inbox: session.inbox.snapshot(), ...told, ...delegated, run };
+  const carry: Carry = { ...session.facts.now, inbox: session.inbox.snapshot(), ...parts, ...delegated, run };
   // The options travel in `carry`.
   const options = { cwd: carry.options.cwd };
   session.memoWriter.write();
@@ -46,8 +46,8 @@ export async function handOverSession(session: Session, run: RunCarry | null): P
 /** A handover is due, and loses nothing. */
 export function canHandOver(session: Session): boolean {
   if (isStopping(session) || !isHandoverDue(session)) return false;
-  const told = session.asks.isSettled && session.pauses.isSettled;
-  return session.isCarriable && session.sideWork.isSettled && told && allHandlersFinished();
+  const isAllTold = session.asks.isSettled && session.pauses.isSettled;
+  return session.isCarriable && session.sideWork.isSettled && isAllTold && allHandlersFinished();
 }
 
 /** This workflow run must deal with a stop itself: its scope is cancelled already. */

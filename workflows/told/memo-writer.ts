@@ -87,12 +87,12 @@ function nextRound(): Promise<void> {
   return condition(() => (looks += 1) > 1);
 }
 
-/** Returns the attributes of `values` that differ from `told`. */
+/** Returns the attributes of `values` that differ from the written ones. */
 function attributePairs(
   values: Partial<AttributeValues>,
-  told: Partial<AttributeValues>,
+  written: Partial<AttributeValues>,
 ): readonly SearchAttributeUpdatePair[] {
-  const before = new Map(Object.entries(told));
+  const before = new Map(Object.entries(written));
   return Object.entries(values)
     .filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(before.get(key)))
     .map(([key, value]) => {
