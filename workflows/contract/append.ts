@@ -36,7 +36,7 @@ export type Append =
       readonly querySource?: QuerySource;
     }
   | { readonly kind: 'outcomes'; readonly items: readonly OutcomeItem[] }
-  /** The store makes a notice of it, with the agent's last words (L71). */
+  /** Stored as a notice, with the agent's last words (L71). */
   | { readonly kind: 'agent_ended'; readonly ended: AgentNews }
   | { readonly kind: 'notice'; readonly notice: Notice }
   /**
@@ -45,8 +45,8 @@ export type Append =
    */
   | { readonly kind: 'collapse_committed'; readonly count: number }
   /**
-   * The store makes the prepared boundary of it; it makes nothing where the summarised entries have
-   * changed since (L9).
+   * Stored as the prepared boundary, or not at all where the summarised entries have changed since
+   * (L9).
    */
   | { readonly kind: 'prepared_boundary'; readonly boundary: Hash }
   /** `entries`: positions of entries that the model no longer sees (L7). */

@@ -1,4 +1,4 @@
-// The changes of workflows that a release knows, by which it tells sessions that it can replay from
+// The changes of workflows that a release knows: by them it tells sessions that it can replay from
 // those that it cannot.
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

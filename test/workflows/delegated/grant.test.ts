@@ -1,5 +1,5 @@
-// An agent's share of its parent's limits: what is left of it from run to run, and what no message
-// makes of it.
+// An agent's share of its parent's limits: what is left of it from run to run, which no message
+// changes.
 import { expect, test } from 'vitest';
 import { Agents, type AgentsCarry } from '../../../workflows/delegated/agents.ts';
 import { Delegations } from '../../../workflows/delegated/delegations.ts';

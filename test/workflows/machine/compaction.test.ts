@@ -1,5 +1,5 @@
-// L8 before L9, L10 and L12: what old results free, which only an activity can say; and what each
-// end of a compaction leaves.
+// L8 before L9, L10 and L12: what old results free, which only an activity can say, and the state
+// that each end of a compaction leaves.
 import { describe, expect, test } from 'vitest';
 import type { Compacted } from '../../../workflows/contract/activities.ts';
 import { noSpend, type Rules } from '../../../workflows/contract/loop.ts';
@@ -25,7 +25,9 @@ function compacted(result: Compacted, because: Because = null): Event {
   return { kind: 'compacted', result, move: { do: 'compact', trigger: 'auto', because }, stop: null };
 }
 
-/** What is done until the model is called, or the run ends; `answers` to compactions, in order. */
+/**
+ * Runs until the model is called, or the run ends. `answers`: the results of compactions, in order.
+ */
 async function before(from: Partial<RunState>, answers: readonly Compacted[], limits: Partial<Rules> = {}) {
   const moves: unknown[] = [];
   const left = [...answers];

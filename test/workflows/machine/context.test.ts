@@ -23,7 +23,7 @@ test('a context that no reply has counted stays an estimate for the next run, wi
     contextAfterRun(state({ contextTokens: 9_000, newerTokens: 500 }), () => true),
   );
   expect(tokensInUse(counted, 20_000)).toBe(9_500);
-  // As in sessions of earlier releases.
+  // Sessions of earlier releases counted so.
   expect(
     tokensInUse(
       initialState(
@@ -64,10 +64,10 @@ const done = (tokens = 20_000): Compacted => {
 const failed: Compacted = { kind: 'failed', detail: 'no summary', spend: noSpend };
 const shrunk = (freed: number): Compacted => ({ kind: 'shrunk', head: hash('marked'), freed, spend: noSpend });
 
-/** What is asked of the activity: old results first, and a summary when they free too little. */
+/** The activity is asked for old results first, and for a summary when they free too little. */
 const compact = (unlessFreed: number): Move => ({ do: 'compact', trigger: 'auto', because: null, unlessFreed });
 
-/** Rule set 2 asks what old results free before anything else is done; here that has been asked. */
+/** Rule set 2 asks what old results free before anything else; here it has asked. */
 const asked = { ...tracking, shrunkIn: 1 };
 
 describe('before a call', () => {

@@ -21,7 +21,7 @@ import {
   next,
 } from '../../support/machine.ts';
 
-/** The state that `event` and the transition it leads to leave. */
+/** Returns the state after `event` and its transition. */
 function after(event: Event, from: RunState): RunState {
   const absorbed = absorb(from, rules, event);
   const move = decide(absorbed, rules, event);

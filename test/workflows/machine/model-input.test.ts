@@ -1,4 +1,4 @@
-// What a model call is given of the calls before it.
+// The part of a model call's input that earlier calls have left.
 import { expect, test } from 'vitest';
 import { noSpend, noUsage } from '../../../workflows/contract/loop.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';

@@ -1,4 +1,4 @@
-// The queue of a session's alerts, while the hook that is told of the first of them hangs.
+// The queue of a session's alerts while the hook that is told of the first one hangs.
 import { expect, test, vi } from 'vitest';
 import { noSpend } from '../../../workflows/contract/loop.ts';
 import type { Alert } from '../../../workflows/contract/told.ts';

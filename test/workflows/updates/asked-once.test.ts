@@ -1,5 +1,4 @@
-// What was asked for by an update counts once, over handovers too, and what is remembered is
-// bounded (L57 L61).
+// An update counts once, over handovers too, and the memory of updates is bounded (L57 L61).
 import { expect, test } from 'vitest';
 import { unwrapAsked } from '../../../workflows/contract/steered.ts';
 import { AskedOnce } from '../../../workflows/updates/asked-once.ts';

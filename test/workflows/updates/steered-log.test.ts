@@ -52,7 +52,7 @@ test('a cancel has its name also where the session continues as new in between, 
   const log = new SteeredLog([], announced);
   log.noteCancelled();
   const at = Date.now();
-  // It takes long to stop what runs.
+  // Stopping takes long.
   vi.setSystemTime(at + 61_000);
   expect(log.isClosing).toBe(false);
   log.close({ isCancelled: true, isAgent: false });
@@ -73,7 +73,7 @@ test('a cancel is nobody’s where the one who announced theirs did not get it t
   const other = new SteeredLog();
   other.announceCancel({ by: 'ana' });
   other.noteCancelled();
-  // It takes long to stop what runs.
+  // Stopping takes long.
   vi.setSystemTime(Date.now() + 61_000);
   other.close({ isCancelled: true, isAgent: false });
   expect(told(other)).toMatchObject([{ action: 'cancel', by: 'ana' }]);
