@@ -10,8 +10,9 @@ import {
   ActivityResetError,
 } from '@temporalio/client';
 import type { SessionId } from '../workflows/contract/ids.ts';
-import type { Answer } from '../workflows/contract/activities.ts';
-import { STORE_CORRUPT, findUndecodable } from '../workflows/contract/failures.ts';
+import type { ActivityAnswer } from '../workflows/contract/activities.ts';
+import { STORE_CORRUPT } from '../workflows/contract/failures.ts';
+import { findUndecodable } from '../workflows/contract/undecodable.ts';
 import { firingsOf, type FiringsSeen, isOver } from '../tools/people/ask-server.ts';
 import { peopleOf, type People } from '../tools/people/ask-people.ts';
 import { isDamage, StoreError } from '../store/values/store.ts';
@@ -91,7 +92,7 @@ const HEARTBEAT_MS = 250;
  * store is not retried; what a newer Perdure wrote is left to a newer worker; an attempt that lost
  * its worker is made again at once.
  */
-export function activity<Input, Output>(body: Body<Input, Output>): (input: Input) => Promise<Answer<Output>> {
+export function activity<Input, Output>(body: Body<Input, Output>): (input: Input) => Promise<ActivityAnswer<Output>> {
   return async (input) => {
     refuseUnread(input);
     const context = Context.current();

@@ -1,7 +1,7 @@
 // One iteration's model call: append what came since, show the model its view, stream the reply,
 // store it, say what the loop needs to know of it. Safe to attempt twice: a step record returns
 // what an earlier attempt stored (L16).
-import type { CallModel, ModelAnswer, ModelResult, FindReply } from '../workflows/contract/activities.ts';
+import type { CallModel, ModelCallAnswer, ModelResult, FindReply } from '../workflows/contract/activities.ts';
 import { type Attempt, describeGivenUp } from './attempt.ts';
 import { shared } from '../system/async.ts';
 import type { Deps } from './deps.ts';
@@ -27,7 +27,7 @@ import { addSpend, noSpend, totalTokens } from '../workflows/contract/loop.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { lastReply, type View } from '../store/view/view.ts';
 
-export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => Promise<ModelAnswer> {
+export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => Promise<ModelCallAnswer> {
   const checks = answerChecks();
   const prompts = promptHooks(deps);
   const heads = ownHeads();
@@ -154,7 +154,7 @@ function withPicks(step: ModelStep): ModelStep {
   return { ...step, tries: all };
 }
 
-async function reply(given: ModelStep): Promise<ModelAnswer> {
+async function reply(given: ModelStep): Promise<ModelCallAnswer> {
   await given.deps.tools.refresh();
   const { step, attempted } = await requestReply(withPicks(given));
   const { deps, attempt, config } = step;

@@ -18,7 +18,7 @@ import type { Places } from '../system/process/places.ts';
 import type { LiveChannel } from '../store/live/events.ts';
 import type { Log } from '../system/log.ts';
 import type { ModelRequest, Observe } from '../store/live/observe.ts';
-import type { ExtraFolders } from '../workflows/contract/facts.ts';
+import type { ExtraFolders } from '../workflows/contract/extra-folders.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { PermissionMode, PermissionRules, SessionHost } from '../workflows/contract/session.ts';
 import type { CallModel } from '../workflows/contract/activities.ts';

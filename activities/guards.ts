@@ -1,6 +1,6 @@
 // A worker that is there to stop one run: it records what ends, and begins nothing, of any session
 // (L47, L49).
-import { agentSession, type SessionId } from '../workflows/contract/ids.ts';
+import { agentSessionId, type SessionId } from '../workflows/contract/ids.ts';
 import type { TellAlert } from '../workflows/contract/activities.ts';
 import { type Body, forAnotherWorker, type Attempt, isForAnotherWorker } from './attempt.ts';
 import type { Deps } from './deps.ts';
@@ -13,7 +13,7 @@ export type Stops = { readonly session: SessionId; readonly run: number };
 
 /** The session that is stopped, or an agent below it, which is stopped with it. */
 export function isStoppedBy(stops: Stops | null, session: SessionId): boolean {
-  return stops !== null && (session === stops.session || session.startsWith(agentSession(stops.session, 'agent-')));
+  return stops !== null && (session === stops.session || session.startsWith(agentSessionId(stops.session, 'agent-')));
 }
 
 /** The question is withdrawn with the stop: nobody is told any more that someone is waited for. */

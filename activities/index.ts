@@ -1,5 +1,5 @@
 // The activity port, implemented: bodies bound to their dependencies and to Temporal's attempt.
-import type { Scheduled } from '../workflows/contract/activities.ts';
+import type { ActivityBodies } from '../workflows/contract/activities.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { afterStop, runStopHooks } from './run-stop-hooks.ts';
 import { limitTries, beginNothing, isStoppedBy, type Stops, withoutWithdrawn } from './guards.ts';
@@ -21,7 +21,7 @@ import { tellAlert } from './run/tell-alert.ts';
 import { runTool } from './run-tool.ts';
 
 /** `stops`: the one run that the worker is there to stop. */
-export function createActivities(deps: Deps, stops: Stops | null = null): Scheduled {
+export function createActivities(deps: Deps, stops: Stops | null = null): ActivityBodies {
   const work = beginNothing(stops);
   const isStopped = (session: SessionId): boolean => isStoppedBy(stops, session);
   return {

@@ -2,7 +2,13 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { efforts, optionsProblem, permissionModes, MOST, withChanges } from '../workflows/contract/options-problem.ts';
+import {
+  efforts,
+  optionsProblem,
+  permissionModes,
+  OPTION_BOUNDS,
+  withChanges,
+} from '../workflows/contract/options-problem.ts';
 import type { Effort, OptionChanges, PermissionMode, RunOptions } from '../workflows/contract/session.ts';
 import { sessionIdProblem } from '../client/sessions/info.ts';
 import { UsageError } from './errors.ts';
@@ -228,7 +234,7 @@ function content(path: string): string {
     const { size } = statSync(path);
     if (size > LARGEST)
       throw new UsageError(
-        `the output schema ${path} has ${size} bytes: give at most ${LARGEST}, and ${MOST.outputSchema} characters of JSON`,
+        `the output schema ${path} has ${size} bytes: give at most ${LARGEST}, and ${OPTION_BOUNDS.outputSchema} characters of JSON`,
       );
     return readNamedFile(path);
   } catch (error) {

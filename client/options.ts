@@ -1,6 +1,7 @@
 // A program in JavaScript may misspell an option. Passed over in silence, a guard that was meant
 // would not be there: it is refused.
-import { didYouMean, RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
+import { didYouMean } from '../workflows/contract/did-you-mean.ts';
+import { RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
 import type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
 import type { FollowOptions } from './follow/follow.ts';
 import type { Abortable } from './async.ts';

@@ -2,7 +2,7 @@
 // in the name of one of Claude's, a version that there never was, and at the API of their maker any
 // plain word. Names of other makers and servers go through as they are.
 import type { FoundModel, ModelTable } from '../store/configuration.ts';
-import { nearName } from '../workflows/contract/options-problem.ts';
+import { nearName } from '../workflows/contract/did-you-mean.ts';
 import { baseName, catalogue } from './catalogue.ts';
 
 export type Finding = {

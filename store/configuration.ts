@@ -8,7 +8,8 @@ import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { Effort, Rules, Price } from '../workflows/contract/loop.ts';
 import type { SystemPart } from '../workflows/contract/activities.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
-import type { AgentFacts, QuerySource, ToolEnv } from '../workflows/contract/facts.ts';
+import type { AgentFacts, QuerySource } from '../workflows/contract/facts.ts';
+import type { ToolEnv } from '../workflows/contract/tool-env.ts';
 import { StoreError, type Store, newerValue, newerVersion, parseStored } from './values/store.ts';
 
 /** A model as a run knows it. Window and maximum output in tokens. */

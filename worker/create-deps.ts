@@ -42,7 +42,7 @@ import type { ModelAccess } from './model-access.ts';
 import { createModels } from '../models/models.ts';
 import { sessionHost } from './config/session-host.ts';
 import type { SessionHost } from '../workflows/contract/session.ts';
-import type { ToolEnv } from '../workflows/contract/facts.ts';
+import type { ToolEnv } from '../workflows/contract/tool-env.ts';
 
 export type DepsSettings = {
   readonly storePlace: string;

@@ -4,8 +4,13 @@ import type { Log } from '../system/log.ts';
 import type { Observe } from '../store/live/observe.ts';
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { formatIdentity, processIdentity } from '../system/process/identity.ts';
-import { activityType, type Activities, type Registered, type Scheduled } from '../workflows/contract/activities.ts';
-import { profiles, type Profile } from '../workflows/contract/failures.ts';
+import {
+  activityType,
+  type Activities,
+  type RegisteredActivities,
+  type ActivityBodies,
+} from '../workflows/contract/activities.ts';
+import { profiles, type Profile } from '../workflows/contract/profiles.ts';
 import { hostQueue, recordsQueue, TASK_QUEUE, type SessionHost } from '../workflows/contract/session.ts';
 import { bundlePath } from './bundle.ts';
 import { workerConverter } from '../connection/payloads/data-converter.ts';
@@ -16,7 +21,7 @@ import { workflowTime } from './workflow-time.ts';
 export type WorkerSettings = {
   readonly connection: NativeConnection;
   readonly namespace: string;
-  readonly activities: Scheduled;
+  readonly activities: ActivityBodies;
   readonly log: Log;
   /** Payloads are sealed with these; plain without. */
   readonly keys?: KeyRing;
@@ -141,9 +146,9 @@ async function discardWorker(worker: PairedWorker): Promise<void> {
 }
 
 /** Under the names that the workflow schedules. */
-export function registerActivities(activities: Scheduled): Registered {
+export function registerActivities(activities: ActivityBodies): RegisteredActivities {
   const named = Object.entries(activities).map(([name, body]) => [activityType(name as keyof Activities), body]);
-  return Object.fromEntries(named) as Registered;
+  return Object.fromEntries(named) as RegisteredActivities;
 }
 
 function shutDownOnce(worker: Worker): PairedWorker {

@@ -3,7 +3,7 @@
 import { IllegalStateError } from '@temporalio/common';
 import type { Log } from '../system/log.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
-import { didYouMean } from '../workflows/contract/options-problem.ts';
+import { didYouMean } from '../workflows/contract/did-you-mean.ts';
 import { checkConfig, ConfigProblem, type PerdureConfig } from './config/config.ts';
 import { forWorkersOf } from './config/queue.ts';
 import { dataFolder, type Env } from '../connection/data-folder.ts';

@@ -21,7 +21,7 @@ import { openWatchers } from './monitor/watchers.ts';
 import { startReaper } from './reaper.ts';
 import type { KeyRing } from '../connection/payloads/key-ring.ts';
 import type { Stops } from '../activities/guards.ts';
-import type { Profile } from '../workflows/contract/failures.ts';
+import type { Profile } from '../workflows/contract/profiles.ts';
 import { TASK_QUEUE, type SessionHost } from '../workflows/contract/session.ts';
 
 export type StartWorker = Target & {

@@ -1,5 +1,5 @@
-// The workflow: one session, one conversation. It waits for messages, opens a run for what waits,
-// and lives until it is cancelled, or for as long as it was asked to.
+// The workflow: one session, one conversation. It waits for messages, opens a run for those that
+// wait, and lives until it is cancelled, or for as long as its input asks.
 import {
   ApplicationFailure,
   CancellationScope,
@@ -9,33 +9,38 @@ import {
   patched,
   workflowInfo,
 } from '@temporalio/workflow';
-import { commitEntries, openAndRun, run } from './run/run.ts';
-import { findUndecodable } from './contract/failures.ts';
+import { commitEntries } from './run/commit-entries.ts';
+import { openAndRun } from './run/open-run.ts';
+import { runToEnd } from './run/run.ts';
+import { findUndecodable } from './contract/undecodable.ts';
 import { noSpend } from './contract/loop.ts';
 import type { WorktreeEnd } from './contract/delegation.ts';
 import type { RunReport, SessionInput } from './contract/session.ts';
 import { stopBackground, watchBackground } from './delegated/background.ts';
-import { agentsEnded } from './delegated/delegations.ts';
+import { awaitAgents } from './delegated/carry-out.ts';
 import { reportToParent } from './delegated/reports.ts';
-import { handoverIfDue, handoverReady } from './session/handover.ts';
-import { messageProblem, titleOf } from './session/inbox.ts';
-import { activityProblem } from './ports.ts';
+import { handOverIfDue, canHandOver } from './session/handover.ts';
+import { messageProblem, sessionTitle } from './session/inbox.ts';
+import { activityProblem } from './activity-problem.ts';
 import { noContext } from './machine/state.ts';
 import type { Carry, ResumedInput } from './session/session-state.ts';
 import { Session } from './session/session.ts';
+import { listenToClients } from './updates/listen.ts';
 
 /**
- * Returns the report of the last run where the session was opened for one (`until`); otherwise it
- * ends as Cancelled.
+ * Returns the report of the last run where the session was opened for one run (`until`). Otherwise
+ * it ends as cancelled. Throws UnreadableSession for an argument that is not a session's, and
+ * BadOptions for options that a run refused.
  */
 export async function agentSession(argument: ResumedInput): Promise<RunReport> {
-  const input = checkedArgument(argument);
+  const input = parseArgument(argument);
   const carry = input.carry ?? firstCarry(input, workflowInfo().firstExecutionRunId);
   const session = new Session(input, carry);
-  if (!input.carry && input.first) session.take(input.first);
+  listenToClients(session);
+  if (!input.carry && input.first) session.receiveMessage(input.first);
   if (!input.carry && !input.first && input.until === 'run') await refuseWithoutPrompt(session);
   const { agents } = session.delegations;
-  if (agents.background.length > 0) void CancellationScope.nonCancellable(() => watchBackground(session));
+  if (agents.background.length > 0) void CancellationScope.nonCancellable(() => watchBackground(agents));
   const isOver = (): boolean =>
     input.until === 'run' &&
     session.facts.now.last !== null &&
@@ -43,31 +48,31 @@ export async function agentSession(argument: ResumedInput): Promise<RunReport> {
     agents.background.length === 0;
   let report: RunReport | ApplicationFailure | null = null;
   try {
-    if (carry.run) await run(session, carry.run);
-    const cancelled = (): boolean => session.stopCause === 'cancel';
-    while (!cancelled() && !report) {
+    if (carry.run) await runToEnd(session, carry.run);
+    const isCancelledNow = (): boolean => session.stopCause === 'cancel';
+    while (!isCancelledNow() && !report) {
       if (isOver()) {
-        const found = await reportOf(session);
-        // A message that came meanwhile is worked on.
-        report = isOver() ? found : null;
+        const lastReport = await readLastReport(session);
+        // A message that came meanwhile opens another run.
+        report = isOver() ? lastReport : null;
         continue;
       }
-      if (session.inbox.count === 0) session.enter('idle');
-      await handoverIfDue(session, () => null);
-      await condition(() => session.inbox.count > 0 || handoverReady(session));
+      if (session.inbox.count === 0) session.enterPhase('idle');
+      await handOverIfDue(session, () => null);
+      await condition(() => session.inbox.count > 0 || canHandOver(session));
       // A message and a cancel may have arrived together.
-      if (session.inbox.count > 0 && !cancelled()) await openAndRun(session);
+      if (session.inbox.count > 0 && !isCancelledNow()) await openAndRun(session);
     }
   } catch (error) {
     if (!isCancellation(error)) throw error;
   }
   const isCancelled = session.stopCause === 'cancel';
-  const worktree = await close(session);
+  const worktree = await closeSession(session);
   const { agent } = input;
   const { last, spent } = session.facts.now;
   if (agent) await reportToParent(agent, session.id, last, { spend: spent?.spend, worktree });
   while (hasMessages(session) && patched('perdure-late-not-taken')) await recordNotTaken(session);
-  if (!report || isCancelled || cancelsLate(session)) throw new CancelledFailure('session cancelled');
+  if (!report || isCancelled || isCancelledLate(session)) throw new CancelledFailure('session cancelled');
   if (report instanceof ApplicationFailure) throw report;
   return report;
 }
@@ -78,18 +83,21 @@ function firstCarry({ options }: SessionInput, chain: string): Carry {
   return { chain, options, inbox, context: noContext, ...nothing };
 }
 
-/** Not even the first run could be stored: there is nothing to read. */
-const nothingRead = { text: '', usage: noSpend.usage, costUsd: noSpend.usd };
+/** The result when not even the first run could be stored. */
+const emptyResult = { text: '', usage: noSpend.usage, costUsd: noSpend.usd };
 
-/** A failure where it cannot be read: to be thrown once the session is closed in good order. */
-async function reportOf(session: Session): Promise<RunReport | ApplicationFailure | null> {
+/**
+ * Returns a failure where the result cannot be read: it is thrown once the session is closed in
+ * good order.
+ */
+async function readLastReport(session: Session): Promise<RunReport | ApplicationFailure | null> {
   const { head, last: summary } = session.facts.now;
   if (summary === null) return null;
   if (hasBadOptions(session)) return ApplicationFailure.nonRetryable(session.refusedOptions, 'BadOptions');
   const step = session.facts.nextStep();
   const { run: number, terminal } = summary;
   try {
-    const found = head === null ? nothingRead : await session.ports.readResult({ head, run: number, step });
+    const found = head === null ? emptyResult : await session.ports.readResult({ head, run: number, step });
     return { ...summary, session: session.id, reason: terminal.reason, ...found };
   } catch (error) {
     const problem = activityProblem(error);
@@ -100,14 +108,14 @@ async function reportOf(session: Session): Promise<RunReport | ApplicationFailur
 }
 
 /**
- * To be told apart from a model's errors, for trying again does not help. An agent's are told to
- * whoever started it as the end of its run.
+ * Callers must tell refused options from a model's errors, for trying again does not help. An agent
+ * reports them to its parent as the end of its run.
  */
 function hasBadOptions(session: Session): session is Session & { readonly refusedOptions: string } {
   return session.refusedOptions !== null && !session.input.agent && patched('perdure-bad-options');
 }
 
-/** A message that was sent together with the start is here by now. */
+/** A message that was sent together with the start has arrived after this. */
 async function refuseWithoutPrompt({ inbox }: Session): Promise<void> {
   await Promise.resolve();
   if (inbox.count > 0 || !patched('perdure-no-prompt')) return;
@@ -119,58 +127,58 @@ async function refuseWithoutPrompt({ inbox }: Session): Promise<void> {
 /**
  * Records the messages that still wait, and those that arrive meanwhile, as not taken (L49, L61).
  */
-async function close(session: Session): Promise<WorktreeEnd | null> {
+async function closeSession(session: Session): Promise<WorktreeEnd | null> {
   session.steered.close({ isCancelled: session.stopCause === 'cancel', isAgent: session.input.agent !== undefined });
   let worktree: WorktreeEnd | null = null;
   do {
-    await storeClosing(session);
-    await session.beside.settled();
-    await session.alerts.settled();
-    await stopBackground(session);
-    await agentsEnded(session);
-    await session.alerts.settled();
+    await commitClosing(session);
+    await session.sideWork.awaitSettled();
+    await session.alerts.awaitSettled();
+    await stopBackground(session.delegations.agents);
+    await awaitAgents(session);
+    await session.alerts.awaitSettled();
     session.billLate(true);
-    await session.asks.settled();
-    await session.pauses.settled();
+    await session.asks.awaitSettled();
+    await session.pauses.awaitSettled();
     worktree ??= await endWorktree(session);
   } while (hasMessages(session));
-  session.enter('closed');
-  session.told.tell();
+  session.enterPhase('closed');
+  session.memoWriter.write();
   return worktree;
 }
 
-/** The end of an agent that was just stopped is nobody's message. */
+/** The end of an agent that was just stopped does not count as a message. */
 function hasMessages({ inbox }: Session): boolean {
   return inbox.waiting.some(({ ended }) => !ended);
 }
 
-async function storeClosing(session: Session): Promise<void> {
+async function commitClosing(session: Session): Promise<void> {
   const notTaken = session.inbox.takeAll().flatMap(({ id, ended }) => (ended ? [] : [id]));
   const last = [...session.steered.take(), { kind: 'session_closed', notTaken } as const];
   session.facts.close(await commitEntries(session, session.facts.now.head, last));
 }
 
-/** Those that came while an agent reported to its parent. */
+/** Records messages that came while an agent reported to its parent. */
 async function recordNotTaken(session: Session): Promise<void> {
-  await storeClosing(session);
-  session.told.change();
-  session.told.tell();
+  await commitClosing(session);
+  session.memoWriter.markChanged();
+  session.memoWriter.write();
 }
 
 /**
- * A cancel that comes while it closes undoes nothing of what its run came to; it did in sessions of
- * earlier releases.
+ * A cancel that comes while the session closes changes nothing of its result. In sessions of
+ * earlier releases it did.
  */
-function cancelsLate({ stopCause }: Session): boolean {
+function isCancelledLate({ stopCause }: Session): boolean {
   return stopCause === 'cancel' && !patched('perdure-late-cancel');
 }
 
-/** When nothing works in it any more: neither its agent nor those of this one. */
+/** Ends the session's own worktree. Call it when neither the session nor its agents work in it. */
 async function endWorktree({ input: { agent, title }, facts, ports }: Session): Promise<WorktreeEnd | null> {
   if (!agent?.isolation) return null;
-  const ended = { title, reason: facts.now.last?.terminal.reason ?? null, step: facts.nextStep() };
+  const end = { title, reason: facts.now.last?.terminal.reason ?? null, step: facts.nextStep() };
   try {
-    return await CancellationScope.nonCancellable(() => ports.endWorktree(ended));
+    return await CancellationScope.nonCancellable(() => ports.endWorktree(end));
   } catch (error) {
     const problem = activityProblem(error);
     if (problem === null) throw error;
@@ -179,21 +187,22 @@ async function endWorktree({ input: { agent, title }, facts, ports }: Session): 
 }
 
 /**
- * Any client can start a session, with anything: it fails with a sentence. One that has a history
- * was readable to the worker before this one, which lacks a key or has one too many: its task
- * fails, and is tried again until a worker can read it.
+ * Any client can start a session with any argument: it fails with a sentence. An argument of a
+ * session with a history was readable to an earlier worker, so this one lacks a key or has one too
+ * many: its task fails, and is tried again until a worker can read it.
  */
-function checkedArgument(argument: unknown): ResumedInput {
-  const unread = findUndecodable(argument);
-  const why = unread ? unread.why : inputProblem(argument);
-  if (why === undefined) return titled(argument as Partial<ResumedInput>);
+function parseArgument(argument: unknown): ResumedInput {
+  const undecodable = findUndecodable(argument);
+  const why = undecodable ? undecodable.why : inputProblem(argument);
+  if (why === undefined) return withTitle(argument as Partial<ResumedInput>);
   const { unsafe, continuedFromExecutionRunId } = workflowInfo();
   const message = `the session's argument ${why}`;
-  if (unread?.elsewhere || unsafe.isReplaying || continuedFromExecutionRunId !== undefined) throw new Error(message);
+  if (undecodable?.elsewhere || unsafe.isReplaying || continuedFromExecutionRunId !== undefined)
+    throw new Error(message);
   throw ApplicationFailure.nonRetryable(message, 'UnreadableSession');
 }
 
-/** Shape only: what its options ask for is judged when a run opens with them. */
+/** Checks the shape alone: its options are judged when a run opens with them. */
 function inputProblem(value: unknown): string | undefined {
   if (!isObject(value)) return 'is no object: give {"options": {"cwd": "/…"}, "first": …, "until": "run"}';
   const { options, title, carry, first } = value as Partial<Record<keyof ResumedInput, unknown>>;
@@ -208,9 +217,9 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whoever starts it by hand may leave out what only lists show. */
-function titled(input: Partial<ResumedInput>): ResumedInput {
+/** Fills in what only lists show: a person who starts the workflow by hand may leave it out. */
+function withTitle(input: Partial<ResumedInput>): ResumedInput {
   const { first, visibility = false } = input;
-  const { title = first?.body.kind === 'text' ? titleOf(first.body.text) : '' } = input;
+  const { title = first?.body.kind === 'text' ? sessionTitle(first.body.text) : '' } = input;
   return { ...(input as ResumedInput), title, visibility };
 }

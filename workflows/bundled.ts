@@ -1,16 +1,16 @@
-// The bundle's guards around the workflow: nothing that a client can send may fail a workflow task,
-// for it would fail on every try.
+// Guards the workflow in its bundle: nothing that a client sends may fail a workflow task, for it
+// would fail on every try.
 import { ApplicationFailure, DefaultFailureConverter, type PayloadConverter } from '@temporalio/common';
 import { workflowInfo, type WorkflowInterceptors } from '@temporalio/workflow';
 import { BY_HAND } from './contract/failures.ts';
 import { WORKFLOW_TYPE } from './contract/session.ts';
 
-/** Names that the SDK keeps for itself: it throws when a default handler is to have one. */
+/** The SDK keeps these names for itself, and throws when a default handler would receive one. */
 const RESERVED = '__temporal_';
 
 /**
- * Signals of reserved names are none of ours. Dropped before they are dispatched, which leaves the
- * others in their order. Other workflows of the bundle, a user's own, may have handlers for them.
+ * Drops signals of reserved names before they are dispatched, which leaves the others in their
+ * order. Other workflows of the bundle, a user's own, may have handlers for them.
  */
 export const interceptors = (): WorkflowInterceptors => ({
   internals:
@@ -34,10 +34,10 @@ type Failure = Parameters<DefaultFailureConverter['failureToError']>[0];
 type Context = Parameters<DefaultFailureConverter['failureToError']>[2];
 
 /**
- * Messages and stacks travel as a payload, so that a codec encodes them too, and the type of a
- * failure travels with them: it tells the loop what to do. A failure without such a payload, or
- * whose type is another one, was made by no worker, but by whoever can reach the server: it says
- * so, and its type does not count.
+ * Sends messages, stacks and the type of a failure as a payload, so that a codec encodes them: the
+ * type tells the loop what to do. A failure without such a payload, or with another type, was not
+ * made by a worker but by someone who can reach the server: its message then says so, and its type
+ * does not count.
  */
 class Failures extends DefaultFailureConverter {
   constructor() {
@@ -57,8 +57,8 @@ class Failures extends DefaultFailureConverter {
       const known = isOfWorker(failure, converter, context) ? failure : asByHand(failure);
       return super.failureToError(known, converter, context);
     } catch {
-      // An enum that nobody knows, an attribute that is missing: the SDK throws, and would throw
-      // again on every try.
+      // The SDK throws for an unknown enum or a missing attribute, and would throw again on every
+      // try.
       return ApplicationFailure.nonRetryable('it failed, and its failure cannot be read', 'UnreadableFailure');
     }
   }

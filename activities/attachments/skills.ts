@@ -4,7 +4,7 @@ import { inSentNames, sentNames } from '../../store/transcript/tool-names.ts';
 import { isListed } from '../../tools/listed.ts';
 import { findSkills, type Skill, type SkillSettings } from '../../tools/builtin/files/skills.ts';
 import { mayReadByRules, touchingRule } from '../../tools/rules/match-rules.ts';
-import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/ids.ts';
+import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
 import type { View } from '../../store/view/view.ts';
 import type { Attachment } from './prefetch.ts';
 

@@ -10,7 +10,7 @@ import type { HookRunner } from '../hooks/hooks.ts';
 import { thisHost, type Host } from '../../system/process/host.ts';
 import { toolEnd } from '../../store/live/tell.ts';
 import type { RunConfig } from '../../store/configuration.ts';
-import type { ToolEnv } from '../../workflows/contract/facts.ts';
+import type { ToolEnv } from '../../workflows/contract/tool-env.ts';
 import { observedRun, type Observe, type ToolCallSeen } from '../../store/live/observe.ts';
 import { askPeople, withdrawAsked } from '../../tools/people/ask-people.ts';
 import type { Store } from '../../store/values/store.ts';

@@ -2,7 +2,7 @@
 // it.
 import type { Ask, Decision } from '../../workflows/contract/activities.ts';
 import type { DelegatedEnd, Delegation } from '../../workflows/contract/delegation.ts';
-import type { ToolEnv } from '../../workflows/contract/facts.ts';
+import type { ToolEnv } from '../../workflows/contract/tool-env.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import { type CallKey, type SessionId, type Hash, keyHead } from '../../workflows/contract/ids.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';

@@ -12,7 +12,7 @@ import type { CompactionTrigger } from '../../workflows/contract/activities.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { bodyCharacters } from '../../workflows/contract/people.ts';
-import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/ids.ts';
+import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/tokens.ts';
 import { isDamage } from '../../store/values/store.ts';
 import type { Transcripts } from '../../store/transcript/transcripts.ts';
 

@@ -9,7 +9,7 @@ import { renderShown } from '../../store/view/render-entries.ts';
 import { type Item, blocksOf } from './blocks.ts';
 import type { BatchSummary, CompactionTrigger, SummarizeBatch } from '../../workflows/contract/activities.ts';
 import { costOf, noUsage, type Spend } from '../../workflows/contract/loop.ts';
-import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/ids.ts';
+import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/tokens.ts';
 import type { Attempt } from '../attempt.ts';
 import { refuseScripted } from '../guards.ts';
 import { type Bodies, mediaOf } from '../../store/log/bodies.ts';

@@ -13,7 +13,7 @@ import type { RunConfig } from '../../store/configuration.ts';
 import { observedRun } from '../../store/live/observe.ts';
 import { aboutRun } from '../../system/log.ts';
 import { clip, isBlank, reasonOf } from '../../system/text.ts';
-import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/ids.ts';
+import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
 import { endLease, type MadeNote, mergeNotes, takeLease } from './merge-notes.ts';
 import { isMerged, isOfRun, type Note, NOTE_BYTES, readNotes } from './notes.ts';
 import { OLD } from './pending-merge.ts';

@@ -10,7 +10,7 @@ import type { Deps, EndedRun } from '../deps.ts';
 import { aboutRun } from '../../system/log.ts';
 import { leftAfter, runText } from './ended-run.ts';
 import { reasonOf } from '../../system/text.ts';
-import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/ids.ts';
+import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import { readSuggestion } from '../../store/view/suggestion.ts';
 

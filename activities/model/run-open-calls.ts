@@ -3,7 +3,7 @@
 // those that the workflow carries out are handed over to it (L62). A turn with them costs one
 // activity instead of one for each. If this attempt dies, the step record gives the reply without
 // them, and the regular way finds their outcomes, their claims (L40), or what was handed over.
-import type { Call, ModelAnswer, ModelResult, OutcomeFacts } from '../../workflows/contract/activities.ts';
+import type { Call, ModelCallAnswer, ModelResult, OutcomeFacts } from '../../workflows/contract/activities.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { groupCalls } from '../../workflows/contract/calls.ts';
 import { spentLimit } from '../../workflows/contract/loop.ts';
@@ -36,7 +36,7 @@ export async function runOpenCalls(
   step: ModelStep,
   result: ModelResult,
   blocks: readonly CallBlock[],
-): Promise<ModelAnswer> {
+): Promise<ModelCallAnswer> {
   if (result.kind !== 'message' || step.input.wrapUp) return result;
   const open = { step, reply: result, blocks };
   const effects = await runEffects(open);

@@ -1,7 +1,7 @@
 // Settles an attempt at a reply: stores it, gives it up with a value, parks, or throws for another
 // attempt (L14–L16, L19).
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import type { ModelAnswer } from '../../workflows/contract/activities.ts';
+import type { ModelCallAnswer } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit, totalTokens } from '../../workflows/contract/loop.ts';
 import type { Attempted } from './attempt-reply.ts';
 import { shortenDetail, classify, maxOutputIn, type Verdict } from './classify.ts';
@@ -28,7 +28,7 @@ const MOST_CALLS = 20;
 /** Characters of a name that are searched for secrets: what lies beyond is not told. */
 const MOST_REDACTED = 2_000;
 
-export async function settle(step: ModelStep, attempted: Attempted): Promise<ModelAnswer> {
+export async function settle(step: ModelStep, attempted: Attempted): Promise<ModelCallAnswer> {
   try {
     return await settled(step, attempted);
   } catch (error) {
@@ -39,7 +39,7 @@ export async function settle(step: ModelStep, attempted: Attempted): Promise<Mod
   }
 }
 
-async function settled(step: ModelStep, attempted: Attempted): Promise<ModelAnswer> {
+async function settled(step: ModelStep, attempted: Attempted): Promise<ModelCallAnswer> {
   const { deps, config, tries } = step;
   const { message, usage } = attempted;
   const spend = addSpend(tries.spend, spendOf(usage, pricesOf(step)));
@@ -76,7 +76,7 @@ async function judged(
   step: ModelStep,
   { judged: verdict, early, message }: Extract<Attempted, { kind: 'judged' }>,
   spend: Tries['spend'],
-): Promise<ModelAnswer> {
+): Promise<ModelCallAnswer> {
   const say = (detail: string): string => shortenDetail(detail, step.deps.redact);
   switch (verdict.kind) {
     case 'empty': {

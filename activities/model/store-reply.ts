@@ -2,7 +2,8 @@
 // step's record, and describes it to the loop.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Call, ModelResult } from '../../workflows/contract/activities.ts';
-import { type Hash, estimateTokens } from '../../workflows/contract/ids.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
+import { estimateTokens } from '../../workflows/contract/tokens.ts';
 import { requestCharacters } from '../../store/transcript/request-size.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import { describeGivenUp, isGivenUp } from '../attempt.ts';

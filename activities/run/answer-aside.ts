@@ -6,7 +6,7 @@ import type { ContentBlockParam, Message } from '@anthropic-ai/sdk/resources/mes
 import type { AnswerAside, AsideEnd, ModelResult } from '../../workflows/contract/activities.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { type Spend, noSpend } from '../../workflows/contract/loop.ts';
-import { LONGEST_ASIDE_ANSWER } from '../../workflows/contract/people.ts';
+import { LONGEST_ASIDE_ANSWER } from '../../workflows/contract/aside.ts';
 import type { Attempt } from '../attempt.ts';
 import { smallModel, type SummaryDeps } from '../compaction/small-model.ts';
 import type { RunConfig } from '../../store/configuration.ts';

@@ -1,7 +1,7 @@
 // Finds the folders that a run is to work in, its workspace and the others, or says why it cannot.
 import { realpath, stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
-import type { Place } from '../../workflows/contract/activities.ts';
+import type { WorkspacePlace } from '../../workflows/contract/activities.ts';
 import type { Deps } from '../deps.ts';
 import { bootId } from '../../system/process/identity.ts';
 import { guardOf, isInside, type Places } from '../../system/process/places.ts';
@@ -9,7 +9,7 @@ import { codeOf, reasonOf } from '../../system/text.ts';
 
 type Workspace = {
   readonly path: string;
-  readonly place: Place;
+  readonly place: WorkspacePlace;
   readonly problem?: string | undefined;
   readonly isMissing?: true;
 };
@@ -17,7 +17,11 @@ type Workspace = {
 /**
  * Says in `problem` why a run cannot work there. `before`: where the session's runs worked so far.
  */
-export async function findWorkspace(cwd: string, dataDir: string | undefined, before?: Place): Promise<Workspace> {
+export async function findWorkspace(
+  cwd: string,
+  dataDir: string | undefined,
+  before?: WorkspacePlace,
+): Promise<Workspace> {
   try {
     const path = await realpath(cwd);
     const found = await stat(path, { bigint: true });
@@ -39,7 +43,7 @@ export async function findWorkspace(cwd: string, dataDir: string | undefined, be
  * Whoever can write above a workspace can put a link, or another folder, in its place. The numbers
  * of devices change with a boot.
  */
-function placeProblem(cwd: string, now: Place, before: Place | undefined): string | undefined {
+function placeProblem(cwd: string, now: WorkspacePlace, before: WorkspacePlace | undefined): string | undefined {
   if (before === undefined) return undefined;
   const [[boot, device, inode], [oldBoot, oldDevice, oldInode]] = [now.file.split('/'), before.file.split('/')];
   if (now.path === before.path && inode === oldInode && (device === oldDevice || boot !== oldBoot)) return undefined;

@@ -1,6 +1,7 @@
 // Opens a run: takes the snapshot it will work with to its end (L57), or says why it cannot start.
 import type { AlertKind, Notice, OpenRun, RunOpened } from '../../workflows/contract/activities.ts';
-import { nearName, optionsProblem } from '../../workflows/contract/options-problem.ts';
+import { nearName } from '../../workflows/contract/did-you-mean.ts';
+import { optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { parseRule } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import { agentFacts } from '../../workflows/contract/facts.ts';

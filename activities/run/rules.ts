@@ -5,7 +5,7 @@ import type { ModelLimits, Rules } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import type { Deps } from '../deps.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
-import { estimateTokens } from '../../workflows/contract/ids.ts';
+import { estimateTokens } from '../../workflows/contract/tokens.ts';
 
 const MAX_OUTPUT_RECOVERIES = 3;
 const MAX_SAME_FAILURES = 5;

@@ -1,6 +1,6 @@
 // Words behind a slash in a chat: what the command line can do with the session that is talked
 // with.
-import { didYouMean } from '../../workflows/contract/options-problem.ts';
+import { didYouMean } from '../../workflows/contract/did-you-mean.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { formatMoney } from '../../client/units.ts';
 import { phaseText } from '../../client/sessions/info.ts';

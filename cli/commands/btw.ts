@@ -1,7 +1,7 @@
 // perdure btw: asks the model of a session something aside.
 import type { Command } from 'commander';
 import { jsonLine, showUnseen } from '../../system/text.ts';
-import { asideProblem } from '../../workflows/contract/people.ts';
+import { asideProblem } from '../../workflows/contract/aside.ts';
 import { asideCost } from '../../client/sessions/updates/ask-aside.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';

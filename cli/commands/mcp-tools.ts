@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { ListedTool, ToolList } from '../../tools/mcp/list-tools.ts';
 import { type McpServers, toolName } from '../../tools/mcp/servers.ts';
 import { jsonLine, reasonOf } from '../../system/text.ts';
-import { didYouMean } from '../../workflows/contract/options-problem.ts';
+import { didYouMean } from '../../workflows/contract/did-you-mean.ts';
 import { dataFolder } from '../../connection/data-folder.ts';
 import { oneLine } from '../../client/paint.ts';
 import { rowsText } from '../../client/render/width.ts';

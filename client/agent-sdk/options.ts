@@ -5,7 +5,7 @@ import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import { meansTool, OF_SERVER, RESOURCES } from '../../tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
-import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/facts.ts';
+import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/tool-env.ts';
 import { ClientProblem } from '../problem.ts';
 import { hooksOf, unknownEvents } from './callbacks.ts';
 import { agentTypes } from './agent-types.ts';

@@ -2,7 +2,7 @@
 // query() (L55, L81). Who decides or answers elsewhere is heeded: what the function then says no
 // longer counts.
 import { inspect } from 'node:util';
-import { didYouMean, nearName } from '../../workflows/contract/options-problem.ts';
+import { didYouMean, nearName } from '../../workflows/contract/did-you-mean.ts';
 import { answerProblem, type ApprovalEvent, type WaitingApproval, reasonProblem } from '../sessions/decide.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { awaitArrival } from '../async.ts';

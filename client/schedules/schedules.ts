@@ -12,7 +12,7 @@ import {
 } from '@temporalio/client';
 import { z } from 'zod';
 import { firingOf, SCHEDULED_TYPE, scheduleId, scheduleName } from '../../workflows/contract/schedules/firing.ts';
-import { profiles } from '../../workflows/contract/failures.ts';
+import { profiles } from '../../workflows/contract/profiles.ts';
 import { grpcFailure } from '../../connection/connect-client.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';

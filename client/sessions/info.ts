@@ -7,7 +7,7 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { isSuggestion } from '../../store/view/suggestion.ts';
 import { oneLine } from '../paint.ts';
 import { formatMoment } from '../units.ts';
-import { findUndecodable } from '../../workflows/contract/failures.ts';
+import { findUndecodable } from '../../workflows/contract/undecodable.ts';
 import {
   CONFIGURATION_KEY,
   type Configuration,
@@ -16,7 +16,7 @@ import {
   type SessionMemo,
   TASK_QUEUE,
 } from '../../workflows/contract/session.ts';
-import { CHANGES_ATTRIBUTE, unknownChanges } from '../../workflows/contract/visibility.ts';
+import { CHANGES_ATTRIBUTE, unknownChanges } from '../../workflows/contract/changes.ts';
 import { ClientProblem } from '../problem.ts';
 
 /** `open`, or how the workflow ended. Only `cancelled` is an end a session has by itself (L49). */

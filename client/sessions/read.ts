@@ -1,6 +1,6 @@
 // Everything a person can be shown of a session: what the server knows, what the store has, and
 // whether it is sound.
-import { askedIn } from '../../workflows/contract/steered.ts';
+import { unwrapAsked } from '../../workflows/contract/steered.ts';
 import type { Client } from '@temporalio/client';
 import type { SerializationContext } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
@@ -219,7 +219,7 @@ async function headIn(client: Client, event: HistoryEvent, context: Serializatio
   if (repaired?.name === UPDATES.repair) {
     const payloads = repaired.args?.payloads;
     const [repair] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads, context);
-    return withRepair.safeParse(askedIn(repair)).data;
+    return withRepair.safeParse(unwrapAsked(repair)).data;
   }
   const payloads =
     event.activityTaskCompletedEventAttributes?.result?.payloads ??

@@ -19,7 +19,7 @@ import {
   type OptionChanges,
   type RunOptions,
 } from '../../workflows/contract/session.ts';
-import { profiles } from '../../workflows/contract/failures.ts';
+import { profiles } from '../../workflows/contract/profiles.ts';
 import { ATTRIBUTES, type AttributeKey, attributeValues } from '../../workflows/contract/visibility.ts';
 import { textBody } from '../../store/log/bodies.ts';
 import { persist } from './persist.ts';

@@ -20,7 +20,7 @@ import { type Prompt, readPrompt, titleOf } from './prompt.ts';
 import { checkedId, newSessionId, type SessionDescription } from './info.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { Told } from '../../store/live/events.ts';
-import type { Profile } from '../../workflows/contract/failures.ts';
+import type { Profile } from '../../workflows/contract/profiles.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import type { Env } from '../../connection/data-folder.ts';
 

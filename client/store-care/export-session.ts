@@ -1,6 +1,6 @@
 // Writes a session into a file: its transcript with every value that it reaches, and its options.
 // One that is at work is refused.
-import { askedIn } from '../../workflows/contract/steered.ts';
+import { unwrapAsked } from '../../workflows/contract/steered.ts';
 import { open, rm } from 'node:fs/promises';
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
@@ -95,7 +95,7 @@ async function optionsOf(client: Client, session: SessionId): Promise<RunOptions
       { readonly options?: unknown; readonly carry?: { readonly options?: RunOptions } } | undefined;
     if (started) options = said?.carry?.options ?? (said?.options as RunOptions);
     else if (options) {
-      const changes = isMessage ? said?.options : askedIn<unknown>(said);
+      const changes = isMessage ? said?.options : unwrapAsked<unknown>(said);
       options = withChanges(options, (changes ?? {}) as OptionChanges);
     }
   }

@@ -6,7 +6,7 @@ import type { Client } from '@temporalio/client';
 import { verifyTranscript } from '../../store/log/audit.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { Profile } from '../../workflows/contract/failures.ts';
+import type { Profile } from '../../workflows/contract/profiles.ts';
 import { TASK_QUEUE, type SessionInput } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../problem.ts';
 import { startCarried } from '../sessions/send.ts';

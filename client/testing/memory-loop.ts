@@ -15,13 +15,13 @@ import { runTool } from '../../activities/run-tool.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { Append } from '../../workflows/contract/activities.ts';
 import { groupCalls } from '../../workflows/contract/calls.ts';
-import { resultOf } from '../../workflows/contract/model-call.ts';
+import { modelResultOf } from '../../workflows/contract/model-call.ts';
 import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
 import { callKey, type Hash, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';
 import type { Terminal } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
-import { collapseInput, compactInput, modelInput, preparationInput } from '../../workflows/machine/context.ts';
-import type { CallResult, Event, Move, Performed, PreparedBeside } from '../../workflows/machine/events.ts';
+import { collapseInput, compactionInput, modelInput, preparationInput } from '../../workflows/machine/step-inputs.ts';
+import type { CallResult, Event, Move, Performed, TakenPreparation } from '../../workflows/machine/events.ts';
 import { runLoop } from '../../workflows/machine/loop.ts';
 import { initialState, type RunState } from '../../workflows/machine/state.ts';
 import { userAppend } from '../../workflows/machine/transitions.ts';
@@ -68,8 +68,8 @@ export async function memoryLoop(
     step: step(),
   });
   /** Always there when the call is over that it was made beside. */
-  let beside: PreparedBeside = {};
-  const takeBeside = (): PreparedBeside => {
+  let beside: TakenPreparation = {};
+  const takeBeside = (): TakenPreparation => {
     const taken = beside;
     beside = {};
     return taken;
@@ -105,13 +105,13 @@ export async function memoryLoop(
     switch (move.do) {
       case 'call_model': {
         const input = { ...common(state), ...modelInput(state, rules) };
-        const result = resultOf(await run(callModel(deps), input));
+        const result = modelResultOf(await run(callModel(deps), input));
         return { kind: 'model', result, step: input.step, stop: null, ...takeBeside() };
       }
       case 'run_tools':
         return tools(state, move);
       case 'compact': {
-        const input = { ...common(state), ...compactInput(state, rules, move) };
+        const input = { ...common(state), ...compactionInput(state, rules, move) };
         return { kind: 'compacted', result: await run(compact(deps), input), move, stop: null };
       }
       case 'prepare_compaction': {

@@ -16,7 +16,7 @@ import { builtFile } from '../../system/process/places.ts';
 import type { KeyRing } from './key-ring.ts';
 import { reasonOf } from '../../system/text.ts';
 import { firingOf } from '../../workflows/contract/schedules/firing.ts';
-import { markUndecodable, type Undecodable } from '../../workflows/contract/failures.ts';
+import { markUndecodable, type Undecodable } from '../../workflows/contract/undecodable.ts';
 
 const codecs = (keys: KeyRing | undefined, log: Log) => [keys ? sealingCodec(keys, log) : readableCodec];
 

@@ -1,6 +1,6 @@
 // The operations of the HTTP API: one table, from which requests are answered and
 // docs/openapi.v1.json is made.
-import { agentSession } from '../../workflows/contract/ids.ts';
+import { agentSessionId } from '../../workflows/contract/ids.ts';
 import type { Asked } from '../../client/sessions/history/recent.ts';
 import { dropAbsent } from '../../client/options.ts';
 import { type Asking, type Operation, posting, unlessDone } from './operation.ts';
@@ -59,5 +59,5 @@ async function decide(asking: Asking, isIt: IsIt, decision: Promise<unknown>): P
 function placeOfCall(session: string, call: string): Pick<Asking, 'session' | 'call'> {
   const [, agent, own] = /^(agent-[0-9a-f]{16}-\d+)\.(.+)$/.exec(call) ?? [];
   if (agent === undefined || own === undefined) return { session, call };
-  return { session: agentSession(session.replace(/\.agent-[^.]*$/, ''), agent), call: own };
+  return { session: agentSessionId(session.replace(/\.agent-[^.]*$/, ''), agent), call: own };
 }

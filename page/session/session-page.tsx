@@ -2,7 +2,7 @@
 // to write to it. A window of a long transcript is drawn; the rest comes when it is scrolled to, or
 // asked for by a link.
 import { raw } from 'hono/html';
-import { LONGEST_ASIDE } from '../../workflows/contract/people.ts';
+import { LONGEST_ASIDE } from '../../workflows/contract/aside.ts';
 import type { PagePorts } from '../ports.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { ITEMS, LIVE } from '../feed/live-pieces.ts';

@@ -3,7 +3,7 @@
 // time breaks the prompt cache from the first shrunk result on.
 import { type Entry, type Outcome, entryName } from '../log/entries.ts';
 import { inView, type Shown } from './in-view.ts';
-import { estimateTokens } from '../../workflows/contract/ids.ts';
+import { estimateTokens } from '../../workflows/contract/tokens.ts';
 import { resultName } from '../transcript/preview.ts';
 import { shrunkResult } from './notices.ts';
 

@@ -7,7 +7,7 @@ import { anthropicModel } from '../../activities/model/stream/stream.ts';
 import type { Store } from '../../store/values/store.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { reply, startScriptedModel, text, thinking, toolUse } from '../../scripted-model/index.ts';
-import type { ModelAnswer } from '../../workflows/contract/activities.ts';
+import type { ModelCallAnswer } from '../../workflows/contract/activities.ts';
 import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
 import { thrown } from '../support/thrown.ts';
@@ -39,7 +39,7 @@ async function byteBench() {
   return {
     ...bench,
     stored: () => stored,
-    served(bytes: Uint8Array, ending: Ending, step: number): Promise<ModelAnswer> {
+    served(bytes: Uint8Array, ending: Ending, step: number): Promise<ModelCallAnswer> {
       body = () => streamed(bytes, ending);
       return call(fakeAttempt(), bench.input({ step }));
     },
@@ -93,7 +93,7 @@ describe('a reply of 4 KB', () => {
       const ending = ENDINGS[cut % ENDINGS.length] ?? 'end';
       const outcome = await bench.served(whole.subarray(0, cut), ending, 10 + cut).catch((error: unknown) => error);
       const mayBeWhole = cut > (ending === 'error' ? last : stop);
-      if (mayBeWhole && (outcome as ModelAnswer).kind === 'message') wholes += 1;
+      if (mayBeWhole && (outcome as ModelCallAnswer).kind === 'message') wholes += 1;
       else expect([cut, outcome]).toMatchObject([cut, { type: MODEL_ATTEMPT_DIED }]);
     }
     expect(wholes).toBeGreaterThan(0);

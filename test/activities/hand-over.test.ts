@@ -5,7 +5,7 @@ import type { Attempt } from '../../activities/attempt.ts';
 import { callModel } from '../../activities/call-model.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';
 import { reply, toolUse } from '../../scripted-model/index.ts';
-import type { CallModel, ModelAnswer } from '../../workflows/contract/activities.ts';
+import type { CallModel, ModelCallAnswer } from '../../workflows/contract/activities.ts';
 import { LARGEST_BATCH } from '../../workflows/contract/calls.ts';
 import { benchDeps, fakeAttempt, look, touching, type BenchOptions } from '../support/bench-deps.ts';
 
@@ -49,7 +49,7 @@ const answered = ({ deps, input }: Bench, attempt: Attempt, more: Partial<CallMo
   callModel(deps)(attempt, input(more));
 
 /** What was handed over, of each call. */
-function told(answer: ModelAnswer) {
+function told(answer: ModelCallAnswer) {
   if (answer.kind !== 'message' && answer.kind !== 'handed_over') throw new Error(answer.kind);
   const { kind, head, calls } = answer;
   return { kind, head, calls, handed: calls.map(({ delegate }) => delegate) };

@@ -13,7 +13,7 @@ import type { Entry } from '../../store/log/entries.ts';
 import { beginEpoch, tellPreamble } from '../../store/transcript/preamble.ts';
 import { project } from '../../store/view/project.ts';
 import { fault, reply, text, thinking, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
-import { resultOf } from '../../workflows/contract/model-call.ts';
+import { modelResultOf } from '../../workflows/contract/model-call.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { benchDeps, fakeAttempt, look, prompt } from '../support/bench-deps.ts';
@@ -46,7 +46,7 @@ async function conversing(run: Partial<RunOptions> = {}, answers: readonly Reply
       const registry = callRunner(bench.deps.store, createRegistry(tools), noHooks);
       const deps: Deps = { ...bench.deps, tools: registry };
       const more = { head, append: [prompt(`Say ${step}.`)], step: (step += 1), iteration: step, model };
-      const result = resultOf(await callModel(deps)(fakeAttempt(), bench.input(more)));
+      const result = modelResultOf(await callModel(deps)(fakeAttempt(), bench.input(more)));
       if (!('head' in result)) throw new Error(JSON.stringify(result));
       ({ head } = result);
       return bench.bodies().at(-1) as ParsedRequest;

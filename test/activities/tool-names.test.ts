@@ -5,7 +5,7 @@ import { callModel } from '../../activities/call-model.ts';
 import { openRun } from '../../activities/run/open-run.ts';
 import { MODEL_TOOL_NAMES } from '../../client/agent-sdk/names.ts';
 import { reply, text, thinking, toolUse, type ParsedRequest } from '../../scripted-model/index.ts';
-import { resultOf } from '../../workflows/contract/model-call.ts';
+import { modelResultOf } from '../../workflows/contract/model-call.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { benchDeps, fakeAttempt, prompt, type BenchOptions } from '../support/bench-deps.ts';
 import { simpleTool } from '../tools/support.ts';
@@ -109,7 +109,7 @@ test('a run without the names goes on with the session, which is told so from th
   const opened = await openRun(deps)(fakeAttempt(), { chain: 'chain', run: 2, step: 3, options: { cwd: one.cwd } });
   if (opened.kind === 'refused') throw new Error(opened.detail);
   const input = one.input({ head: first, append: [], step: 4, config: opened.config });
-  const second = headOf(resultOf(await callModel(deps)(fakeAttempt(), input)));
+  const second = headOf(modelResultOf(await callModel(deps)(fakeAttempt(), input)));
   expect(offered(one.bodies()[1]).map(({ name }) => name)).toEqual(['bash', 'other', 'read', 'todo']);
   expect(said(one.bodies()[1], 1)).toMatchObject([{ name: 'bash' }]);
   const whys = (await one.entries(second)).flatMap((entry) => (entry.kind === 'epoch' ? [entry.why] : []));

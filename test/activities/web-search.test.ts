@@ -15,7 +15,7 @@ import {
 } from '../../scripted-model/index.ts';
 import { renderEntries } from '../../store/view/render-entries.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
-import { resultOf } from '../../workflows/contract/model-call.ts';
+import { modelResultOf } from '../../workflows/contract/model-call.ts';
 import { benchDeps, fakeAttempt, prompt, type BenchOptions } from '../support/bench-deps.ts';
 import { thrown } from '../support/thrown.ts';
 import { until } from '../support/until.ts';
@@ -272,7 +272,7 @@ test('a search that is denied later is out of the next request: no message could
   const denied = await openRun(one.deps)(fakeAttempt(), { chain: 'chain', run: 2, step: 3, options });
   if (denied.kind === 'refused') throw new Error(denied.detail);
   const input = one.input({ head: first.head, append: [prompt('And?')], step: 4, config: denied.config });
-  const second = resultOf(await callModel(one.deps)(fakeAttempt(), input));
+  const second = modelResultOf(await callModel(one.deps)(fakeAttempt(), input));
   expect(namesOf(one.bodies()[1])).toEqual(['look']);
   if (!('head' in second)) throw new Error(second.kind);
   const epochs = (await one.entries(second.head)).flatMap((entry) => (entry.kind === 'epoch' ? [entry.why] : []));

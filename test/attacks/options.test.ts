@@ -9,7 +9,7 @@ import { query } from '../../client/runtime/query.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { checkConfig, ConfigProblem } from '../../worker/config/config.ts';
 import { openWorker } from '../../worker/open-worker.ts';
-import { nearName } from '../../workflows/contract/options-problem.ts';
+import { nearName } from '../../workflows/contract/did-you-mean.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
 import { harness } from '../support/harness.ts';

@@ -3,7 +3,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { reply } from '../../scripted-model/index.ts';
-import { CHANGES_ATTRIBUTE } from '../../workflows/contract/visibility.ts';
+import { CHANGES_ATTRIBUTE } from '../../workflows/contract/changes.ts';
 import { TASK_QUEUE, WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { cliPlace, jsonLines, modelFor, serverAlone } from '../support/cli.ts';
 import { until } from '../support/until.ts';

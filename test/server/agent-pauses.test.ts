@@ -6,7 +6,7 @@ import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { agentsOf } from '../support/agents.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';
 import { clientOf, harness, type Harness } from '../support/harness.ts';
-import { CHANGES_ATTRIBUTE } from '../../workflows/contract/visibility.ts';
+import { CHANGES_ATTRIBUTE } from '../../workflows/contract/changes.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
 

@@ -9,7 +9,7 @@ import type {
   StopHooksRan,
 } from '../../workflows/contract/activities.ts';
 import { type ModelLimits, noSpend, type Rules } from '../../workflows/contract/loop.ts';
-import type { CallResult, Event, Performed, PreparedBeside } from '../../workflows/machine/events.ts';
+import type { CallResult, Event, Performed, TakenPreparation } from '../../workflows/machine/events.ts';
 import type { Preparing, RunState } from '../../workflows/machine/state.ts';
 import { call, cutOff, hash, model, modelEvent, output, replied, rules, toolsRan } from './machine.ts';
 import type { Random } from './random.ts';
@@ -45,7 +45,7 @@ export function anyEvent(from: Random, move: Performed, { preparing }: Pick<RunS
 }
 
 /** Sometimes of one that another boundary has overtaken. */
-function anyPrepared({ nat, weighted }: Random, { iteration }: Preparing): PreparedBeside {
+function anyPrepared({ nat, weighted }: Random, { iteration }: Preparing): TakenPreparation {
   const result = weighted<PreparedCompaction>([
     [4, () => ({ kind: 'prepared', boundary: hash('b'), before: nat(210_000), after: 10, spend: output(10) })],
     [1, () => ({ kind: 'failed', detail: 'x', spend: noSpend, hooks: [{ hook: 'preCompact', detail: 'y' }] })],

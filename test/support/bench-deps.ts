@@ -26,7 +26,7 @@ import { createModels } from '../../models/models.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { startScriptedModel, type ScriptedModelOptions } from '../../scripted-model/index.ts';
 import type { Append, CallModel } from '../../workflows/contract/activities.ts';
-import { resultOf } from '../../workflows/contract/model-call.ts';
+import { modelResultOf } from '../../workflows/contract/model-call.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { tempDir } from './temp-dir.ts';
@@ -183,11 +183,11 @@ export async function benchDeps({
     /** Calls of one worker, which remembers what it has found out. */
     caller: () => {
       const body = callModel(deps);
-      return async (attempt: Attempt, more: Partial<CallModel>) => resultOf(await body(attempt, input(more)));
+      return async (attempt: Attempt, more: Partial<CallModel>) => modelResultOf(await body(attempt, input(more)));
     },
     /** As the loop takes its answer. */
     call: async (attempt: Attempt = fakeAttempt(), more: Partial<CallModel> = {}) =>
-      resultOf(await callModel(deps)(attempt, input(more))),
+      modelResultOf(await callModel(deps)(attempt, input(more))),
     tool: (attempt: Attempt, head: Hash, index: number) =>
       runTool(deps)(attempt, { head, config: opened.config, step: 3, iteration: 1, index }),
     commit: (head: Hash | null, append: readonly Append[]) => commit(deps)(fakeAttempt(), { head, append, step: 4 }),

@@ -15,7 +15,7 @@ import { createModels } from '../../models/models.ts';
 import { reply, text, thinking, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import type { Append, Compact, Compacted } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
-import { resultOf } from '../../workflows/contract/model-call.ts';
+import { modelResultOf } from '../../workflows/contract/model-call.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { asksForSummary } from './asks-for-summary.ts';
 import { benchDeps, fakeAttempt, look, prompt } from './bench-deps.ts';
@@ -89,7 +89,7 @@ export async function lookingBench(
     },
     async call(append: readonly Append[] = [], model = 0) {
       const asked = bench.input({ head, append, step: (step += 1), iteration: step, model });
-      const result = resultOf(await callModel(deps)(fakeAttempt(), asked));
+      const result = modelResultOf(await callModel(deps)(fakeAttempt(), asked));
       moved(result);
       return result;
     },

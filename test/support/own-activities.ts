@@ -7,13 +7,13 @@ import { createDeps } from '../../worker/create-deps.ts';
 import { createWorker } from '../../worker/create-worker.ts';
 import { modelAccess } from '../../worker/model-access.ts';
 import type { KeyRing } from '../../connection/payloads/key-ring.ts';
-import type { Scheduled } from '../../workflows/contract/activities.ts';
+import type { ActivityBodies } from '../../workflows/contract/activities.ts';
 import { fastBackoff, type Harness } from './harness.ts';
 
 /** `stop` it before the next. `keys`: the harness's, when it has any. */
 export async function workerWith(
   h: Harness,
-  change: (deps: Deps) => Scheduled,
+  change: (deps: Deps) => ActivityBodies,
   keys?: KeyRing,
 ): Promise<{ stop(): Promise<void> }> {
   await h.worker.stop();

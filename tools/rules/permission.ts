@@ -1,7 +1,7 @@
 // Whether a call may run (L55): deny > ask > allow, of the tool's own rule and the run's, and the
 // mode for the rest. Mode `bypass` asks nothing: in it only what denies holds.
 import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
-import { endsRun } from '../../workflows/contract/permission-rules.ts';
+import { isFatalRule } from '../../workflows/contract/permission-rules.ts';
 import { isAllowedByRules, touchingRule, denyingRule } from './match-rules.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../tool.ts';
 
@@ -33,7 +33,7 @@ export function decide(
   const { mode, permissions = {}, cwd, folders, hook } = settings;
   const context = judgeContext(settings);
   const call = { tool, cwd, folders, subject: () => tool.subject?.(input, context) };
-  const ending = denyingRule(permissions.deny?.filter(endsRun), call);
+  const ending = denyingRule(permissions.deny?.filter(isFatalRule), call);
   if (ending !== undefined) return { ...deniedBy(ending), fatal: true };
   if (own?.kind === 'deny') return own;
   const denying = denyingRule(permissions.deny, call);

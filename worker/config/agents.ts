@@ -9,7 +9,7 @@ import {
   type AgentTypeLimits,
 } from '../../tools/agent-types.ts';
 import { schemaProblem } from '../../system/schema/json-schema.ts';
-import { efforts, MOST, optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
+import { efforts, OPTION_BOUNDS, optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
 import type { Effort } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { modelSchema, nameSchema, text, wholeNumberSchema } from './tools.ts';
@@ -39,8 +39,8 @@ const limitsSchema = z
 
 const type = z.strictObject({
   description: text(LONGEST_DESCRIPTION),
-  systemPrompt: z.string().max(MOST.systemPrompt).optional(),
-  tools: z.array(nameSchema).max(MOST.tools).optional(),
+  systemPrompt: z.string().max(OPTION_BOUNDS.systemPrompt).optional(),
+  tools: z.array(nameSchema).max(OPTION_BOUNDS.tools).optional(),
   model: modelSchema.optional(),
   effort: z.enum(efforts as [Effort, ...Effort[]]).optional(),
   permissionMode: z.enum(permissionModes).optional(),

@@ -25,14 +25,10 @@ import type { AfterStopHandler } from '../../activities/deps.ts';
 import type { ModelTable, ToolNames, WebSearchSettings } from '../../store/configuration.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { CompactionRules, Effort } from '../../workflows/contract/loop.ts';
-import type { Profile } from '../../workflows/contract/failures.ts';
+import type { Profile } from '../../workflows/contract/profiles.ts';
 import { efforts, optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
-import {
-  type ExtraFolders,
-  extraFoldersProblem,
-  type ToolEnv,
-  toolEnvProblem,
-} from '../../workflows/contract/facts.ts';
+import { type ExtraFolders, extraFoldersProblem } from '../../workflows/contract/extra-folders.ts';
+import { type ToolEnv, toolEnvProblem } from '../../workflows/contract/tool-env.ts';
 import { permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
 import { issueText, tellRight } from './issue-text.ts';

@@ -4,7 +4,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
 import { builtinNames } from '../../tools/builtin/builtin-tools.ts';
 import { definitionOf, VALID_NAME } from '../../tools/registry.ts';
-import { nearName } from '../../workflows/contract/options-problem.ts';
+import { nearName } from '../../workflows/contract/did-you-mean.ts';
 import { MOST_NOTES } from '../../activities/memory/notes.ts';
 import { modelProblem } from '../../models/find-model.ts';
 import { type InputSchema, isStandard } from '../../system/schema/input-schema.ts';

@@ -9,8 +9,8 @@ import type { BundleOptions, ReplayWorkerOptions, WorkerOptions, WorkerPlugin } 
 import { createActivities } from '../../activities/index.ts';
 import type { Log } from '../../system/log.ts';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
-import type { Registered } from '../../workflows/contract/activities.ts';
-import type { Profile } from '../../workflows/contract/failures.ts';
+import type { RegisteredActivities } from '../../workflows/contract/activities.ts';
+import type { Profile } from '../../workflows/contract/profiles.ts';
 import { hostQueue, recordsQueue, type SessionHost } from '../../workflows/contract/session.ts';
 import { configDefaults } from '../config/config-defaults.ts';
 import { checkConfig, ConfigProblem, type PerdureConfig } from '../config/config.ts';
@@ -46,7 +46,7 @@ type Opened = {
   /** The user's; absent: the worker makes one of its own. */
   readonly connection: NativeConnection | undefined;
   readonly taskQueue: string;
-  readonly activities: Registered;
+  readonly activities: RegisteredActivities;
   readonly folder: DataFolder;
   readonly store: Store;
   readonly host: SessionHost | undefined;

@@ -1,49 +1,53 @@
-// The calls of a stored reply: what the loop knows of each, which of them run together, and what
-// one has come to.
+// The calls of a stored reply: what the loop knows of each, which of them run together, and their
+// outcomes.
 import type { DelegatedEnd, Delegation } from './delegation.ts';
 import type { CallKey, Hash } from './ids.ts';
 import type { Left, Spend } from './loop.ts';
 
 /** One complete tool_use of a stored reply. */
 export type Call = {
-  /** Position of its block in the reply. */
+  /** Position of the call's block in the reply. */
   readonly index: number;
   readonly name: string;
-  /** Running it beside others, or twice, changes nothing (L35). */
+  /** The call may run together with others, or twice, without changing anything (L35). */
   readonly safe: boolean;
-  /** A digest of name and input: tells the same call made again (L34). */
+  /** A digest of name and input: it identifies the same call made again (L34). */
   readonly signature: string;
   /**
-   * Present when the outcome is stored with the reply already: it ran early (L37), or is a
-   * duplicate id (L39).
+   * Present when the outcome is stored with the reply: the call ran early (L37), or has a duplicate
+   * id (L39).
    */
   readonly outcome?: OutcomeFacts;
   /**
-   * Present when it ran after the reply was stored, in the same activity: its outcome is recorded
-   * under its key.
+   * Present when the call ran after the reply was stored, in the same activity: its outcome is
+   * recorded under its key.
    */
   readonly ran?: OutcomeFacts;
-  /** Present when it was handed over in the same activity: what the workflow is to do (L62). */
+  /**
+   * Present when the call was handed over in the same activity: the work for the workflow (L62).
+   */
   readonly delegate?: Delegation;
   /**
-   * With `delegate`, of the last open call of its reply: its outcome is words alone, and no hook is
-   * asked about them. Its end is recorded by the next step that appends, instead of an activity of
-   * its own.
+   * With `delegate`, on the last open call of its reply: its outcome is words alone, and no hook is
+   * asked about them. The next step that appends records its end, instead of an activity of its
+   * own.
    */
   readonly plain?: true;
-  /** Open, and its reply was found by a later attempt: the one that died may have begun it. */
+  /**
+   * The call is open, and a later attempt found its reply: the attempt that died may have begun it.
+   */
   readonly mayHaveBegun?: true;
 };
 
 /**
- * A server takes 2,000 activities of a workflow at once and fails it for ever at one more; no
- * worker runs that many anyway.
+ * A server takes 2,000 activities of a workflow at once and fails the workflow for ever at one
+ * more. Workers run far fewer.
  */
 export const LARGEST_BATCH = 100;
 
 /**
- * Which of them run together (L35): neighbouring safe calls in one batch, an unsafe call alone, in
- * the model's order.
+ * Groups the calls that run together (L35): neighbouring safe calls in one batch, an unsafe call
+ * alone, in the model's order.
  */
 export function groupCalls(calls: readonly Call[]): readonly (readonly Call[])[] {
   const planned: Call[][] = [];
@@ -62,51 +66,54 @@ export function groupCalls(calls: readonly Call[]): readonly (readonly Call[])[]
 /** The facts of an outcome that the loop needs. Absent fields are false. */
 export type OutcomeFacts = {
   readonly error?: true;
-  /** Stopped before it came to an end by itself: it neither failed nor succeeded (L34). */
+  /**
+   * The call was stopped before it came to an end by itself: it neither failed nor succeeded (L34).
+   */
   readonly cancelled?: true;
-  /** A failing shell call: siblings are cancelled (L36). */
+  /** A failing shell call cancels its siblings (L36). */
   readonly cancelsSiblings?: true;
-  /** Ends the run (L34). */
+  /** The outcome ends the run (L34). */
   readonly fatal?: { readonly reason: 'fatal_tool_error' | 'permission_denied'; readonly detail: string };
   /** A hook or the tool ends the run after this result (L41). */
   readonly stop?: string;
-  /** L38. */
+  /** The changes for later calls (L38). */
   readonly modify?: ToolContextState;
-  /** What it asked of the small model (L86): it counts as the run's own. */
+  /** The spending of the call on the small model (L86), which counts as the run's own. */
   readonly spend?: Spend;
-  /** Estimate of what it adds to the context; absent below 100 (L10). */
+  /** An estimate of what the outcome adds to the context; absent below 100 (L10). */
   readonly tokens?: number;
 };
 
 /**
- * The outcome of the call at block `index` of the last reply: what is recorded under `key`; without
- * a record, or without a key because it never ran, `note` as an error. `ended`: whoever appends it
- * records that first; then `note` is for who reads it before, and for workers of earlier releases.
+ * The outcome of the call at block `index` of the last reply: the record under `key`. Without a
+ * record, or without a key because the call never ran, it is `note` as an error. `ended`: the step
+ * that appends it records that end first; `note` is then for readers before that, and for workers
+ * of earlier releases.
  */
 export type OutcomeItem = {
   readonly index: number;
   readonly key?: CallKey;
   readonly note?: string;
   readonly ended?: EndedCall;
-  /** The note says that it may have taken effect. */
+  /** The note says that the call may have taken effect. */
   readonly unknown?: true;
 };
 
 /**
  * The end of a call that the workflow carried out (L62), in a run of this configuration. `step`:
- * under which watchers are told.
+ * the one under which watchers are told.
  */
 export type EndedCall = { readonly end: DelegatedEnd; readonly config: Hash; readonly step: number };
 
-/** The changes that context modifiers left (L38). An absent field is as the run began. */
+/**
+ * The changes that context modifiers left (L38). An absent field is as it was when the run began.
+ */
 export type ToolContextState = {
-  /** Absolute, inside the workspace. */
+  /** An absolute path inside the workspace. */
   readonly cwd?: string;
   /** The only tools that may still be called. */
   readonly allowedTools?: readonly string[];
 };
-
-// What an activity is asked to do about one of them, and what a person may be asked first.
 
 export type RunTool = {
   readonly head: Hash;
@@ -114,47 +121,50 @@ export type RunTool = {
   readonly step: number;
   readonly iteration: number;
   readonly index: number;
-  /** As the call was judged with its reply (L35): the one judgement that counts. */
+  /** The call's judgement with its reply (L35), which is the only one that counts. */
   readonly safe?: true;
   readonly context?: ToolContextState;
-  /** Someone was asked: pre-tool hooks do not run again (L55). */
+  /** A person was asked, so pre-tool hooks do not run again (L55). */
   readonly decision?: Decision;
   /**
-   * The call was stopped and did not say what had become of it: that is found out, and nothing
-   * begins any more (L48).
+   * The call was stopped and did not report its outcome: the activity finds out, and begins nothing
+   * (L48).
    */
   readonly stopped?: true;
   /**
-   * An attempt of the model call that died may have begun it: what it left running is ended first.
+   * An attempt of the model call that died may have begun the call: processes it left behind are
+   * ended first.
    */
   readonly mayHaveBegun?: true;
-  /** The workflow has carried the call out, and this came of it (L62). */
+  /** The end of the call, which the workflow has carried out (L62). */
   readonly delegated?: DelegatedEnd;
-  /** Absent without a limit. The call asks no model when it is spent (L51). */
+  /**
+   * The rest of the budget; absent without a limit. The call asks no model once it is spent (L51).
+   */
   readonly left?: Left;
 };
 
 /**
- * The outcome is recorded under the call's key and these are its facts; or nothing has run, and
- * someone must be asked first, or the workflow is to carry it out.
+ * Either the facts of an outcome, which is recorded under the call's key; or nothing has run, and a
+ * person must be asked first, or the workflow is to carry the call out.
  */
 export type ToolResult = OutcomeFacts | { readonly ask: Ask } | { readonly delegate: Delegation };
 
 /**
- * A call that needs a decision (L55). `inputHash`: SHA-256 of the input as JSON; a decision is for
- * this input alone. When a hook changed the input, the changed one is in the store under this hash.
- * A question about another start of the call, because the one before has no known outcome, is a
- * `questionHash` (L40). `reason`: at most 500 characters.
+ * A call that needs a decision (L55). `inputHash`: SHA-256 of the input as JSON; a decision holds
+ * for this input alone. A hook's changed input is in the store under this hash. It is a
+ * `questionHash` when the question is about another start of the call, because the one before has
+ * no known outcome (L40). `reason`: at most 500 characters.
  */
 export type Ask = { readonly tool: string; readonly reason: string; readonly inputHash: string };
 
 /**
- * `edited`: an input to run with instead, stored; it is validated again. `by`: whoever decided, by
- * name.
+ * `edited`: the hash of another input to run with, which is validated again. `by`: the name of the
+ * person who decided.
  */
 export type Decision =
   | { readonly kind: 'allow'; readonly inputHash: string; readonly edited?: Hash; readonly by?: string }
-  /** `expired`: nobody decided in time. */
+  /** `expired`: the time was over without a decision. */
   | {
       readonly kind: 'deny';
       readonly reason: string;

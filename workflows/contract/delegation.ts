@@ -1,12 +1,12 @@
-// Calls that the workflow carries out itself (L62): the work as `runTool` hands it over, and what
-// came of it. While such a call is open nothing is held: no slot, no process.
+// Calls that the workflow carries out itself (L62): the work as `runTool` hands it over, and its
+// end. An open call holds no slot and no process.
 import type { CallKey, Hash, SessionId } from './ids.ts';
 import type { Spend, Terminal } from './loop.ts';
 import type { MessageBody } from './people.ts';
 
 /**
- * Runs the work of a call in a workflow of its own, which outlives the caller's continue-as-new and
- * reports its end (L63).
+ * The workflow that does the work of a call. It outlives the caller's continue-as-new, and reports
+ * its end (L63).
  */
 export const DELEGATED_TYPE = 'perdure.delegatedWork';
 
@@ -33,7 +33,7 @@ export type WorkflowChoices = {
   readonly workflowExecutionTimeout?: number | string;
 };
 
-/** `taskQueue`: absent, the session's own. `args`: at most LARGEST_ARGS characters of JSON. */
+/** `taskQueue`: absent for the session's own. `args`: at most LARGEST_ARGS characters of JSON. */
 export type DelegatedWork =
   | {
       readonly kind: 'activity';
@@ -51,9 +51,9 @@ export type DelegatedWork =
     };
 
 /**
- * A durable timer (L82): over at `until`, milliseconds since the epoch, and with `message` when the
- * session is sent one. `seconds`: until then, as earlier releases wait and hand over, without
- * `until`: from when the workflow hears of it.
+ * A durable timer (L82). It is over at `until`, milliseconds since the epoch, or with `message`
+ * when the session is sent one. `seconds`: the same for earlier releases, which wait and hand over
+ * without `until`, from when the workflow hears of it.
  */
 export type Wait = {
   readonly kind: 'wait';
@@ -63,9 +63,9 @@ export type Wait = {
 };
 
 /**
- * A question to people (L81), who have until `until`, milliseconds since the epoch; absent: as long
- * as for an approval. `seconds`: as of a wait. `options`: nothing else is an answer. `inputHash`:
- * of the call's input, which holds the question; set when it is handed over.
+ * A question to people (L81). `until`: milliseconds since the epoch; absent for as long as an
+ * approval has. `seconds`: as in a wait. `options`: the only possible answers. `inputHash`: the
+ * hash of the call's input, which holds the question; it is set when the question is handed over.
  */
 export type Question = {
   readonly kind: 'question';
@@ -79,12 +79,12 @@ export type Delegation = DelegatedWork | Wait | Question | AgentWork | AgentDeed
 
 export const LARGEST_ARGS = 64 * 1024;
 
-/** Characters of JSON of a result that go into the transcript; of a longer one the beginning. */
+/** Characters of JSON of a result in the transcript; a longer one is cut. */
 export const LARGEST_RESULT = 128 * 1024;
 
 /**
- * `cut`: the beginning of its JSON. `stopped`: it was asked to stop; `ended` when it had by the
- * time that was waited for (L64).
+ * `cut`: the beginning of the result's JSON. `stopped`: the work was asked to stop; `ended` says
+ * whether it had ended in the time that the session waits (L64).
  */
 export type DelegatedEnd =
   | { readonly kind: 'done'; readonly result?: unknown; readonly cut?: string }
@@ -92,7 +92,7 @@ export type DelegatedEnd =
   | { readonly kind: 'waited'; readonly by: 'time' | 'message' | 'resume' }
   | { readonly kind: 'answered'; readonly body: MessageBody; readonly by: string }
   | AgentEnd
-  /** The workflow's own sentence: there is nothing to be waited for. */
+  /** A sentence of the workflow's own, which ends the call at once. */
   | { readonly kind: 'told'; readonly text: string }
   | { readonly kind: 'stopped'; readonly ended: boolean };
 
@@ -102,7 +102,10 @@ export type DelegatedEnd =
  */
 export const LARGEST_PLAIN = 4_096;
 
-/** Where no tool has better words for it. Null: its words are elsewhere. */
+/**
+ * Puts an end into words, for tools without better ones. Returns null when its words lie in the
+ * store.
+ */
 export function endInWords(end: DelegatedEnd): string | null {
   if (end.kind === 'told') return end.text;
   if (end.kind === 'answered') return end.body.kind === 'text' ? end.body.text : null;
@@ -113,22 +116,22 @@ export function endInWords(end: DelegatedEnd): string | null {
 export type DelegatedInput = {
   readonly work: DelegatedWork;
   readonly report: { readonly to: SessionId; readonly key: CallKey };
-  /** That of the session which a person began; absent when it is the same. */
+  /** The session that a person began; absent when it is the same one. */
   readonly root?: SessionId;
 };
 
 /**
- * The signal with which it reports. Anyone can signal: one that fits no open call is passed over.
+ * The signal with which work reports. Anyone can signal: a report that fits no open call is
+ * ignored.
  */
 export const DELEGATED_SIGNAL = 'delegated';
 
 export type DelegatedReport = { readonly key: CallKey; readonly end: DelegatedEnd };
 
-// Subagents (L66–L70): a child session of the same workflow type does the work.
-
 /**
- * `depth`: 1 for an agent of a main agent. `background`: its call ends at once (L71). `tools`: all
- * that is left to its parent (L38); absent: no fewer than at the start of its run.
+ * The work of an agent: a child session of the same workflow type does it (L66–L70). `depth`: 1 for
+ * an agent of a main agent. `background`: its call ends at once (L71). `tools`: those that its
+ * parent has left (L38); absent when that is all it began its run with.
  */
 export type AgentWork = {
   readonly kind: 'agent';
@@ -139,35 +142,36 @@ export type AgentWork = {
   readonly background?: true;
   readonly isolation?: Isolation;
   readonly tools?: readonly string[];
-  /** The iteration that calls it: its first run is a part of that trace. */
+  /**
+   * The span of the iteration that calls the agent: the agent's first run is part of that trace.
+   */
   readonly traceparent?: string;
   readonly most: AgentCounts;
 };
 
-/** It works in a git work tree of its own, on a branch of its own (L72). */
+/** The agent works in a git work tree and on a branch of its own (L72). */
 export type Isolation = 'worktree';
 
-/** Asked of an agent in the background, known by the id that the call which began it gave (L71). */
+/** A request to an agent in the background, by the id that its call was told (L71). */
 export type AgentDeed = { readonly agent: string } & (
   | { readonly kind: 'agent_output' | 'agent_stop' }
   | { readonly kind: 'agent_send'; readonly message: MessageBody; readonly traceparent?: string }
 );
 
-/**
- * The end of an agent in the background, as its parent is told (L71): a notification for the model.
- */
+/** The end of an agent in the background, of which its parent's model is notified (L71). */
 export type AgentNews = {
   readonly agent: string;
   readonly title: string;
   readonly end: Extract<DelegatedEnd, { kind: 'agent' | 'failed' }>;
 };
 
-/** The most agents of one parent that are open at a time, and that one run may start (L68). */
+/** The most agents of one parent that may be open at a time, and that one run may start (L68). */
 export type AgentCounts = { readonly open: number; readonly perRun: number };
 
 /**
- * Makes a session an agent. `config`: the run of its parent, of which it inherits all that it may
- * do (L70). `key`: of the call it reports to. `tools`: no others, whatever a person sends to it.
+ * Makes a session an agent. `config`: that of its parent's run, which says all that it may do
+ * (L70). `key`: the call it reports to. `tools`: the only tools it has, whatever a person sends to
+ * it.
  */
 export type AgentOrigin = Pick<AgentWork, 'type' | 'depth' | 'isolation' | 'tools'> & {
   readonly parent: SessionId;
@@ -181,14 +185,14 @@ export type AgentOrigin = Pick<AgentWork, 'type' | 'depth' | 'isolation' | 'tool
 };
 
 /**
- * An agent's share of what its parent had left: for all its runs together, those of its own agents
- * with them (L69). Empty without limits.
+ * An agent's share of what its parent had left. It holds for all its runs together, and for its own
+ * agents (L69). Empty without limits.
  */
 export type Grant = { readonly maxBudgetUsd?: number; readonly maxTokens?: number; readonly timeoutMs?: number };
 
 /**
- * The last run of an agent that has ended, null when it had none, and what all its runs took, those
- * of its own agents with them (L69).
+ * The last run of an agent that has ended, null when it had none, and the spending of all its runs
+ * and its own agents (L69).
  */
 export type AgentEnd = {
   readonly kind: 'agent';
@@ -199,9 +203,9 @@ export type AgentEnd = {
 };
 
 /**
- * What became of the work tree of an agent (L72). `committed`: on its branch. `kept`: with what it
- * changed, for the reason in `detail`. `gone`: someone removed it. `left`: its folder could not be
- * removed. `branch` where nothing was committed: it stays all the same.
+ * The end of an agent's work tree (L72). `committed`: its changes are on its branch. `kept`: it
+ * stays with its changes, for the reason in `detail`. `gone`: someone removed it. `left`: its
+ * folder could not be removed. `branch` where nothing was committed: the branch stays.
  */
 export type WorktreeEnd =
   | { readonly kind: 'unchanged'; readonly branch?: string; readonly left?: string }
@@ -217,8 +221,8 @@ export type WorktreeEnd =
   | { readonly kind: 'gone'; readonly path: string; readonly branch?: string; readonly left?: string };
 
 /**
- * Commit what an agent has changed in its work tree, and remove this (L72). `reason`: of its last
- * run; null without one.
+ * Commits what an agent has changed in its work tree, and removes the work tree (L72). `reason`:
+ * why its last run ended; null without a run.
  */
 export type EndWorktree = { readonly step: number; readonly title: string; readonly reason: Terminal['reason'] | null };
 
@@ -230,12 +234,11 @@ export type AgentRun = {
 };
 
 /**
- * An agent tells its parent that its time stands still, or goes on again (L51). By
- * DELEGATED_SIGNAL.
+ * An agent tells its parent by DELEGATED_SIGNAL that its time stands still, or goes on again (L51).
  */
 export type AgentPause = { readonly session: SessionId; readonly paused: boolean };
 
-/** An agent of a run that has ended, and what it took. */
+/** An agent of a run that has ended, and its spending. */
 export type AgentSpent = {
   readonly session: SessionId;
   readonly type: string;

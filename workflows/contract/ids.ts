@@ -1,33 +1,33 @@
-// Branded ids and hashes. A brand costs nothing at run time and keeps a hash from being passed as a
-// session id.
+// Branded ids and hashes. A brand costs nothing at run time, and keeps a hash from being passed as
+// a session id.
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
 
 /** SHA-256 of a stored value, 64 lowercase hex digits. */
 export type Hash = Branded<'Hash'>;
 
-/** Also for what any client may send. */
+/** Accepts any value, for anything that a client may send. */
 export function isHash(value: unknown): value is Hash {
   return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 }
 
-/** A session is one conversation and one workflow: this is its workflow id. */
+/** The workflow id of a session, which is one conversation. */
 export type SessionId = Branded<'SessionId'>;
 
-/** Chosen by the sender; the same id sent twice is one message (L61). */
+/** The sender chooses it: the same id sent twice is one message (L61). */
 export type MessageId = Branded<'MessageId'>;
 
 /**
- * A run, for tools, hooks, logs and traces (L13): Temporal's id of the session's first workflow
- * run, and the run's number.
+ * Names a run for tools, hooks, logs and traces (L13): Temporal's id of the session's first
+ * workflow run, and the run's number.
  */
 export function queryIdOf(chain: string, run: number): string {
   return `${chain}.${run}`;
 }
 
 /**
- * W3C's trace context, as a header of that name has it: whose span a run is below (O15). Also for
- * what any client may send.
+ * Whether a value is a `traceparent` header of W3C's trace context: the span that a run is below
+ * (O15). Accepts anything that a client may send.
  */
 export function isTraceparent(value: unknown): value is string {
   return (
@@ -35,7 +35,7 @@ export function isTraceparent(value: unknown): value is string {
   );
 }
 
-/** Null without one. */
+/** Returns null without a `traceparent`. */
 export function callingSpan(
   traceparent: string | undefined,
 ): { readonly traceId: string; readonly spanId: string } | null {
@@ -44,41 +44,47 @@ export function callingSpan(
   return { traceId, spanId };
 }
 
-/** A sentence that says what is wrong with it, or undefined; absent is nothing wrong. */
+/**
+ * Returns a sentence that says what is wrong with a `traceparent`, or undefined; an absent one is
+ * fine.
+ */
 export function traceparentProblem(given: unknown): string | undefined {
   if (given === undefined || isTraceparent(given)) return undefined;
   return `traceparent is ${JSON.stringify(given)?.slice(0, 80)}, and no trace context as W3C writes it: give one such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01, or none`;
 }
 
-/** Characters of a session's id that those of its agents begin with: an id has at most 100. */
+/** Characters of the root's id at the beginning of an agent's: a session's id has at most 100. */
 const OF_ROOT = 60;
 
-/** The session of an agent below a session that a person began, by its name. */
-export function agentSession(root: string, name: string): SessionId {
+/** Returns the id of an agent's session. `root`: the session that a person began. */
+export function agentSessionId(root: string, name: string): SessionId {
   return `${root.slice(0, OF_ROOT)}.${name}` as SessionId;
 }
 
-/** An agent as people and its parent's model know it: the end of its session's id. */
+/**
+ * Returns the end of an agent's session id, which is its name for people and for its parent's
+ * model.
+ */
 export function agentName(session: string): string {
   return /\.(agent-[^.]*)$/.exec(session)?.[1] ?? session;
 }
 
 /**
  * Perdure's own name for one call: chain, head of the reply, block index (L40). Ids from a model
- * may repeat; this does not.
+ * may repeat; these do not.
  */
 export type CallKey = Branded<'CallKey'>;
 
 /**
- * The call at `index` (its block's position) of the reply that produced `head`, in the chain of
- * runs that began with `chain`.
+ * Names the call at block `index` of the reply that produced `head`, in the chain of workflow runs
+ * that began with `chain`.
  */
 export function callKey(chain: string, head: Hash, index: number): CallKey {
   return `${chain}.${head}.${index}` as CallKey;
 }
 
 /**
- * Names what a decision is about: the SHA-256 of an input as JSON and, for a call that was started
+ * Names the subject of a decision: the SHA-256 of an input as JSON and, for a call that was started
  * before, which start it would be (L40, L55). A decision about one start does not count for
  * another.
  */
@@ -86,22 +92,13 @@ export function questionHash(inputHash: string, start: number): string {
   return start === 1 ? inputHash : `${inputHash}.${start}`;
 }
 
-/** Reverses `questionHash`. The hash is null when no input has such a one. */
+/** Reverses `questionHash`. The hash is null when it is not one of an input. */
 export function questionParts(question: string): { readonly inputHash: Hash | null; readonly start: number } {
   const [inputHash, start = '1'] = question.split('.');
   return { inputHash: isHash(inputHash) ? inputHash : null, start: Number(start) };
 }
 
-/** The head in a key made by `callKey`; null for anything else. */
+/** Returns the head in a key made by `callKey`; null for anything else. */
 export function keyHead(key: string): Hash | null {
   return (/\.([0-9a-f]{64})\.\d+$/.exec(key)?.[1] ?? null) as Hash | null;
-}
-
-// Estimates of tokens where nothing has counted them: four characters to a token, as English text
-// and JSON come to on average.
-
-export const CHARACTERS_PER_TOKEN = 4;
-
-export function estimateTokens(characters: number): number {
-  return Math.ceil(characters / CHARACTERS_PER_TOKEN);
 }

@@ -27,8 +27,8 @@ export type Terminal =
   | { readonly reason: 'stop_hook_prevented'; readonly detail: string }
   | { readonly reason: 'hook_stopped'; readonly detail: string }
   /**
-   * `reserved…`: of the limit, for agents of which no end is known: in the background, lost, or
-   * given up (L69, L71).
+   * `reserved…`: the part of the limit that is kept for agents without a known end: in the
+   * background, lost, or given up (L69, L71).
    */
   | {
       readonly reason: 'budget_exceeded';
@@ -81,25 +81,28 @@ export function addUsage(a: Usage, b: Usage): Usage {
 }
 
 /**
- * US dollars per million tokens. `cacheWrite`: to be kept for five minutes; `cacheWrite1h`: for an
- * hour, absent: the same.
+ * US dollars per million tokens. `cacheWrite`: kept for five minutes; `cacheWrite1h`: kept for an
+ * hour, absent when the price is the same.
  */
 type TokenPrices = Usage & { readonly cacheWrite1h?: number };
 
 /**
- * Those of a model. Everything but the four kinds of tokens is absent in what an earlier release
- * opened.
+ * The prices of a model. Everything but the four kinds of tokens is absent in what an earlier
+ * release opened.
  */
 export type Price = TokenPrices & {
-  /** For every token of a request, those of the answer too, whose prompt has more than `tokens`. */
+  /**
+   * The prices of every token, the answer's included, of a request whose prompt has more than
+   * `tokens`.
+   */
   readonly above?: TokenPrices & { readonly tokens: number };
-  /** What a reply says of itself, and by how much that multiplies the prices of its tokens. */
+  /** Factors of the prices of a reply's tokens, by what the reply says of itself. */
   readonly factors?: { readonly us?: number; readonly fast?: number; readonly batch?: number };
   /** US dollars for one search of the web by the server. */
   readonly webSearch?: number;
 };
 
-/** US dollars, of one request. */
+/** Returns the cost of one request in US dollars. */
 export function costOf(usage: Usage, price: Price): number {
   const at = pricesFor(usage, price);
   const perMillion =
@@ -110,19 +113,21 @@ export function costOf(usage: Usage, price: Price): number {
   return perMillion / 1_000_000;
 }
 
-/** By the size of the prompt, which is all that was read, from a cache or not. */
+/**
+ * Chooses the prices by the size of the prompt, which is all that was read, from a cache or not.
+ */
 export function pricesFor({ input, cacheRead, cacheWrite }: Usage, price: Price): TokenPrices {
   const { above } = price;
   return above && input + cacheRead + cacheWrite > above.tokens ? above : price;
 }
 
-/** The cost of a run. `usd` is null as soon as one call's model has no known price. */
+/** Usage and cost. `usd` is null as soon as one call's model has no known price. */
 export type Spend = { readonly usage: Usage; readonly usd: number | null };
 
 export const noSpend: Spend = { usage: noUsage, usd: 0 };
 
 /**
- * All that the runs of a session took together, and the model that was asked last. `ms`: of runs
+ * The spending of all runs of a session, and the model that was asked last. `ms`: the time of runs
  * with a runtime limit.
  */
 export type Spent = { readonly turns: number; readonly spend: Spend; readonly model?: string; readonly ms?: number };
@@ -133,16 +138,16 @@ export function addSpend(a: Spend, b: Spend): Spend {
   return { usage: addUsage(a.usage, b.usage), usd: a.usd === null || b.usd === null ? null : a.usd + b.usd };
 }
 
-/** The rest of each limit that a run has (L51): US dollars, and tokens of all kinds. */
+/** The rest of each limit of a run (L51): US dollars, and tokens of all kinds. */
 export type Left = { readonly usd?: number; readonly tokens?: number };
 
-/** The limit that is used up, or null. */
+/** Returns the limit that is used up, or null. */
 export function spentLimit({ usd, tokens }: Left, spend: Spend): 'cost' | 'tokens' | null {
   if (usd !== undefined && (spend.usd ?? 0) >= usd) return 'cost';
   return tokens !== undefined && totalTokens(spend.usage) >= tokens ? 'tokens' : null;
 }
 
-/** Tokens of all kinds. */
+/** Counts tokens of all kinds. */
 export function totalTokens({ input, output, cacheRead, cacheWrite }: Usage): number {
   return input + output + cacheRead + cacheWrite;
 }
@@ -156,13 +161,13 @@ export type ModelLimits = {
   /** The most that `outputCap` may be raised to: the model's own maximum (L26). */
   readonly raisedOutputCap: number;
   /**
-   * A cap is never above what the window leaves, down to this. Absent in what an earlier release
-   * opened: there it is not looked at.
+   * A cap is never above what the window leaves, but at least this. Absent in what an earlier
+   * release opened, where the window is not looked at.
    */
   readonly leastOutputCap?: number;
   /** Its API sums up its own conversation while the run goes on (L9). */
   readonly summarizesItself?: true;
-  /** Null when it is not known. */
+  /** The model's prices; null when they are unknown. */
   readonly price: Price | null;
 };
 
@@ -178,11 +183,11 @@ export type Rules = {
   readonly maxTokens: number | null;
   readonly timeoutMs: number | null;
   /**
-   * By how much the limits above are lower than those that were set, for agents of which no end is
-   * known (L69, L71).
+   * How much lower the limits above are than those that were set, because of agents without a known
+   * end (L69, L71).
    */
   readonly reserved?: Left;
-  /** Before a limit ends the run, one more call, of which nothing runs, sums up (L51). */
+  /** Before a limit ends the run, one more call sums up; its own calls do not run (L51). */
   readonly wrapUp: boolean;
   /** The primary model, then its fallbacks in order (L19). */
   readonly models: readonly [ModelLimits, ...ModelLimits[]];
@@ -190,12 +195,12 @@ export type Rules = {
   readonly outputCapFixed: boolean;
   readonly maxOutputRecoveries: number;
   readonly maxSameFailures: number;
-  /** Estimate of the system prompt and the tools: what no compaction can remove (L12). */
+  /** An estimate of the system prompt and the tools, which no compaction can remove (L12). */
   readonly fixedTokens: number;
   readonly compaction: CompactionRules;
   /** Output tokens the run is to spend before it may stop by itself (L31). */
   readonly tokenBudget: number | null;
-  /** Told to the API, and carried over compactions (L11). */
+  /** Tokens, told to the API and carried over compactions (L11). */
   readonly taskBudget: number | null;
   /** The final answer must satisfy a JSON schema (L53). */
   readonly structured: boolean;
@@ -203,16 +208,13 @@ export type Rules = {
   /** The worker that opened the run has stop hooks (L30). */
   readonly stopHooks: boolean;
   readonly maxStopHookRounds: number;
-  /** L42. */
+  /** Each batch of calls is summarised in a line (L42). */
   readonly batchSummaries: boolean;
-  /**
-   * Estimate of one of them, as large as they can be: counted where nobody learns what it was
-   * billed (L51).
-   */
+  /** An estimate of one summary at its largest, counted where its bill stays unknown (L51). */
   readonly summarySpend: Spend;
-  /** L56. */
+  /** The worker has handlers for a natural end (L56). */
   readonly afterStop: boolean;
-  /** How long an approval may be waited for; then the call is denied (L55). */
+  /** How long an approval may take; then the call is denied (L55). */
   readonly approvalMs: number;
 };
 
@@ -235,8 +237,8 @@ export type RunSnapshot = {
   /** The names of `rules.models`. Absent in what an earlier release opened. */
   readonly models?: readonly string[];
   /**
-   * Present while it was only ends of agents that the run was opened by: what a person's message to
-   * it brings (L71).
+   * The limits that a person's message brings; present while only ends of agents have opened the
+   * run (L71).
    */
   readonly whole?: Limits;
 };

@@ -1,12 +1,8 @@
-// One model call as the workflow asks for it, and what it can come to.
-import type { QuerySource } from './facts.ts';
-import type { Hash, MessageId } from './ids.ts';
-import type { Call, OutcomeItem, ToolContextState } from './calls.ts';
-import type { AgentNews, AgentSpent } from './delegation.ts';
-import type { Left, Spend, RunLimit, TransitionReason } from './loop.ts';
-import type { RunSummary } from './session.ts';
-import type { MessageBody } from './people.ts';
-import type { Steered } from './steered.ts';
+// One model call as the workflow asks for it, and its possible results.
+import type { AppendingStep } from './append.ts';
+import type { Call, ToolContextState } from './calls.ts';
+import type { Hash } from './ids.ts';
+import type { Left, Spend } from './loop.ts';
 
 export type CallModel = AppendingStep & {
   /** max_tokens of this request. */
@@ -14,7 +10,7 @@ export type CallModel = AppendingStep & {
   /** The step whose streamed deltas this request replaces (L26): watchers void it. */
   readonly supersedes?: number;
   /**
-   * The reply before was taken back from watchers, and is kept after all: they are told it again
+   * The previous reply was taken back from watchers, and is kept after all: they are told it again
    * (L27).
    */
   readonly retells?: true;
@@ -31,17 +27,18 @@ export type CallModel = AppendingStep & {
   /** The last call of the run: the model is told to make no calls, and none would run (L51). */
   readonly wrapUp?: true;
   /**
-   * Absent without a limit. No further attempt is made when those before it have spent it (L51).
+   * The rest of the budget; absent without a limit. No further attempt is made once earlier ones
+   * have spent it (L51).
    */
   readonly left?: Left;
 };
 
-/** A value for everything the loop acts on; whatever Temporal should retry is thrown (L14). */
+/** A value for everything the loop acts on; errors that Temporal should retry are thrown (L14). */
 export type ModelResult =
   /**
-   * A whole reply, stored. No calls: the run may stop. `cut`: stopped by max_tokens after complete
-   * calls, the last one was cut (L15). `problem`: why the final answer does not satisfy the run's
-   * schema (L53).
+   * A whole reply, stored. Without calls the run may stop. `cut`: max_tokens cut the last call
+   * after complete ones (L15). `problem`: why the final answer does not satisfy the run's schema
+   * (L53).
    */
   | (Stored & {
       readonly kind: 'message';
@@ -50,20 +47,20 @@ export type ModelResult =
       readonly problem?: string;
     })
   /**
-   * Cut by max output tokens without a complete call: stored under `head`, which the loop takes
-   * (L27) or leaves (L26).
+   * Max output tokens cut the reply before a complete call. It is stored under `head`, which the
+   * loop takes (L27) or leaves (L26).
    */
   | (Stored & { readonly kind: 'cut_off' })
-  /** Cancelled while streaming: what was complete is stored (L16, L47). */
+  /** Cancelled while streaming: the complete part is stored (L16, L47). */
   | (Stored & { readonly kind: 'interrupted'; readonly calls: readonly Call[] })
-  /** Cancelled before anything was worth storing. */
+  /** Cancelled before there was anything to store. */
   | { readonly kind: 'nothing'; readonly spend: Spend }
-  /** `window`: the server has said how many tokens it holds. */
+  /** `window`: how many tokens the server says that it holds. */
   | { readonly kind: 'too_long'; readonly detail: string; readonly window?: number; readonly spend: Spend }
   | { readonly kind: 'media_too_large'; readonly detail: string; readonly spend: Spend }
   | { readonly kind: 'refused'; readonly detail: string; readonly spend: Spend }
   /**
-   * The model is given up for the next in the list (L19); `calls` are the names of those it had
+   * The model is given up for the next in the list (L19). `calls`: the names of those it had
    * started.
    */
   | {
@@ -77,8 +74,8 @@ export type ModelResult =
   /** A prompt hook ended the run before the call (L41). */
   | { readonly kind: 'hook_stopped'; readonly detail: string; readonly spend: Spend }
   /**
-   * Not to be retried, or retries are spent (L20). `maxOutput`: it was refused for its cap, and
-   * this is the most, in tokens (L26).
+   * The call must not be retried, or its retries are spent (L20). `maxOutput`: it was refused for
+   * its cap, and this is the most, in tokens (L26).
    */
   | {
       readonly kind: 'failed';
@@ -88,8 +85,8 @@ export type ModelResult =
       readonly spend: Spend;
     }
   /**
-   * The provider asked for a long wait: park for so long. No time of day, for the worker's clock is
-   * not the server's. The counts go into the next call.
+   * The provider asked for a long wait: park for `waitMs`. It is a duration, because the worker's
+   * clock is not the server's. The counts go into the next call.
    */
   | {
       readonly kind: 'parked';
@@ -101,14 +98,14 @@ export type ModelResult =
     };
 
 /**
- * As `callModel` answers. A reply of which calls were handed over is a kind of its own: a worker of
- * an earlier release, which would ask for them once more, does not know it, and leaves the session
- * to a newer one.
+ * The answer of `callModel`. A reply with handed-over calls has a kind of its own: a worker of an
+ * earlier release would run them once more, so it must not know the kind, and leaves the session to
+ * a newer worker.
  */
-export type ModelAnswer =
+export type ModelCallAnswer =
   ModelResult | (Omit<Extract<ModelResult, { kind: 'message' }>, 'kind'> & { readonly kind: 'handed_over' });
 
-export function resultOf(answer: ModelAnswer): ModelResult {
+export function modelResultOf(answer: ModelCallAnswer): ModelResult {
   return answer.kind === 'handed_over' ? { ...answer, kind: 'message' } : answer;
 }
 
@@ -118,159 +115,4 @@ type Stored = {
   readonly contextTokens: number;
   /** All billed attempts of this call. */
   readonly spend: Spend;
-};
-
-// The entries that a step appends to the transcript, as the workflow names them: hashes, ids and
-// the loop's own words.
-
-/**
- * The input of every step that stores something: it appends to `head`, or stores nothing. `step`
- * names its live file.
- */
-export type AppendingStep = {
-  readonly head: Hash | null;
-  readonly append: readonly Append[];
-  readonly config: Hash;
-  /** Counts activities of the session. */
-  readonly step: number;
-  readonly iteration: number;
-};
-
-/**
- * Something to append to the transcript before the next thing happens. Built from inputs only, so
- * that a retry hashes the same.
- */
-export type Append =
-  | { readonly kind: 'run_started'; readonly run: number; readonly config: Hash; readonly at: number }
-  | {
-      readonly kind: 'user';
-      readonly id: MessageId;
-      readonly body: MessageBody;
-      readonly by?: string;
-      readonly querySource?: QuerySource;
-    }
-  | { readonly kind: 'outcomes'; readonly items: readonly OutcomeItem[] }
-  /** Becomes a notice with its last words (L71). */
-  | { readonly kind: 'agent_ended'; readonly ended: AgentNews }
-  | { readonly kind: 'notice'; readonly notice: Notice }
-  /**
-   * The oldest `count` staged collapses that are not committed yet are shown short from here on
-   * (L9).
-   */
-  | { readonly kind: 'collapse_committed'; readonly count: number }
-  /**
-   * Becomes the boundary that was prepared beside the run; nothing, where what it sums up has been
-   * changed since (L9).
-   */
-  | { readonly kind: 'prepared_boundary'; readonly boundary: Hash }
-  /** Positions of entries that the model no longer sees (L7). */
-  | { readonly kind: 'snip'; readonly entries: readonly number[] }
-  /** Told to people alone (O12). */
-  | { readonly kind: 'steered'; readonly steered: Steered }
-  | { readonly kind: 'transition'; readonly iteration: number; readonly reason: TransitionReason }
-  | { readonly kind: 'run_ended'; readonly ended: RunEnded }
-  | { readonly kind: 'session_closed'; readonly notTaken: readonly MessageId[] };
-
-/**
- * Things said by the loop itself. `toModel` text is sent to the model as user text; the others are
- * for people.
- */
-export type Notice =
-  | { readonly kind: 'interrupted' }
-  | { readonly kind: 'continue' }
-  | { readonly kind: 'call_cut' }
-  | { readonly kind: 'max_turns_reached'; readonly limit: number; readonly turnNotTaken: number }
-  /** The run is about to reach this limit and is to sum up (L51). Told to the model. */
-  | { readonly kind: 'wrap_up'; readonly limit: RunLimit }
-  /** The run before ended for this limit. Told to the model. */
-  | { readonly kind: 'budget_spent'; readonly limit: 'cost' | 'tokens' }
-  | { readonly kind: 'error'; readonly text: string }
-  /**
-   * `calls`: names of the calls that the abandoned attempt had started (L19). Told to the model,
-   * but for `detail`, the reason.
-   */
-  | {
-      readonly kind: 'model_switched';
-      readonly from: string;
-      readonly to: string;
-      readonly calls: readonly string[];
-      readonly detail: string;
-    }
-  /** A stop hook's blocking error, told to the model (L30). */
-  | { readonly kind: 'stop_hook'; readonly text: string }
-  /** Told to the model: output tokens spent and wanted (L31). */
-  | { readonly kind: 'token_budget'; readonly spent: number; readonly budget: number }
-  /** Told to the model: why its final answer will not do (L53). */
-  | { readonly kind: 'structured_output'; readonly problem: string }
-  /** A text that a hook adds to the conversation. Told to the model. */
-  | { readonly kind: 'hook_context'; readonly hook: string; readonly text: string }
-  /**
-   * Files the agent has read or written that someone else changed since (L43). Told to the model.
-   */
-  | { readonly kind: 'files_changed'; readonly paths: readonly string[]; readonly files?: readonly SeenFile[] }
-  /** A notification or a memory (L43). Told to the model. */
-  | { readonly kind: 'attachment'; readonly source: string; readonly text: string }
-  /** The last batch of calls in a line, for people (L42). */
-  | { readonly kind: 'batch_summary'; readonly text: string }
-  /** For people; `spent`: autocompact is off for the rest of the run (L10). */
-  | { readonly kind: 'compaction_failed'; readonly detail: string; readonly spent: boolean }
-  /** The transcript went on from here when what came after was damaged. Told to the model. */
-  | { readonly kind: 'repaired'; readonly lost: string }
-  /** What is not known of a model, for people (X1). */
-  | { readonly kind: 'about_model'; readonly text: string }
-  /** A file that is no skill though it lies where skills do, for people (L79). */
-  | { readonly kind: 'about_skills'; readonly text: string }
-  /** A hook that crashed or timed out, for people (L30). */
-  | { readonly kind: 'hook_failed'; readonly hook: string; readonly detail: string }
-  /**
-   * What differs from the system prompt and the tools as they were sent at the beginning (L44 L58).
-   * Told to the model.
-   */
-  | PreambleChanged;
-
-/**
- * `ended`: names of parts that no longer hold. Tools by name: those that are not there any more,
- * and those that are there again.
- */
-export type PreambleChanged = {
-  readonly kind: 'preamble_changed';
-  readonly parts: readonly SystemPart[];
-  readonly ended: readonly string[];
-  readonly toolsGone: readonly string[];
-  readonly toolsBack: readonly string[];
-  /** Definitions, for models that take tools from messages. */
-  readonly toolsNew?: readonly Readonly<Record<string, unknown>>[];
-  /**
-   * By which message, in an epoch that tells by the role system: a user's, or one of that role,
-   * with the tools or without. Absent from those of earlier releases.
-   */
-  readonly by?: 'user' | 'system' | 'tools';
-};
-
-/**
- * Of a system prompt. The name is words for the model, and stays when the text changes. `foreign`:
- * said by others than whoever runs the agent, as MCP servers and hooks; a change of it is told as a
- * user's words.
- */
-export type SystemPart = { readonly name: string; readonly text: string; readonly foreign?: true };
-
-/**
- * A file as the agent knows it, by absolute path. Milliseconds since the epoch, bytes; both 0 when
- * it was `gone`.
- */
-export type SeenFile = {
-  readonly path: string;
-  readonly mtimeMs: number;
-  readonly size: number;
-  readonly gone?: true;
-};
-
-/** `head` is not in it: the entry is part of what the head hashes. */
-export type RunEnded = Omit<RunSummary, 'head'> & {
-  /** With that of its agents. */
-  readonly spend: Spend;
-  /** Those that have ended; absent without any (L69). */
-  readonly agents?: readonly AgentSpent[];
-  readonly durationMs: number;
-  readonly at: number;
 };

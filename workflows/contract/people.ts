@@ -1,11 +1,10 @@
-// What people say and are asked: a message, a call that waits for a decision (L55), a question of
-// the model (L81).
+// Messages of people, and what people are asked: calls that wait for a decision (L55), and
+// questions of the model (L81).
 import type { CallKey, Hash, SessionId } from './ids.ts';
-import type { Usage } from './loop.ts';
 
 /**
- * A call that waits for a decision (L55). `call` names it, once. `head` and `index` say where its
- * input is stored.
+ * A call that waits for a decision (L55). `call` is its name, used once. `head` and `index` say
+ * where its input is stored.
  */
 export type PendingApproval = {
   readonly call: string;
@@ -14,7 +13,7 @@ export type PendingApproval = {
   readonly inputHash: string;
   readonly head: Hash;
   readonly index: number;
-  /** Milliseconds since the epoch; then it counts as denied. */
+  /** Milliseconds since the epoch: the call counts as denied after this. */
   readonly deadline: number;
   /**
    * Milliseconds since the epoch: when it was first asked about. Absent in what an earlier release
@@ -22,17 +21,17 @@ export type PendingApproval = {
    */
   readonly askedAt?: number;
   /**
-   * It is a question to people, which waits for an answer instead of a decision; without one by the
-   * deadline the model is told so (L81).
+   * Present when it is a question, which waits for an answer instead of a decision. Without an
+   * answer by the deadline the model is told so (L81).
    */
   readonly question?: OpenQuestion;
-  /** It waits in the session of an agent, and is listed here for people (L70). */
+  /** Present when it waits in the session of an agent, and is only listed here (L70). */
   readonly agent?: AskingAgent;
 };
 
 /**
- * `call`: as it is named there. `path`: the titles of the agents on the way to it, the last its
- * own.
+ * `call`: its name in the agent's session. `path`: the titles of the agents on the way to it, its
+ * own last.
  */
 export type AskingAgent = {
   readonly session: SessionId;
@@ -41,14 +40,14 @@ export type AskingAgent = {
 };
 
 /**
- * All that waits in an agent's session now, told to the session that a person began. By
+ * All that waits in an agent's session now. The agent tells the session that a person began, by
  * DELEGATED_SIGNAL.
  */
 export type AgentAsks = { readonly asks: readonly PendingApproval[]; readonly session: SessionId };
 
 /**
- * `edited`: the hash of another input in the store. `by`: whoever decides, by name, for the
- * transcript (O12).
+ * `edited`: the hash of another input in the store. `by`: the name of the person who decides, for
+ * the transcript (O12).
  */
 export type Approval = {
   readonly call: string;
@@ -65,25 +64,26 @@ export type Denial = {
 };
 
 /**
- * `options`: nothing else is an answer. The memo leaves them out: they stand in the call's input.
+ * `options`: the only possible answers. The memo leaves them out, because they stand in the call's
+ * input.
  */
 export type OpenQuestion = { readonly options?: readonly string[] };
 
-/** `by`: whoever answers, by name. */
+/** `by`: the name of the person who answers. */
 export type Answer = { readonly call: string; readonly body: MessageBody; readonly by: string };
 
 /** `at`: milliseconds since the epoch. */
 export type Answered = { readonly call: string; readonly by: string; readonly at: number };
 
 /**
- * The signal by which a call that runs asks people (L77). Anyone can signal: what no call that runs
- * asks is passed over.
+ * The signal by which a running call asks people (L77). Anyone can signal: a question of a call
+ * that does not run is ignored.
  */
 export const ELICIT_SIGNAL = 'elicit';
 
 /**
- * `id`: of this question alone. `inputHash`: of what is asked, `{ question, options? }`, in the
- * store; absent: it asks no longer.
+ * `id`: of this question alone. `inputHash`: the hash of `{ question, options? }` in the store;
+ * absent when the call takes its question back.
  */
 export type Elicitation = {
   readonly key: CallKey;
@@ -95,39 +95,40 @@ export type Elicitation = {
 
 const BY_RUNNING_CALL = '+q';
 
-/** The name of such a question: the `count`th of the call. */
-export const elicitedName = (call: string, count: number): string => `${call}${BY_RUNNING_CALL}${count}`;
+/** Names the `count`th question of a running call. */
+export const elicitationName = (call: string, count: number): string => `${call}${BY_RUNNING_CALL}${count}`;
 
-/** Its call runs while it waits. */
+/** The question belongs to a call that runs while it waits. */
 export const isElicited = ({ call }: Pick<PendingApproval, 'call'>): boolean => call.includes(BY_RUNNING_CALL);
 
-/** `declined`: by a person. `unanswered`: its time is over, or it was withdrawn. */
+/** `declined`: a person declined. `unanswered`: its time is over, or it was withdrawn. */
 export type ElicitationEnd =
   { readonly kind: 'waiting' | 'declined' | 'unanswered' } | { readonly kind: 'answered'; readonly body: MessageBody };
 
 /** Bytes of an answer. */
 export const LARGEST_ANSWER = 100_000;
 
-/** Characters of the name of whoever decides or answers. */
+/** Characters of the name of a person who decides or answers. */
 export const LONGEST_NAME = 200;
 
 export function isName(by: unknown): by is string {
   return typeof by === 'string' && by.trim() !== '' && by.length <= LONGEST_NAME;
 }
 
-/** A session remembers of so many questions, the newest, who answered them. */
+/** A session remembers who answered this many questions, the newest. */
 export const LISTED_ANSWERS = 5;
 
-// The body of a message: a text, short or by hash, and images and PDF documents by hash.
-
-/** `media` stand in the text. A version that does not know them shows the text alone. */
+/**
+ * The body of a message: a text, short or by hash, with images and PDF documents by hash. `media`
+ * stand in the text; a release that does not know them shows the text alone.
+ */
 export type MessageBody = (
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'stored'; readonly hash: Hash; readonly bytes: number }
 ) & { readonly media?: readonly MessageMedium[] };
 
 /**
- * An image or a PDF document, its bytes in the store. `characters`: its share of a window, as
+ * An image or a PDF document, whose bytes are in the store. `characters`: its share of a window, as
  * characters of text.
  */
 export type StoredMedium = {
@@ -137,7 +138,7 @@ export type StoredMedium = {
   readonly characters: number;
 };
 
-/** One of a message. `at`: the characters of the text that come before it. */
+/** A medium of a message. `at`: the characters of the text that come before it. */
 export type MessageMedium = StoredMedium & { readonly at: number };
 
 export const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'] as const;
@@ -146,48 +147,17 @@ export type ImageType = (typeof IMAGE_TYPES)[number];
 export const MEDIA_TYPES = [...IMAGE_TYPES, 'application/pdf'] as const;
 export type MediaType = (typeof MEDIA_TYPES)[number];
 
-/** Images and documents in one message: with more images, the API takes only small ones. */
+/** Images and documents in one message. With more images the API accepts only small ones. */
 export const MOST_MEDIA = 20;
 
-/** The size of a message in a request, about. */
+/** Estimates the size of a message in a request, in characters. */
 export function bodyCharacters(body: MessageBody): number {
   const text = body.kind === 'text' ? body.text.length : body.bytes;
   return (body.media ?? []).reduce((sum, { characters }) => sum + characters, text);
 }
 
-// A question that a person asks aside: the session's own model answers it from what it knows by
-// now, and the conversation keeps no trace of it.
-
-/** Characters of a question, and of what is kept of its answer. */
-export const LONGEST_ASIDE = 10_000;
-export const LONGEST_ASIDE_ANSWER = 20_000;
-
-/** At a time, in one session. */
-export const MOST_ASIDES = 3;
-
-export type AskAside = { readonly question: string };
-
 /**
- * `cut`: there was more of it than is kept, or than the model may say at once. `usd`: null when a
- * price is not known.
- */
-export type AsideAnswer = {
-  readonly text: string;
-  readonly cut: boolean;
-  readonly model: string;
-  readonly usage: Usage;
-  readonly usd: number | null;
-};
-
-/** A sentence, or undefined. */
-export function asideProblem(question: unknown): string | undefined {
-  if (typeof question !== 'string' || question.trim() === '') return 'the question is empty';
-  if (question.length <= LONGEST_ASIDE) return undefined;
-  return `the question has ${question.length} characters: give at most ${LONGEST_ASIDE}`;
-}
-
-/**
- * A signal that did nothing, and why, in a sentence. A view has the last of a workflow run, oldest
- * first; none where there are none.
+ * A signal that did nothing, and why, in a sentence. A view lists the last of a workflow run,
+ * oldest first.
  */
 export type PassedOver = { readonly signal: string; readonly why: string };

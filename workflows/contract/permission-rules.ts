@@ -1,13 +1,13 @@
-// The grammar of permission rules (L55): `tool`, `tool(pattern)`, and names with `*`. Shared by the
-// client, which refuses a bad rule before anything starts, and the activity that opens a run. A
+// The grammar of permission rules (L55): `tool`, `tool(pattern)`, and names with `*`. The client,
+// which refuses a bad rule before anything starts, and the activity that opens a run share it. A
 // rule that could never match is refused: it would guard nothing.
 
 export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'dontAsk' | 'bypass';
 
 /**
  * Rules such as `bash(git status:*)`, `write(src/**)`, `mcp__*`: deny > ask > allow > mode (L55).
- * At most 1,000 in all. Mode `bypass` asks nothing: of the rules only those that deny hold in it.
- * One that denies and ends with `!`, such as `bash(git push:*)!`, also ends the run (L34).
+ * At most 1,000 in all. Mode `bypass` never asks: only the rules that deny hold in it. A rule that
+ * denies and ends with `!`, such as `bash(git push:*)!`, also ends the run (L34).
  */
 export type PermissionRules = {
   readonly allow?: readonly string[];
@@ -19,15 +19,15 @@ export type Rule = {
   /** A tool's name; `*` stands for any characters. */
   readonly tool: string;
   readonly pattern: string | null;
-  /** What it denies ends the run (L34). */
+  /** A call that the rule denies ends the run (L34). */
   readonly fatal?: true;
 };
 
 const LISTS: readonly string[] = ['allow', 'deny', 'ask'] satisfies (keyof PermissionRules)[];
-/** All lists together have at most so many rules, and one rule so many characters. */
+/** The most rules in all lists together, and the most characters of a rule. */
 const MOST_RULES = 1_000;
 const MOST_CHARACTERS = 500;
-/** The most globs that one may stand for, once its braces are expanded. */
+/** The most globs that a rule may stand for, once its braces are expanded. */
 const MOST_ALTERNATIVES = 256;
 const WEB = 'web_fetch';
 /** A host, or an address, where `*` stands for any characters. */
@@ -35,21 +35,21 @@ export const HOST_PATTERN = /^[A-Za-z0-9*:][A-Za-z0-9*:._-]*$/;
 const PATH_TOOLS: readonly string[] = ['read', 'write', 'edit', 'glob', 'grep'];
 
 /**
- * Null when it has not the form of a rule. Rules written for other agents mean here what they mean
- * there: `Bash` is bash, `bash(*)` is every command, and a trailing ` *` is `:*`;
+ * Returns null for a text that has not the form of a rule. Rules written for other agents keep
+ * their meaning: `Bash` is bash, `bash(*)` is every command, a trailing ` *` is `:*`, and
  * `WebFetch(domain:example.org)` is `web_fetch(example.org)`.
  */
 export function parseRule(rule: string): Rule | null {
   const [, name, pattern = null, mark] = /^([A-Za-z0-9_*-]{1,64})(?:\((.+)\))?(!)?$/s.exec(rule) ?? [];
   if (name === undefined) return null;
-  return { ...meantBy(name, pattern), ...(mark && { fatal: true as const }) };
+  return { ...translateRule(name, pattern), ...(mark && { fatal: true as const }) };
 }
 
-/** Of rules that can be read. */
-export const endsRun = (rule: string): boolean => rule.endsWith('!');
+/** Whether a rule ends the run. Call it with rules that can be read. */
+export const isFatalRule = (rule: string): boolean => rule.endsWith('!');
 
-function meantBy(name: string, pattern: string | null): Rule {
-  const tool = ruledTool(name);
+function translateRule(name: string, pattern: string | null): Rule {
+  const tool = canonicalTool(name);
   if (tool === WEB && pattern !== null) {
     const host = pattern.replace(/^domain:/, '').toLowerCase();
     return { tool, pattern: host === '*' ? null : host };
@@ -59,18 +59,18 @@ function meantBy(name: string, pattern: string | null): Rule {
 }
 
 /**
- * A built-in tool's name in any case stands for that tool: the configuration admits no other tool
- * of that spelling.
+ * Returns the built-in tool that a name means in any case of letters: the configuration admits no
+ * other tool of that spelling.
  */
-function ruledTool(name: string): string {
+function canonicalTool(name: string): string {
   const small = name.toLowerCase();
   if (small === 'webfetch' || small === WEB) return WEB;
   return small === 'bash' || PATH_TOOLS.includes(small) ? small : name;
 }
 
 /**
- * A sentence naming the rule and what would be right, or undefined. Rules may come from any
- * Temporal client: nothing is certain.
+ * Returns a sentence that names the bad rule and says what would be right, or undefined. Rules may
+ * come from any Temporal client, so that even their types are uncertain.
  */
 export function permissionsProblem(permissions: unknown): string | undefined {
   if (permissions === undefined) return undefined;
@@ -129,7 +129,7 @@ function commandProblem(pattern: string): string | undefined {
 }
 
 function pathProblem(pattern: string): string | undefined {
-  // To other agents a rule with one slash is relative: in doubt it would guard nothing.
+  // To other agents a rule with one slash is relative, so it might guard nothing here.
   if (/^\/(?!\/)|^[A-Za-z]:/.test(pattern))
     return 'is absolute: write it relative to the workspace, or an absolute path with two slashes, such as //data/shared/**';
   if (/^\/{3}|^\/\/$/.test(pattern)) return 'names no path after its two slashes: write one such as //data/shared/**';

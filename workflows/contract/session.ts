@@ -1,6 +1,8 @@
-// The public face of a session: its input, its messages, its view from outside, its names.
-import type { ExtraFolders, QuerySource, SessionFacts, Tags, ToolEnv } from './facts.ts';
-import type { Profile } from './failures.ts';
+// The public face of a session: its input, its messages, its view from outside, and its names.
+import type { ExtraFolders } from './extra-folders.ts';
+import type { QuerySource, SessionFacts, Tags } from './facts.ts';
+import type { ToolEnv } from './tool-env.ts';
+import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { AgentNews } from './delegation.ts';
 import type { MessageBody, Answered, PassedOver, PendingApproval } from './people.ts';
@@ -10,25 +12,26 @@ import type { PermissionMode, PermissionRules } from './permission-rules.ts';
 export type * from './people.ts';
 export type { Effort, PermissionMode, PermissionRules };
 
-/** The name under which workflows/index.ts exports it. */
+/** The name under which workflows/index.ts exports the workflow. */
 export const WORKFLOW_TYPE = 'perdure.agentSession';
 export const TASK_QUEUE = 'perdure';
 /**
- * Activities that end or record have a queue, and so slots, of their own. The worker of a task
+ * The queue of activities that end or record: they have slots of their own. The worker of a task
  * queue polls both.
  */
 export const recordsQueue = (taskQueue: string): string => `${taskQueue}-records`;
 /**
- * What needs the folder of a session goes to a queue of the host that has it, where hosts share a
- * store.
+ * The queue of activities that need the session's folder: the host that has it polls it, where
+ * hosts share a store.
  */
 export const hostQueue = (taskQueue: string, { id }: SessionHost): string => `${taskQueue}.${id}.host`;
-/** A machine, or what is one to its workers: they share its disk. `name` is for people. */
+/** A machine, or a group of workers that share a disk. `name` is for people. */
 export type SessionHost = { readonly id: string; readonly name: string };
 /**
  * Signals: `message` takes a UserMessage, `snip` positions of entries (L7), `interrupt` and
- * `resume` (end a parking early) a SignalOnce, `cancel` one that says who is about to cancel.
- * DELEGATED_SIGNAL is of a workflow that the session has started. Any other signal is passed over.
+ * `resume` (end a parking early) a SignalOnce, `cancel` one that says who is about to cancel. A
+ * workflow that the session has started sends DELEGATED_SIGNAL. Any other signal is ignored, and
+ * the view says so.
  */
 export const SIGNALS = {
   message: 'message',
@@ -51,29 +54,29 @@ export const UPDATES = {
   topUp: 'topUp',
   aside: 'aside',
 } as const;
-/** Query: returns a SessionView. */
+/** Queries: `view` returns a SessionView, `elicited` an ElicitationEnd. */
 export const QUERIES = { view: 'view', elicited: 'elicited' } as const;
 /**
- * Memo key holding a Configuration: absent where any worker that stays may work on the session. Set
- * at the start, kept.
+ * Memo key of a Configuration, set at the start. Absent where any staying worker may work on the
+ * session.
  */
 export const CONFIGURATION_KEY = 'perdureConfiguration';
 /**
- * The configuration a session was begun with, as people know it; without name and file it is a
- * program's own. The task queue says which workers have it.
+ * The configuration a session was begun with, as people know it. Without name and file it is that
+ * of a program. The task queue says which workers have it.
  */
 export type Configuration = { readonly name?: string; readonly file?: string };
 /**
- * Memo key holding a SessionMemo: what a client can know of a session from visibility alone, with
- * no worker alive.
+ * Memo key of a SessionMemo: what a client knows of a session from visibility alone, with no worker
+ * alive.
  */
 export const MEMO_KEY = 'perdure';
 
 export type Phase = 'running' | 'waiting_approval' | 'parked' | 'idle' | 'closed';
 
 /**
- * The options of a run. Each that is absent is the worker's default, snapshotted when the run
- * starts (L57).
+ * The options of a run. An absent option has the worker's default, snapshotted when the run starts
+ * (L57).
  */
 export type RunOptions = {
   readonly cwd: string;
@@ -85,30 +88,30 @@ export type RunOptions = {
   /** Milliseconds of running time; parking does not count (L51). */
   readonly timeoutMs?: number;
   /**
-   * Before a limit ends the run, one more call, which runs nothing and is no turn, says what is
-   * done and what is not (L51).
+   * Before a limit ends the run, one more call says what is done and what is not. It runs no tools,
+   * and counts as no turn (L51).
    */
   readonly wrapUp?: boolean;
   readonly permissionMode?: PermissionMode;
-  /** Beside the worker's own rules, which hold as well (L55). */
+  /** Rules that hold together with the worker's own (L55). */
   readonly permissions?: PermissionRules;
   readonly systemPrompt?: string;
   /**
-   * Comes after the system prompt, the worker's own or the one given. At most 100,000 characters.
+   * Comes after the system prompt, whether the worker's own or the one given. At most 100,000
+   * characters.
    */
   readonly appendSystemPrompt?: string;
-  /** False: AGENTS.md files of the workspace are not told to the model (L78). */
+  /** False keeps the workspace's AGENTS.md files from the model (L78). */
   readonly instructions?: boolean;
-  /** Notes of the workspace are told to the model, and each run makes one (L80). */
+  /** The model is told the notes of the workspace, and each run makes one (L80). */
   readonly memory?: boolean;
   /**
-   * After a natural end, the small model says what the person may write next: the memo tells it
-   * (L56).
+   * After a natural end, the small model suggests what the person may write next, and the memo
+   * tells it (L56).
    */
   readonly suggestPrompts?: boolean;
   /**
-   * The tools that the model is offered, by name, of those the worker has; none when the list is
-   * empty. Absent: all.
+   * The worker's tools that the model is offered, by name. An empty list offers none; absent: all.
    */
   readonly tools?: readonly string[];
   readonly toolEnv?: ToolEnv;
@@ -126,65 +129,65 @@ export type RunOptions = {
   /** Tokens, told to the API and carried over compactions (L11). */
   readonly taskBudget?: number;
   /**
-   * Tokens of extended thinking in each reply, for a model that takes a number; absent: as the
-   * model does by itself (L59).
+   * Tokens of extended thinking in each reply, for a model that takes a number. Absent: the model's
+   * own default (L59).
    */
   readonly thinkingTokens?: number;
-  /** How much a model puts into its replies; absent: as the model does by itself (X2). */
+  /** How much a model puts into its replies. Absent: the model's own default (X2). */
   readonly effort?: Effort;
   /** A JSON schema that the final answer must satisfy (L53). At most 64 KB. */
   readonly outputSchema?: Readonly<Record<string, unknown>>;
-  /** Milliseconds an approval is waited for before it counts as denied (L55). */
+  /** Milliseconds that an approval may take before the call counts as denied (L55). */
   readonly approvalTimeoutMs?: number;
   readonly tags?: Tags;
 };
 
 /**
- * Options brought to a session: those given are replaced, null takes one back, and it is again as
- * the worker says.
+ * Changes of a session's options: a given one is replaced, and null takes one back to the worker's
+ * default.
  */
 export type OptionChanges = Partial<Pick<RunOptions, 'cwd'>> & {
   readonly [Key in Exclude<keyof RunOptions, 'cwd'>]?: RunOptions[Key] | null;
 };
 
 /**
- * The transcript is damaged: the session goes on from `to` instead of `from`, its head. `lost`: a
- * sentence, for the transcript.
+ * Goes on from `to` instead of `from`, the head of a damaged transcript. `lost`: a sentence for the
+ * transcript.
  */
 export type Repair = { readonly from: Hash; readonly to: Hash; readonly lost: string };
 
-/** Characters of that sentence. */
+/** Characters of a repair's `lost`. */
 export const LONGEST_LOSS = 4_000;
 
 /**
- * Limits of the run under way, each above the one it has: counted from the run's beginning, as in
- * its options.
+ * New limits of the run under way, each above the present one. They count from the run's beginning,
+ * as in its options.
  */
 export type TopUp = Pick<Partial<RunOptions>, 'maxTurns' | 'maxBudgetUsd' | 'maxTokens' | 'timeoutMs'>;
 
 /**
- * A message from a user. Texts over 1 KB are put in the store by the client and travel by hash.
- * `options` change the session's options from the run it opens on; `now` interrupts what runs for
- * it.
+ * A message from a user. The client puts texts over 1 KB into the store, and sends them by hash.
+ * `options` change the session's options from the run that it opens; `now` interrupts what runs.
  */
 export type UserMessage = {
   readonly id: MessageId;
   readonly body: MessageBody;
   readonly now?: true;
   readonly options?: OptionChanges;
-  /** Whoever sent it, by name, for the transcript (O12); never told to the model. */
+  /** The name of the sender, for the transcript (O12); the model is never told it. */
   readonly by?: string;
   /**
-   * The span that sent it, by its W3C trace context: the run that it opens is a part of that trace
+   * The W3C trace context of the span that sent it: the run that it opens is part of that trace
    * (O15).
    */
   readonly traceparent?: string;
-  /** How it came. Absent: nobody said it. */
+  /** The way it came; absent when its sender did not say. */
   readonly querySource?: QuerySource;
   /** No prompt: the conversation is to be summed up, in a run of its own (L10). */
   readonly compact?: CompactionAsked;
   /**
-   * It is no message: the session itself put it there, when an agent in the background ended (L71).
+   * Present when the session itself made the message, because an agent in the background ended
+   * (L71).
    */
   readonly ended?: AgentNews;
 };
@@ -201,19 +204,19 @@ export type SessionInput = {
   /** First 120 characters of the first prompt, for lists. */
   readonly title: string;
   /**
-   * Whether the server has the phase search attribute registered, and with `attributes` all others
+   * Whether the server has registered the phase search attribute, and with `attributes` all others
    * too.
    */
   readonly visibility: boolean;
   readonly attributes?: true;
   readonly handover?: HandoverLimits;
-  /** Absent: `machine`. */
+  /** Absent for `machine`. */
   readonly profile?: Profile;
-  /** Payloads are sealed: a signal that carries none was sent by nobody who holds the key. */
+  /** Payloads are sealed: a signal without a sealed one was sent by someone without the key. */
   readonly sealed?: true;
   /**
-   * Taken as if it were sent right after the start: one that starts a session as a child workflow
-   * has no signal to send with it.
+   * Taken as if it were sent right after the start: a workflow that starts a session as its child
+   * cannot send a signal with the start.
    */
   readonly first?: UserMessage;
   /**
@@ -224,9 +227,9 @@ export type SessionInput = {
 };
 
 /**
- * Our own limits for continuing as new, far below Temporal's (L4). `betweenRuns`: events after
- * which it is done when a run has ended, where least has to be carried; as `events` when absent.
- * `iterations` is for those who want it more often.
+ * Our own limits for continuing as new, far below Temporal's (L4). `betweenRuns`: the limit of
+ * events once a run has ended, when least has to be carried; absent: `events`. `iterations`: hands
+ * over after that many.
  */
 export type HandoverLimits = {
   readonly events: number;
@@ -236,12 +239,15 @@ export type HandoverLimits = {
 };
 
 /**
- * These bound the history that a worker replays when it takes over: after a kill it does so for all
- * its sessions at once.
+ * These limits bound the history that a worker replays when it takes over: after a kill it does so
+ * for all its sessions at once.
  */
 export const defaultHandover: HandoverLimits = { events: 400, betweenRuns: 300, signals: 5_000 };
 
-/** A run's summary and its handover name at most this many of its messages: payloads stay small. */
+/**
+ * A run's summary and its handover name at most this many of its messages, so that payloads stay
+ * small.
+ */
 export const LISTED_MESSAGES = 200;
 
 /** The memo lists at most this many of the calls that wait for a decision, the oldest. */
@@ -250,7 +256,7 @@ export const LISTED_APPROVALS = 20;
 export const LONGEST_ID = 200;
 /** Characters of a person's reason for a denial. */
 export const LONGEST_REASON = 2_000;
-/** Entries that can wait to be snipped: one request names no more. */
+/** Entries that can wait to be snipped, and the most in one request. */
 export const MOST_SNIPS = 1_000;
 
 /** The end of a run, kept in the session's memo and in the transcript's `run_ended` entry. */
@@ -260,7 +266,7 @@ export type RunSummary = {
   readonly terminal: Terminal;
   readonly turns: number;
   readonly iterations: number;
-  /** Null only when not even the first run could be stored. */
+  /** The head after the run; null only when not even the first run could be stored. */
   readonly head: Hash | null;
   /**
    * The messages this run answered (L61: `completed`), the first 200 of them; the transcript has
@@ -273,56 +279,53 @@ export type RunSummary = {
 export type RunReport = RunSummary & {
   readonly session: SessionId;
   readonly reason: TerminalReason;
-  /**
-   * The final reply, its first 500,000 characters, of long characters fewer; the transcript has
-   * all.
-   */
+  /** The final reply. Its first 500,000 characters, or fewer long ones; the transcript has all. */
   readonly text: string;
   /**
-   * The value of the final answer, where the run had an output schema and completed (L53). Absent
-   * above 500,000 characters of JSON.
+   * The final answer's value, where the run had an output schema and completed (L53). Absent above
+   * 500,000 characters of JSON.
    */
   readonly output?: unknown;
   readonly usage: Usage;
-  /** US dollars; null when a price is not known. */
+  /** US dollars; null when a price is unknown. */
   readonly costUsd: number | null;
 };
 
 export type SessionMemo = {
   readonly phase: Phase;
-  /** The transcript's, when the phase last changed. */
+  /** The transcript's head when the phase last changed. */
   readonly head: Hash | null;
   readonly cwd: string;
   readonly title: string;
   /** Runs opened so far. */
   readonly runs: number;
   readonly last: RunSummary | null;
-  /** That wait for a decision, the oldest. At most LISTED_APPROVALS. */
+  /** Calls that wait for a decision: the oldest, at most LISTED_APPROVALS. */
   readonly approvals?: readonly PendingApproval[];
-  /** Questions that were answered lately. At most LISTED_ANSWERS. */
+  /** Questions that were answered lately, at most LISTED_ANSWERS. */
   readonly answered?: readonly Answered[];
   /** Milliseconds since the epoch, while parked (L14). */
   readonly parkedUntil?: number;
   /**
-   * The host that has its folder: its steps wait for a worker there. Absent where a store is not
-   * shared.
+   * The host that has the session's folder, whose workers its steps wait for. Absent where hosts
+   * share no store.
    */
   readonly host?: SessionHost;
   /**
-   * Agents at work in the background of a session that is idle (L71): the end of each opens a run.
-   * Absent without any.
+   * Agents at work in the background of an idle session (L71): the end of each opens a run. Absent
+   * without any.
    */
   readonly background?: number;
   /**
-   * What the person may write next: of the last run, while the session is idle (L56). Absent
-   * without any.
+   * A suggestion of what the person may write next, after the last run of an idle session (L56).
+   * Absent without a suggestion.
    */
   readonly suggestion?: { readonly run: number; readonly text: string };
   readonly facts?: SessionFacts;
 };
 
 /**
- * Answer of the `view` query: convenience for people; the store and the live channel are the truth.
+ * The answer of the `view` query, for convenience: the store and the live channel hold the truth.
  */
 export type SessionView = {
   readonly session: SessionId;

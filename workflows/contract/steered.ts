@@ -1,5 +1,5 @@
-// The things that people do to a session beside talking to it and deciding about its calls, for the
-// transcript (O12).
+// The things that people do to a session, apart from messages and decisions, for the transcript
+// (O12).
 import { isName } from './people.ts';
 import { RUN_OPTIONS } from './options-problem.ts';
 import type { OptionChanges, RunOptions, TopUp } from './session.ts';
@@ -8,37 +8,38 @@ export type Steered = {
   readonly action: 'interrupt' | 'resume' | 'cancel' | 'topUp' | 'setOptions' | 'snip' | 'repair';
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** Whoever did it, by name; absent where nobody said it. */
+  /** The name of the person who did it; absent where it was not given. */
   readonly by?: string;
   readonly limits?: TopUp;
-  /** For the next run. */
+  /** The options that were changed for the next run. */
   readonly changes?: OptionChanges;
   /**
-   * Options that were changed as well: their values are long, or hold what not everybody is to
+   * Options that were changed as well, but not told: their values are long, or not for everyone to
    * read.
    */
   readonly untold?: readonly string[];
-  /** So many older ones were not kept: only Temporal's history has them. */
+  /** How many older ones were not kept: only Temporal's history has them. */
   readonly earlier?: number;
 };
 
-/** Whoever does it, by name: goes along with a signal or an update. */
+/** The name of the person who acts; it travels with a signal or an update. */
 export type Signed = { readonly by?: string };
 
 /**
- * Who has said, and when, that they cancel the session: Temporal's own cancel says nothing to it.
+ * The person who has said that they will cancel the session, and when: Temporal's own cancel
+ * carries no name.
  */
 export type Announced = Signed & { readonly since: number };
 
 /**
- * Sent again under the same id it counts once, for nobody may stop a run that he did not mean
- * (L61). It says which signal it is of.
+ * A signal that counts once by its id, so that a captured one cannot stop another run (L61). It
+ * says which signal it is.
  */
 export type SignalOnce = Signed & { readonly signal: 'interrupt' | 'resume' | 'cancel'; readonly id: string };
 
 /**
- * An update that steers, sealed in one piece: it says which one it is of, and counts once by its
- * id. `at`: milliseconds since the epoch.
+ * An update that steers, sealed in one piece: it says which one it is, and counts once by its id.
+ * `at`: milliseconds since the epoch.
  */
 export type UpdateOnce<Asked> = Signed & {
   readonly update: string;
@@ -53,20 +54,20 @@ export function isOnce<Asked>(value: Asked | UpdateOnce<Asked>): value is Update
 }
 
 /**
- * In whichever form it came: an update of an earlier release, or to a server without seals, is what
- * it asks.
+ * Returns what an update asks for. An update of an earlier release, or to a server without seals,
+ * is not wrapped.
  */
-export const askedIn = <Asked>(given: Asked | UpdateOnce<Asked>): Asked => (isOnce(given) ? given.asked : given);
+export const unwrapAsked = <Asked>(given: Asked | UpdateOnce<Asked>): Asked => (isOnce(given) ? given.asked : given);
 
-/** What was done, before it is known when and by whom. */
+/** An action, before its time and its author are known. */
 export type Deed = Omit<Steered, 'at' | 'by' | 'earlier'>;
 
-/** Characters of JSON of all values that one entry tells. */
+/** Characters of JSON of all values in one entry. */
 const LONGEST_CHANGES = 2_000;
 
 /**
- * Null when a session with `options` has them so already: a client may send the same ones with each
- * message. A signal cannot be refused: what is no option is passed over, for its name can be as
+ * Returns null when the session's options are so already: a client may send the same ones with each
+ * message. Unknown options are left out, because a signal cannot be refused and a name can be as
  * long as a message.
  */
 export function changesDeed(given: OptionChanges, options: RunOptions): Deed | null {
@@ -77,7 +78,7 @@ export function changesDeed(given: OptionChanges, options: RunOptions): Deed | n
   return changes.length === 0 ? null : optionsDeed(Object.fromEntries(changes));
 }
 
-/** The options that were set, as far as a transcript tells them. */
+/** Returns the options that were set, with the values that a transcript may tell. */
 export function optionsDeed(given: OptionChanges): Deed {
   const changes: Record<string, unknown> = {};
   const untold: string[] = [];
@@ -89,11 +90,11 @@ export function optionsDeed(given: OptionChanges): Deed {
     else untold.push(name);
     if (isTold) left -= size;
   }
-  return { action: 'setOptions', changes, ...(untold.length > 0 ? { untold } : {}) };
+  return { action: 'setOptions', changes, ...(untold.length > 0 && { untold }) };
 }
 
-/** Without a name that will not do: a signal cannot be refused. */
-export function signedBy(signed: unknown): Signed {
+/** Leaves out a name that is not valid: a signal cannot be refused. */
+export function signatureOf(signed: unknown): Signed {
   const { by } = (signed ?? {}) as { readonly by?: unknown };
   return isName(by) ? { by } : {};
 }

@@ -1,17 +1,17 @@
-// Which workers a session is for. A configuration guards its sessions (hooks, rules) and extends
+// Chooses the workers of a session. A configuration guards its sessions (hooks, rules) and extends
 // them (tools), so a session that starts with one gets a task queue that only workers of this
 // configuration poll.
 import { TASK_QUEUE, type Configuration } from './session.ts';
 
 export type ForWorkers = {
   readonly taskQueue: string;
-  /** Shown to people beside the session. Null for the queue that every staying worker polls. */
+  /** Shown to people with the session. Null for the queue that every staying worker polls. */
   readonly configuration: Configuration | null;
 };
 
 export const forAnyWorker: ForWorkers = { taskQueue: TASK_QUEUE, configuration: null };
 
-/** The session's own queue. */
+/** The session's own queue, for the program that begins it. */
 export function forItsProgram(session: string): ForWorkers {
   return { taskQueue: `${TASK_QUEUE}.${session}.session`, configuration: {} };
 }

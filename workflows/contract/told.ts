@@ -1,20 +1,19 @@
-// What a session tells others beside its loop: events to its worker, for metrics, traces and the
-// log, and alerts to the worker's hooks.
+// The news that a session tells others: events to its worker, for metrics, traces and the log, and
+// alerts to the worker's hooks. Events go to a sink, never while the workflow replays, and leave
+// nothing in the history. One can be told twice, when a worker dies in the task that told it, or be
+// lost with its worker.
 import type { PendingApproval } from './people.ts';
 import type { QuerySource } from './facts.ts';
 import type { AgentEnd } from './delegation.ts';
 import type { Hash, SessionId } from './ids.ts';
 import type { Spend, Terminal, TerminalReason, TransitionReason } from './loop.ts';
 
-// Events: by a sink, never while the workflow replays. One leaves nothing in the history. It can be
-// told twice, when a worker dies in the task that told it, and be lost with the worker.
-
 /** Milliseconds since the epoch, by the workflow's clock. */
 type Span = { readonly from: number; readonly to: number };
 
 /**
- * `run`: its number. `chain`: Temporal's id of the session's first run. `traceparent` and
- * `querySource`: of the message that opened it.
+ * The place of an event. `run`: its number. `chain`: Temporal's id of the session's first workflow
+ * run. `traceparent` and `querySource`: those of the message that opened the run.
  */
 export type SeenAbout = {
   readonly chain: string;
@@ -45,14 +44,15 @@ export type WaitEnd = 'allow' | 'deny' | 'answered' | 'expired' | 'withdrawn';
 /** The name of the sink, and of its only function. */
 export const SEEN_SINK = 'perdureSeen';
 
-// Alerts: a person is waited for, a run has ended badly, an agent has ended.
-
-/** Named as the hooks that are told. */
+/**
+ * The kinds of alerts have the names of the hooks: a person is waited for, a run has ended badly,
+ * an agent has ended.
+ */
 export type AlertKind = 'waiting' | 'failed' | 'agentEnded';
 
 export type WaitingCall = Pick<PendingApproval, 'call' | 'tool' | 'reason' | 'deadline' | 'askedAt'>;
 
-/** `run`: the number of the run it is about. */
+/** `run`: the number of the run that the alert is about. */
 export type Alert = { readonly run: number; readonly iteration: number } & (
   | { readonly kind: 'waiting'; readonly calls: readonly WaitingCall[] }
   | {
@@ -65,7 +65,10 @@ export type Alert = { readonly run: number; readonly iteration: number } & (
   | { readonly kind: 'agentEnded'; readonly ended: AgentEnded }
 );
 
-/** An agent of the session. `detail`: it was ended from outside, and left no report. */
+/**
+ * An agent of the session that has ended. `detail`: why it left no report, because it was ended
+ * from outside.
+ */
 export type AgentEnded = Pick<AgentEnd, 'run' | 'spend'> & {
   readonly session: SessionId;
   readonly type: string;
@@ -74,7 +77,7 @@ export type AgentEnded = Pick<AgentEnd, 'run' | 'spend'> & {
   readonly detail?: string;
 };
 
-/** Tell the hooks of a worker. `config`: null where the run could not be opened. */
+/** Tells an alert to the hooks of a worker. `config`: null where the run could not be opened. */
 export type TellAlert = {
   readonly alert: Alert;
   readonly chain: string;

@@ -1,16 +1,16 @@
-// The search attributes of a session (O1): their names and types, and their values, computed alike
-// by the client that opens a session and by its workflow. Values are plain for everyone who reads
-// the server: no attribute holds what a codec would seal.
+// The search attributes of a session (O1): their names, types and values. The client that opens a
+// session and its workflow compute them alike. Values are plain for everyone who reads the server,
+// so no attribute holds what a codec would seal.
 import { jsonBytes, LARGEST_TAGS, type Tags, tagValues } from './facts.ts';
 import type { Terminal } from './loop.ts';
 import type { SessionMemo } from './session.ts';
 
-/** As Temporal names the types. */
+/** Temporal's names of the types. */
 export type AttributeType = 'KEYWORD' | 'KEYWORD_LIST' | 'INT' | 'DOUBLE' | 'DATETIME';
 
 export type AttributeKey = keyof typeof ATTRIBUTES;
 
-/** Agent, parent and root are those of subagents. */
+/** `agent`, `parent` and `root` are set for subagents alone. */
 export const ATTRIBUTES = {
   phase: { name: 'PerdurePhase', type: 'KEYWORD' },
   reason: { name: 'PerdureReason', type: 'KEYWORD' },
@@ -26,15 +26,15 @@ export const ATTRIBUTES = {
   error: { name: 'PerdureError', type: 'KEYWORD' },
 } as const satisfies Readonly<Record<string, { readonly name: string; readonly type: AttributeType }>>;
 
-/** The one of the first release, which its sessions set alone. */
+/** The attribute of the first release, whose sessions set it alone. */
 export const PHASE_ATTRIBUTE = ATTRIBUTES.phase.name;
 
-/** Null takes an attribute away. Cents are US cents. */
+/** The values; null removes an attribute. Cents are US cents. */
 export type AttributeValues = {
   readonly phase: string;
   readonly reason: string | null;
   readonly model: string | null;
-  /** Of an agent's session; absent in others. */
+  /** Present in an agent's session alone. */
   readonly agent?: string;
   readonly parent?: string;
   readonly root?: string;
@@ -49,28 +49,28 @@ export type AttributeValues = {
 /** A server keeps at most 255 characters. */
 const LONGEST = 200;
 
-/** `sealed`: payloads are, so that of an error its kind alone is told. */
+/** `sealed`: payloads are sealed, so only the kind of an error is told. */
 export function attributeValues({ phase, last, facts }: SessionMemo, sealed: boolean): AttributeValues {
   const { model = null, turns = 0, tokens = 0, cents = null, waitingSince = null, tags = {}, agent } = facts ?? {};
   return {
     phase,
     reason: last?.terminal.reason ?? null,
     model: model?.slice(0, LONGEST) ?? null,
-    ...(agent ? { agent: agent.type.slice(0, LONGEST), parent: agent.parent, root: agent.root } : {}),
+    ...(agent && { agent: agent.type.slice(0, LONGEST), parent: agent.parent, root: agent.root }),
     turns,
     tokens,
     cents,
     waitingSince: waitingSince === null ? null : new Date(waitingSince),
-    tags: keptTags(tags),
+    tags: fittingTags(tags),
     error: last === null ? null : errorValue(last.terminal, sealed),
   };
 }
 
 /**
- * As many as a server takes: more would end the workflow. Sessions of earlier releases may have too
- * many, and any client can begin one.
+ * Keeps as many tags as a server takes: more would end the workflow. Sessions of earlier releases
+ * may have too many, and any client can begin one.
  */
-function keptTags(tags: Tags): readonly string[] {
+function fittingTags(tags: Tags): readonly string[] {
   let bytes = 2;
   return tagValues(tags).filter((tag) => {
     const size = jsonBytes(tag) + 1;
@@ -87,53 +87,7 @@ function errorValue(terminal: Terminal, sealed: boolean): string | null {
   return `${terminal.reason}${status}${detail}`.slice(0, LONGEST);
 }
 
-/**
- * An end that someone should look at. One that was stopped was stopped on purpose, but for the time
- * limit.
- */
+/** An end that someone should look at. A stop was on purpose, except for the time limit. */
 export function isBadEnd({ reason }: Pick<Terminal, 'reason'>): boolean {
   return reason !== 'completed' && reason !== 'aborted_streaming' && reason !== 'aborted_tools';
-}
-
-// The changes that a session's history holds, as Temporal's SDK lists them by itself: one id for
-// each that was made behind `patched`.
-
-/**
- * Temporal's own search attribute: it costs a session nothing but where a change is met for the
- * first time.
- */
-export const CHANGES_ATTRIBUTE = 'TemporalChangeVersion';
-
-/** Those that this release knows: a session that has another cannot be replayed by it. */
-export const CHANGES: readonly string[] = [
-  'perdure-agent-ended',
-  'perdure-agent-lost',
-  'perdure-agent-pauses',
-  'perdure-alerts',
-  'perdure-answer-recoveries',
-  'perdure-bad-options',
-  'perdure-budget-spent',
-  'perdure-close-preparations',
-  'perdure-facts',
-  'perdure-failed-bound',
-  'perdure-firing-due',
-  'perdure-late-cancel',
-  'perdure-late-not-taken',
-  'perdure-long-prompt',
-  'perdure-lost-grants',
-  'perdure-no-prompt',
-  'perdure-not-gone',
-  'perdure-plain-interrupt',
-  'perdure-preparation-terms',
-  'perdure-prepared-compaction',
-  'perdure-summary-budget',
-  'perdure-uncounted-context',
-  'perdure-whole-prompt',
-  'perdure-work-looks',
-];
-
-/** Of ids as they stand in the attribute, those of a release after this one. */
-export function unknownChanges(ids: unknown): readonly string[] {
-  if (!Array.isArray(ids)) return [];
-  return ids.map(String).filter((id) => id.startsWith('perdure-') && !CHANGES.includes(id));
 }

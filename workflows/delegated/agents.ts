@@ -1,77 +1,79 @@
 // The agents of a session (L66–L71): how many it may have, what each is granted of what is left,
-// and what they took, counted once: an agent reports when it has ended, however long ago its call
-// was answered.
+// and what they took. Each is counted once, when it reports its end, however long ago its call was
+// answered.
 import type { AgentNews, AgentSpent, AgentWork, DelegatedReport, Grant } from '../contract/delegation.ts';
 import { agentName, type CallKey, type SessionId } from '../contract/ids.ts';
 import type { Left } from '../contract/loop.ts';
 import {
   countProblem,
-  type Granting,
-  isNothing,
-  isSome,
-  type LateSpent,
-  leftFor,
+  type GrantingRun,
+  isUsedUp,
+  hasAny,
+  budgetForAgents,
   shareOf,
-  sumOf,
-  type Working,
-} from './grant.ts';
-import { AskList, type CarriedAsks } from './asks.ts';
+  sumBudgets,
+  type WorkingAgent,
+} from './shares.ts';
+import type { LateSpent } from './spent.ts';
+import { AskList, type CarriedAsks } from './ask-list.ts';
+import { present } from '../contract/present.ts';
 
 /** The name of the tool whose calls start agents. */
 const AGENT_TOOL = 'agent';
 
 /**
- * Ended agents that have not reported, kept for what they took: beyond, the oldest are given up.
+ * Agents of earlier runs that have not reported, kept because they may still take something. Beyond
+ * this many, the oldest are given up.
  */
 const MOST_PAST = 100;
 
-/** Those that have ended in the background whose answers can still be asked for (L71). */
+/** Ended agents of the background whose answers can still be asked for (L71). */
 const MOST_ENDED = 20;
 
-/** Told of what happens to agents beside the calls that started them. */
+/** Hears of the ends of agents, also of those whose calls were answered long ago. */
 export type AgentListener = {
-  /** One in the background has ended. `key`: of its call. */
-  readonly ended: (key: CallKey, news: AgentNews) => void;
-  /** Its session was ended from outside. */
-  readonly lost: (session: SessionId) => void;
-  /** Any has ended, told once. */
-  readonly over: (agent: Working, end: DelegatedReport['end']) => void;
+  /** An agent in the background has ended. `key`: the key of its call. */
+  readonly onBackgroundEnd: (key: CallKey, news: AgentNews) => void;
+  /** The agent's session was ended from outside. */
+  readonly onLost: (session: SessionId) => void;
+  /** Any agent has ended; called once for each. */
+  readonly onEnd: (agent: WorkingAgent, end: DelegatedReport['end']) => void;
 };
 
 export type AgentsCarry = {
-  readonly working: readonly Working[];
+  readonly working: readonly WorkingAgent[];
   readonly started: number;
   readonly spent: readonly AgentSpent[];
-  /** The grants of agents of runs before that were ended from outside: they never return. */
+  /** The grants of earlier runs' agents that were ended from outside: they never return. */
   readonly gone?: Left;
-  /** Those of them of earlier prompts. */
+  /** The part of `gone` that agents of earlier prompts had. */
   readonly goneEarlier?: Left;
   readonly ended?: readonly AgentNews[];
-  /** The newest that have reported. */
+  /** The newest agents that have reported. */
   readonly counted?: readonly CallKey[];
   readonly asks?: CarriedAsks;
 };
 
 export class Agents {
-  private readonly known: Map<CallKey, Working>;
+  private readonly known: Map<CallKey, WorkingAgent>;
   started: number;
-  /** What ended agents took, as long as no run has counted it. */
+  /** The spending of ended agents of the run under way, until the run counts it. */
   private spent: readonly AgentSpent[];
-  /** The same of agents of runs before. */
+  /** The spending of ended agents of earlier runs, until the session counts it. */
   private late: readonly LateSpent[] = [];
   private gone: Left;
   private goneEarlier: Left;
-  /** In the background, newest last. */
+  /** The ends of agents in the background, newest last. */
   private ended: readonly AgentNews[];
   private counted: readonly CallKey[];
   private readonly listener: AgentListener;
   readonly asks: AskList;
-  /** Calls of the batch under way that may still start one: each is granted its share. */
+  /** Calls of the batch under way that may still start an agent: each is granted its share. */
   private expected = 0;
 
   constructor(
     carried: AgentsCarry = { working: [], started: 0, spent: [] },
-    listener: AgentListener = { ended: () => {}, lost: () => {}, over: () => {} },
+    listener: AgentListener = { onBackgroundEnd: () => {}, onLost: () => {}, onEnd: () => {} },
   ) {
     const { working, started, spent, gone = {}, goneEarlier = {}, ended = [], counted = [], asks = [] } = carried;
     this.gone = gone;
@@ -85,50 +87,50 @@ export class Agents {
     this.spent = spent;
   }
 
-  /** Absent without any. */
+  /** Absent while there is nothing to carry. */
   get carry(): { readonly agents?: AgentsCarry } {
     const { started, spent, gone, goneEarlier, ended, counted, asks } = this;
     const working = [...this.known.values()];
     const more = {
-      ...(isSome(gone) ? { gone } : {}),
-      ...(isSome(goneEarlier) ? { goneEarlier } : {}),
-      ...(ended.length > 0 ? { ended } : {}),
-      ...(counted.length > 0 ? { counted } : {}),
-      ...(asks.carry.length > 0 ? { asks: asks.carry } : {}),
+      ...(hasAny(gone) && { gone }),
+      ...(hasAny(goneEarlier) && { goneEarlier }),
+      ...(ended.length > 0 && { ended }),
+      ...(counted.length > 0 && { counted }),
+      ...(asks.carry.length > 0 && { asks: asks.carry }),
     };
     if (started === 0 && spent.length === 0 && working.length === 0 && Object.keys(more).length === 0) return {};
     return { agents: { working, started, spent, ...more } };
   }
 
-  /** Those that may still report. */
-  get working(): readonly Working[] {
+  /** The agents that may still report. */
+  get working(): readonly WorkingAgent[] {
     return [...this.known.values()].filter(({ state }) => state !== 'lost');
   }
 
-  /** In the background, oldest first (L71). */
-  get background(): readonly Working[] {
+  /** The agents in the background, oldest first (L71). */
+  get background(): readonly WorkingAgent[] {
     return this.working.filter(({ background }) => background !== undefined);
   }
 
-  /** One of those, or the end of one, by its id. */
-  find(id: string): Working | AgentNews | undefined {
+  /** Returns the agent in the background with this id, or its end. */
+  find(id: string): WorkingAgent | AgentNews | undefined {
     return (
       this.background.find(({ session }) => agentName(session) === id) ?? this.ended.find(({ agent }) => agent === id)
     );
   }
 
-  /** Whoever stops it is told its end, and nobody else. */
-  hush(key: CallKey, quiet: boolean): void {
+  /** Only the call that stops a quiet agent is told its end. */
+  setQuiet(key: CallKey, quiet: boolean): void {
     const each = this.known.get(key);
     if (each) this.known.set(key, { ...each, quiet });
   }
 
-  /** Also one whose end has been counted. */
+  /** True also for an agent whose end has been counted. */
   readonly knows = (key: CallKey): boolean => this.known.has(key) || this.counted.includes(key);
 
   /**
-   * What agents of runs before took still counts when they report. `isAsked`: by a person's
-   * message.
+   * Agents of earlier runs still count when they report. `isAsked`: a message of a person opens the
+   * run.
    */
   beginRun(isAsked = false): void {
     this.started = 0;
@@ -137,7 +139,7 @@ export class Agents {
   }
 
   /**
-   * A person's message: the limits that it brings are not divided with agents of prompts before.
+   * A person's message begins a prompt: its limits are not shared with agents of earlier prompts.
    */
   beginPrompt(): void {
     this.goneEarlier = this.gone;
@@ -153,79 +155,79 @@ export class Agents {
     for (const each of this.working.slice(0, -MOST_PAST)) this.lose(each);
   }
 
-  /** Granted by runs before, and not known to be left. */
+  /** The budgets that earlier runs granted, and that may still be spent. */
   get reservedBefore(): Left {
-    return sumOf([this.gone, ...this.granted(({ state }) => state === 'past')]);
+    return sumBudgets([this.gone, ...this.grantsOf(({ state }) => state === 'past')]);
   }
 
-  /** The same, by runs since the last message of a person. */
+  /** The part of `reservedBefore` that runs since the last message of a person granted. */
   get reservedSince(): Left {
-    const { usd, tokens } = sumOf([this.gone, ...this.granted((each) => each.state === 'past' && !each.earlier)]);
+    const { usd, tokens } = sumBudgets([this.gone, ...this.grantsOf((each) => each.state === 'past' && !each.earlier)]);
     const { usd: earlierUsd = 0, tokens: earlierTokens = 0 } = this.goneEarlier;
     return { usd: usd - earlierUsd, tokens: tokens - earlierTokens };
   }
 
   /**
-   * Granted by the run under way to those in the background, also to one that was lost: it works on
-   * beside them.
+   * The budgets that the run under way granted to agents in the background. A lost one counts too:
+   * it may work on.
    */
   get reservedBeside(): Left {
-    return sumOf(this.granted(({ state, background }) => state !== 'past' && background !== undefined));
+    return sumBudgets(this.grantsOf(({ state, background }) => state !== 'past' && background !== undefined));
   }
 
   /**
-   * Granted by the run under way to those that a call waits for, or waited for: lost, or given up
-   * before they had ended.
+   * The budgets that the run under way granted to agents in the foreground that may still spend
+   * them: their calls wait, they were lost, or they were given up before they had ended.
    */
   get reservedByCalls(): Left {
-    return sumOf(this.granted(({ state, background }) => state !== 'past' && background === undefined));
+    return sumBudgets(this.grantsOf(({ state, background }) => state !== 'past' && background === undefined));
   }
 
-  private granted(counts: (each: Working) => boolean): readonly Left[] {
+  private grantsOf(counts: (each: WorkingAgent) => boolean): readonly Left[] {
     return [...this.known.values()].filter(counts).map(({ granted }) => granted);
   }
 
-  /** Of a run before: what it took will never be known. */
-  private lose({ key, granted, earlier }: Working): void {
+  /** Gives up an agent of an earlier run: what it took will never be known. */
+  private lose({ key, granted, earlier }: WorkingAgent): void {
     this.known.delete(key);
-    this.gone = sumOf([this.gone, granted]);
-    if (earlier) this.goneEarlier = sumOf([this.goneEarlier, granted]);
+    this.gone = sumBudgets([this.gone, granted]);
+    if (earlier) this.goneEarlier = sumBudgets([this.goneEarlier, granted]);
   }
 
-  /** These calls are about to run. */
-  expect(names: readonly string[]): void {
+  /** The calls with these tool names are about to run. */
+  expectCalls(names: readonly string[]): void {
     this.expected = names.filter((name) => name === AGENT_TOOL).length;
   }
 
-  /** Its grant is reserved; or a sentence that says why it is not started (L68, L69). */
-  begin(key: CallKey, session: SessionId, work: AgentWork, run: Granting): Grant | string {
+  /**
+   * Reserves a grant for the agent of a call. Returns a sentence when it may not start (L68, L69).
+   */
+  begin(key: CallKey, session: SessionId, work: AgentWork, run: GrantingRun): Grant | string {
     const { type, title, prompt, most } = work;
     const does = JSON.stringify([type, prompt]);
     const shares = Math.max(1, this.expected) + 1;
     this.expected = Math.max(0, this.expected - 1);
     const problem = countProblem(this, { does, most, background: work.background === true });
     if (problem !== null) return problem;
-    const left = leftFor(run, this.spent, sumOf(this.granted((each) => each.state !== 'past')));
+    const left = budgetForAgents(run, this.spent, sumBudgets(this.grantsOf((each) => each.state !== 'past')));
     const granted = shareOf(left, shares);
-    if (isNothing(granted) || (run.leftMs !== null && run.leftMs <= 0))
+    if (isUsedUp(granted) || (run.leftMs !== null && run.leftMs <= 0))
       return 'Not run: nothing is left of the budget of this run that an agent could be given.';
     this.started += 1;
     const background = work.background ? { background: run.now } : {};
     const { config } = run.snapshot;
     this.known.set(key, { key, session, type, title, does, granted, config, state: 'open', ...background });
     return {
-      ...(granted.usd === undefined ? {} : { maxBudgetUsd: granted.usd }),
-      ...(granted.tokens === undefined ? {} : { maxTokens: granted.tokens }),
-      ...(run.leftMs === null ? {} : { timeoutMs: run.leftMs }),
+      ...present({ maxBudgetUsd: granted.usd, maxTokens: granted.tokens, timeoutMs: run.leftMs ?? undefined }),
     };
   }
 
-  /** Counted once, whoever still waits for it. `detail`: it left no report. */
+  /** Counts an end once, whether or not its call still waits for it. */
   report({ key, end }: DelegatedReport): void {
     const each = this.known.get(key);
     if (!each) return;
     this.asks.drop(each.session);
-    if (each.state !== 'lost') this.listener.over(each, end);
+    if (each.state !== 'lost') this.listener.onEnd(each, end);
     this.tellEnd(each, end);
     if (end.kind === 'agent') {
       const { session, type, title, earlier } = each;
@@ -238,23 +240,26 @@ export class Agents {
     else this.known.set(key, { ...each, state: 'lost' });
   }
 
-  private tellEnd({ key, session, title, background, quiet }: Working, end: DelegatedReport['end']): void {
-    if (end.kind !== 'agent') this.listener.lost(session);
+  private tellEnd({ key, session, title, background, quiet }: WorkingAgent, end: DelegatedReport['end']): void {
+    if (end.kind !== 'agent') this.listener.onLost(session);
     if (background === undefined || (end.kind !== 'agent' && end.kind !== 'failed')) return;
     const news: AgentNews = { agent: agentName(session), title, end };
     this.ended = [...this.ended, news].slice(-MOST_ENDED);
-    if (!quiet) this.listener.ended(key, news);
+    if (!quiet) this.listener.onBackgroundEnd(key, news);
   }
 
-  /** Those that no run counts: of runs before, and with no run under way all. Each once. */
+  /**
+   * Returns the spending that no run counts: of earlier runs' agents and, with no run under way, of
+   * all. Each is returned once.
+   */
   takeLate(idle: boolean): readonly LateSpent[] {
     const { late } = this;
     this.late = [];
-    return [...late, ...((idle && this.take().agents) || [])];
+    return [...late, ...((idle && this.takeSpent().agents) || [])];
   }
 
-  /** Those of the run under way that have reported since the last time. */
-  take(): { readonly agents?: readonly AgentSpent[] } {
+  /** Returns the spending of the run's agents that have reported since the last time. */
+  takeSpent(): { readonly agents?: readonly AgentSpent[] } {
     const { spent } = this;
     this.spent = [];
     return spent.length === 0 ? {} : { agents: spent };

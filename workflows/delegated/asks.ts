@@ -1,124 +1,56 @@
-// What waits for people in the sessions of agents (L70): told by each to the root, and listed
-// there, where people see it and decide.
+// Tells the root what waits for people in an agent's session (L70).
 import { CancellationScope, condition, patched } from '@temporalio/workflow';
-import type { AgentAsks, AskingAgent, PendingApproval } from '../contract/people.ts';
 import type { AgentOrigin } from '../contract/delegation.ts';
-import { agentName, isHash, type SessionId } from '../contract/ids.ts';
+import { agentName, type SessionId } from '../contract/ids.ts';
+import type { PendingApproval } from '../contract/people.ts';
 import { LISTED_APPROVALS } from '../contract/session.ts';
-import { tell } from './reports.ts';
-
-/** Characters of a text of a call that waits, and the agents on the way to it. */
-const [LONGEST_ASKED, LONGEST_PATH] = [1_000, 20];
+import type { HostSession } from './host-session.ts';
+import { tellSession } from './reports.ts';
 
 /**
- * Characters of JSON of all that waits: it travels in a handover. What is beyond is listed with its
- * agent alone.
+ * Tells the newest list, one after the other, to the root, where people see it and decide (L70).
  */
-const MOST_LISTED = 256 * 1024;
+export class AskReporter {
+  private readonly session: HostSession;
+  /** The list as it was told last; null when this workflow run has told nothing. */
+  private lastTold: string | null = null;
+  private isTelling = false;
 
-/** Sessions of agents in which something waits that are listed at a time. */
-const MOST_ASKING = 50;
-
-export type CarriedAsks = readonly (readonly [session: SessionId, waiting: readonly PendingApproval[]])[];
-
-/** At the root: what waits, by session. */
-export class AskList {
-  private readonly asks: Map<SessionId, readonly PendingApproval[]>;
-
-  constructor(carried: CarriedAsks) {
-    this.asks = new Map(carried);
-  }
-
-  get carry(): CarriedAsks {
-    return [...this.asks];
-  }
-
-  /** Oldest session first. */
-  get waiting(): readonly PendingApproval[] {
-    return [...this.asks.values()].flat();
-  }
-
-  /** Whether what waits has changed. */
-  hear(value: unknown): boolean {
-    if (!isAsks(value)) return false;
-    const { session } = value;
-    const asks = this.withinRoom(value);
-    if (asks.length === 0) return this.asks.delete(session);
-    if (this.asks.size >= MOST_ASKING && !this.asks.has(session)) return false;
-    this.asks.set(session, asks);
-    return true;
-  }
-
-  /** The oldest of them, as many as there is room for beside those of other sessions. */
-  private withinRoom({ session, asks }: AgentAsks): readonly PendingApproval[] {
-    const others = [...this.asks].filter(([each]) => each !== session);
-    let room = MOST_LISTED - JSON.stringify(others).length;
-    return asks.filter((ask) => {
-      room -= JSON.stringify(ask).length;
-      return room >= 0;
-    });
-  }
-
-  drop(session: SessionId): void {
-    this.asks.delete(session);
-  }
-
-  clear(): void {
-    this.asks.clear();
-  }
-}
-
-type Asking = {
-  readonly id: SessionId;
-  readonly input: { readonly agent?: AgentOrigin };
-  readonly approvals: { readonly pending: readonly PendingApproval[] };
-};
-
-/**
- * What waits in an agent's session is told to the root, where people see it and decide (L70); the
- * newest state of it, one after the other.
- */
-export class Asks {
-  private readonly session: Asking;
-  /** As it was told last; null when this workflow run has told nothing. */
-  private told: string | null = null;
-  private telling = false;
-
-  constructor(session: Asking) {
+  constructor(session: HostSession) {
     this.session = session;
   }
 
   get isSettled(): boolean {
-    return !this.telling;
+    return !this.isTelling;
   }
 
   change(): void {
     const { agent } = this.session.input;
-    if (!agent || this.telling) return;
-    this.telling = true;
+    if (!agent || this.isTelling) return;
+    this.isTelling = true;
     void this.tellAll(agent);
   }
 
-  /** It says no more of itself. */
-  lost(session: SessionId): void {
+  /** Empties the list of an agent whose session was ended from outside, and cannot do it itself. */
+  tellLost(session: SessionId): void {
     const { agent } = this.session.input;
-    if (agent && patched('perdure-agent-lost')) void tell(agent.root, { asks: [], session });
+    if (agent && patched('perdure-agent-lost')) void tellSession(agent.root, { asks: [], session });
   }
 
-  async settled(): Promise<void> {
-    if (this.telling) await CancellationScope.nonCancellable(() => condition(() => this.isSettled));
+  async awaitSettled(): Promise<void> {
+    if (this.isTelling) await CancellationScope.nonCancellable(() => condition(() => this.isSettled));
   }
 
   private async tellAll({ root, path }: AgentOrigin): Promise<void> {
-    for (let asks = this.listed(path); JSON.stringify(asks) !== this.told; asks = this.listed(path)) {
-      this.told = JSON.stringify(asks);
-      await tell(root, { asks, session: this.session.id });
+    for (let asks = this.nameAsks(path); JSON.stringify(asks) !== this.lastTold; asks = this.nameAsks(path)) {
+      this.lastTold = JSON.stringify(asks);
+      await tellSession(root, { asks, session: this.session.id });
     }
-    this.telling = false;
+    this.isTelling = false;
   }
 
-  /** Under names that no other session has. */
-  private listed(path: readonly string[]): readonly PendingApproval[] {
+  /** Names the calls by their session, so that no two names are the same. */
+  private nameAsks(path: readonly string[]): readonly PendingApproval[] {
     const { id: session, approvals } = this.session;
     const name = agentName(session);
     return approvals.pending
@@ -126,31 +58,4 @@ export class Asks {
       .map((one) => ({ ...one, call: `${name}.${one.call}`, agent: { session, call: one.call, path } }))
       .map((one) => (one.question ? { ...one, question: {} } : one));
   }
-}
-
-/** Anyone can signal: shape only. */
-function isAsks(value: unknown): value is AgentAsks {
-  const { asks, session } = (value ?? {}) as { readonly [Key in keyof AgentAsks]?: unknown };
-  return (
-    typeof session === 'string' &&
-    session.length <= LONGEST_ASKED &&
-    Array.isArray(asks) &&
-    asks.length <= LISTED_APPROVALS &&
-    asks.every(isAsk)
-  );
-}
-
-function isAsk(value: unknown): boolean {
-  const { call, tool, reason, inputHash, head, index, deadline, agent } = (value ?? {}) as {
-    readonly [Key in keyof PendingApproval]?: unknown;
-  };
-  const { session, call: own, path } = (agent ?? {}) as { readonly [Key in keyof AskingAgent]?: unknown };
-  const isPath = Array.isArray(path) && path.length <= LONGEST_PATH;
-  const texts: readonly unknown[] = [call, tool, reason, inputHash, session, own, ...(isPath ? path : [null])];
-  return (
-    texts.every((text) => typeof text === 'string' && text.length <= LONGEST_ASKED) &&
-    isHash(head) &&
-    Number.isSafeInteger(index) &&
-    Number.isFinite(deadline)
-  );
 }

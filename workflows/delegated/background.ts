@@ -1,42 +1,42 @@
 // Agents in the background (L71): their calls end at once, and they go on when the run has ended.
-// They are asked things by their id, their end is told to the model, and the session's end ends
-// them.
+// Their parent's model reaches them by their ids and is told their ends; the end of the session
+// ends them.
 import { CancellationScope, condition, getExternalWorkflowHandle, TemporalFailure } from '@temporalio/workflow';
 import type { AgentDeed, AgentNews, DelegatedEnd } from '../contract/delegation.ts';
 import { agentName, type CallKey, type MessageId, type SessionId } from '../contract/ids.ts';
 import { SIGNALS, type UserMessage } from '../contract/session.ts';
 import type { Agents } from './agents.ts';
-import type { Working } from './grant.ts';
+import type { WorkingAgent } from './shares.ts';
 import { askToStop, FIRST_LOOK_MS, isGone, isNotFound, LAST_LOOK_MS, LOST, REPORT_MS, STOP_MS } from './reports.ts';
 
-type Parent = { readonly delegations: { readonly agents: Agents } };
-
-export function begunInBackground(child: string): DelegatedEnd {
+export function describeBackgroundStart(child: string): DelegatedEnd {
   const id = agentName(child);
   const text = `Agent ${id} works in the background (session ${child}). You are told when it has ended: go on, or end your turn. Until then agent_send and agent_stop reach it, with this id.`;
   return { kind: 'told', text };
 }
 
 /**
- * A message that is none: the end of one, which waits among the messages for the next turn, or
- * opens a run.
+ * Makes a message of an agent's end: it waits among the messages for the next turn, or opens a run.
  */
 export function newsMessage(key: CallKey, ended: AgentNews): UserMessage {
   return { id: `agent-end ${key}` as MessageId, body: { kind: 'text', text: '' }, querySource: 'agent', ended };
 }
 
-/** What someone asks of one; cancelled by nothing, for at most some seconds. */
-export function performDeed({ delegations: { agents } }: Parent, key: CallKey, deed: AgentDeed): Promise<DelegatedEnd> {
+/**
+ * Carries out what a call asks of an agent in the background. Nothing cancels it; it lasts a few
+ * seconds at most.
+ */
+export function performDeed(agents: Agents, key: CallKey, deed: AgentDeed): Promise<DelegatedEnd> {
   const found = agents.find(deed.agent);
   if (!found) return Promise.resolve({ kind: 'failed', detail: unknownAgent(agents, deed.agent) });
-  if ('end' in found) return Promise.resolve(endedAlready(found, deed));
+  if ('end' in found) return Promise.resolve(answerAfterEnd(found, deed));
   switch (deed.kind) {
     case 'agent_output':
       return Promise.resolve({ kind: 'told', text: describeWorking(found) });
     case 'agent_send':
-      return CancellationScope.nonCancellable(() => send(found, key, deed));
+      return CancellationScope.nonCancellable(() => sendMessage(found, key, deed));
     case 'agent_stop':
-      return CancellationScope.nonCancellable(() => stop(agents, found, deed.agent));
+      return CancellationScope.nonCancellable(() => stopAgent(agents, found, deed.agent));
   }
 }
 
@@ -45,17 +45,17 @@ function unknownAgent({ background }: Agents, id: string): string {
   return `No agent ${JSON.stringify(id.slice(0, 80))} is at work in the background, or has ended lately. At work: ${names || 'none'}.`;
 }
 
-function endedAlready({ end }: AgentNews, { kind, agent }: AgentDeed): DelegatedEnd {
+function answerAfterEnd({ end }: AgentNews, { kind, agent }: AgentDeed): DelegatedEnd {
   return kind === 'agent_send' ? { kind: 'failed', detail: `Not sent: agent ${agent} has ended.` } : end;
 }
 
-function describeWorking({ session, title, background = 0 }: Working): string {
+function describeWorking({ session, title, background = 0 }: WorkingAgent): string {
   const since = new Date(background).toISOString();
   return `Agent ${agentName(session)} (${JSON.stringify(title)}) is at work, since ${since}. You are told when it has ended; its session is ${session}.`;
 }
 
-async function send(
-  { session }: Working,
+async function sendMessage(
+  { session }: WorkingAgent,
   key: CallKey,
   { agent, message: body, traceparent }: Extract<AgentDeed, { kind: 'agent_send' }>,
 ): Promise<DelegatedEnd> {
@@ -71,36 +71,36 @@ async function send(
   }
 }
 
-async function stop(agents: Agents, { key, session }: Working, id: string): Promise<DelegatedEnd> {
-  const end = (): DelegatedEnd | null => {
+async function stopAgent(agents: Agents, { key, session }: WorkingAgent, id: string): Promise<DelegatedEnd> {
+  const endNow = (): DelegatedEnd | null => {
     const found = agents.find(id);
     return found && 'end' in found ? found.end : null;
   };
-  agents.hush(key, true);
+  agents.setQuiet(key, true);
   await askToStop(session);
-  await condition(() => end() !== null, STOP_MS);
-  const ended = end();
+  await condition(() => endNow() !== null, STOP_MS);
+  const ended = endNow();
   if (ended) return ended;
-  agents.hush(key, false);
+  agents.setQuiet(key, false);
   return {
     kind: 'told',
     text: `Agent ${id} was asked to stop, and has not ended 5 s later. You are told when it has.`,
   };
 }
 
-/** With its session. */
-export async function stopBackground({ delegations: { agents } }: Parent): Promise<void> {
+/** Asks the agents to stop when their session ends. */
+export async function stopBackground(agents: Agents): Promise<void> {
   for (const { session } of agents.background) await CancellationScope.nonCancellable(() => askToStop(session));
 }
 
 /**
- * A session that was handed over is not told when an agent of it was terminated: it asks, less and
- * less often.
+ * Looks for agents that were ended from outside, at growing intervals: a session that was handed
+ * over is not told of it.
  */
-export async function watchBackground({ delegations: { agents } }: Parent): Promise<void> {
-  const areAway = (): boolean => agents.background.length === 0;
-  for (let look = FIRST_LOOK_MS; !areAway(); look = Math.min(2 * look, LAST_LOOK_MS)) {
-    if (await condition(areAway, look)) return;
+export async function watchBackground(agents: Agents): Promise<void> {
+  const areAllOver = (): boolean => agents.background.length === 0;
+  for (let lookMs = FIRST_LOOK_MS; !areAllOver(); lookMs = Math.min(2 * lookMs, LAST_LOOK_MS)) {
+    if (await condition(areAllOver, lookMs)) return;
     for (const { key, session } of agents.background)
       if (await isGone(session, true)) await reportLost(agents, key, session);
   }

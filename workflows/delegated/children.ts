@@ -1,5 +1,5 @@
-// The workflows that do the work of calls, as they are started: one that runs an activity or a
-// workflow of the user's (L63), or the session of an agent (L66).
+// Describes the workflows that do the work of calls: one that runs an activity or a workflow of the
+// user's (L63), or the session of an agent (L66).
 import { workflowInfo, type ChildWorkflowOptions } from '@temporalio/workflow';
 import {
   DELEGATED_TYPE,
@@ -12,52 +12,37 @@ import {
   type Question,
 } from '../contract/delegation.ts';
 import { agentFacts } from '../contract/facts.ts';
-import { agentSession, type CallKey, type Hash, type MessageId, type SessionId } from '../contract/ids.ts';
-import { profiles } from '../contract/failures.ts';
-import { MEMO_KEY, WORKFLOW_TYPE, type RunOptions, type SessionInput, type SessionMemo } from '../contract/session.ts';
-import type { Agents } from './agents.ts';
-import type { Granting } from './grant.ts';
-
-/** A session that may be an agent's itself. */
-export type AgentInput = SessionInput & { readonly agent?: AgentOrigin };
-
-export type Parent = {
-  readonly id: SessionId;
-  readonly input: AgentInput;
-  readonly facts: { readonly now: { readonly options: RunOptions } };
-};
+import { agentSessionId, type CallKey, type Hash, type MessageId, type SessionId } from '../contract/ids.ts';
+import { profiles } from '../contract/profiles.ts';
+import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../contract/session.ts';
+import type { HostInput, HostSession } from './host-session.ts';
 
 /**
- * Memo keys of the client's that are about one session alone: its start, and the file that it was
- * taken from.
+ * Memo keys of the client that are about one session alone, and are not inherited: its start, and
+ * the file that it was imported from.
  */
-const [STARTED, IMPORTED] = ['perdureStarted', 'perdureImported'];
-
-export type Starting = Parent & {
-  readonly delegations: { readonly agents: Agents };
-  /** Its run; null without one. */
-  readonly granting: Granting | null;
-};
+const STARTED = 'perdureStarted';
+const IMPORTED = 'perdureImported';
 
 type Opened = { readonly key: CallKey; readonly child?: string };
 
-/** The same for the same call, whoever starts it. */
-export function agentSessionId({ id, input: { agent } }: Parent, key: CallKey, index: number): SessionId {
+/** The same call always has the same id, in whichever workflow run it begins. */
+export function childSessionId({ id, input: { agent } }: HostSession, key: CallKey, index: number): SessionId {
   const [, head = ''] = key.split('.');
-  return agentSession(agent?.root ?? id, `agent-${head.slice(0, 16)}-${index}`);
+  return agentSessionId(agent?.root ?? id, `agent-${head.slice(0, 16)}-${index}`);
 }
 
-/** A question waits with the approvals. */
-export type CarriedOut = Exclude<Delegation, Question>;
+/** Work that the workflow does itself; a question waits with the approvals instead. */
+export type DelegatedTask = Exclude<Delegation, Question>;
 
-type Begun = Exclude<CarriedOut, AgentDeed>;
+type ChildWork = Exclude<DelegatedTask, AgentDeed>;
 
 export type Child = { readonly type: string; readonly args: readonly unknown[] } & Omit<ChildWorkflowOptions, 'args'>;
 
-/** Null without one; a sentence when it is not started. */
-export function childOf(session: Starting, { key, child }: Opened, delegation: Begun): Child | string | null {
+/** Returns null where a timer does the work, and a sentence when the child may not start. */
+export function childOf(session: HostSession, { key, child }: Opened, delegation: ChildWork): Child | string | null {
   if (delegation.kind === 'wait') return null;
-  if (delegation.kind === 'agent') return startedAgent(session, key, child as SessionId, delegation);
+  if (delegation.kind === 'agent') return grantedChild(session, key, child as SessionId, delegation);
   const { agent } = session.input;
   const input: DelegatedInput = {
     work: delegation,
@@ -67,15 +52,22 @@ export function childOf(session: Starting, { key, child }: Opened, delegation: B
   return { type: DELEGATED_TYPE, args: [input] };
 }
 
-function startedAgent(session: Starting, key: CallKey, child: SessionId, work: AgentWork): Child | string {
+function grantedChild(session: HostSession, key: CallKey, child: SessionId, work: AgentWork): Child | string {
   const { granting } = session;
   if (granting === null) throw new Error('an agent without a run that starts it');
   const grant = session.delegations.agents.begin(key, child, work, granting);
   if (typeof grant === 'string') return grant;
-  return agentChild(session, key, work, granting.snapshot.config, grant);
+  return agentChildOf(session, { key, work, config: granting.snapshot.config, grant });
 }
 
-function agentChild(parent: Parent, key: CallKey, work: AgentWork, config: Hash, grant: Grant) {
+type AgentStart = {
+  readonly key: CallKey;
+  readonly work: AgentWork;
+  readonly config: Hash;
+  readonly grant: Grant;
+};
+
+function agentChildOf(parent: HostSession, { key, work, config, grant }: AgentStart) {
   const { type, title, prompt, depth, tools, traceparent, isolation } = work;
   const { visibility, attributes, handover, profile, sealed, agent: own } = parent.input;
   const { cwd, tags } = parent.facts.now.options;
@@ -91,7 +83,7 @@ function agentChild(parent: Parent, key: CallKey, work: AgentWork, config: Hash,
     ...(isolation && { isolation }),
     ...(tools && { tools }),
   };
-  const input: AgentInput = {
+  const input: HostInput = {
     options: { cwd, ...(tags && { tags }) },
     title,
     visibility,
@@ -112,7 +104,7 @@ function agentChild(parent: Parent, key: CallKey, work: AgentWork, config: Hash,
   };
 }
 
-function memoOfChild({ options: { cwd }, title }: AgentInput, agent: AgentOrigin) {
+function memoOfChild({ options: { cwd }, title }: HostInput, agent: AgentOrigin) {
   const { [MEMO_KEY]: _own, [IMPORTED]: _file, ...inherited } = workflowInfo().memo ?? {};
   const facts = { turns: 0, tokens: 0, cents: 0, agent: agentFacts(agent) };
   const memo: SessionMemo = { phase: 'running', head: null, cwd, title, runs: 0, last: null, facts };

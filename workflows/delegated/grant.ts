@@ -1,12 +1,8 @@
-// An agent's share of its parent's limits (L69). It lies in what makes the session an agent, which
-// nothing that is sent to it changes, and holds for all its runs together.
-import type { CallKey, Hash } from '../contract/ids.ts';
-import type { AgentOrigin, AgentSpent, AgentWork, Grant } from '../contract/delegation.ts';
+// An agent's share of its parent's limits (L69). It is part of what makes the session an agent, so
+// that no message changes it, and it holds for all runs of the session together.
 import { patched } from '@temporalio/workflow';
-import type { RunState } from '../machine/state.ts';
-import { leftOf } from '../machine/limits.ts';
+import type { AgentOrigin, Grant } from '../contract/delegation.ts';
 import {
-  addSpend,
   noSpend,
   nothingSpent,
   totalTokens,
@@ -14,13 +10,18 @@ import {
   type Limits,
   type Rules,
   type RunSnapshot,
-  type Spend,
-  type Spent,
 } from '../contract/loop.ts';
+import { present } from '../contract/present.ts';
 import type { TopUp } from '../contract/session.ts';
+import type { RunState } from '../machine/state.ts';
+import type { HostSession } from './host-session.ts';
+import type { RunTaken, SpentSince } from './spent.ts';
 
-/** Granted by runs before and not known to be left; by those since the last message of a person. */
-type Reserved = { readonly reservedBefore: Left; readonly reservedSince: Left };
+/**
+ * The budgets of agents that may still be spent: granted by earlier runs, and by those since the
+ * last message of a person.
+ */
+type ReservedBudgets = { readonly reservedBefore: Left; readonly reservedSince: Left };
 
 /** The limits of the run under way. */
 type LiveLimits = {
@@ -30,39 +31,34 @@ type LiveLimits = {
   raise(more: TopUp): void;
 };
 
-type SpentSince = { readonly spent?: Spent; readonly since?: Spent };
-
-type Prompted = Granted & {
-  readonly facts: { beginPrompt(taken: RunTaken): void };
-  readonly delegations: { readonly agents: { beginPrompt(): void } };
-};
-
-/** A session that may be an agent's. */
-export type Granted = {
+/** A session that may be an agent's, as far as its grant needs it. */
+export type GrantedSession = {
   readonly input: { readonly agent?: AgentOrigin };
-  /** Of the runs that have ended. */
+  /** `spent`: what the runs that have ended took. */
   readonly facts: { readonly now: SpentSince };
-  readonly delegations: { readonly agents: Reserved };
+  readonly delegations: { readonly agents: ReservedBudgets };
 };
 
 const KEYS = ['maxBudgetUsd', 'maxTokens', 'timeoutMs'] as const;
 
 /**
- * All that its next run, or the one under way from its beginning on, may take; none of a limit can
- * be left. Empty without a grant.
+ * Returns what the session's next run may take, or the one under way from its beginning on. A limit
+ * can be 0; without a grant the result is empty.
  */
-export function restOfGrant({ input: { agent }, facts, delegations }: Granted): Grant {
+export function remainingGrant({ input: { agent }, facts, delegations }: GrantedSession): Grant {
   const { maxBudgetUsd, maxTokens, timeoutMs } = agent?.grant ?? {};
   const { spend: { usd, usage } = noSpend, ms = 0 } = facts.now.spent ?? {};
   const { usd: reservedUsd = 0, tokens: reservedTokens = 0 } = delegations.agents.reservedBefore;
-  return {
-    ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd: Math.max(0, maxBudgetUsd - (usd ?? 0) - reservedUsd) }),
-    ...(maxTokens === undefined ? {} : { maxTokens: Math.max(0, maxTokens - totalTokens(usage) - reservedTokens) }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs: Math.max(0, timeoutMs - ms) }),
-  };
+  const minus = (granted: number | undefined, taken: number): number | undefined =>
+    granted === undefined ? undefined : Math.max(0, granted - taken);
+  return present({
+    maxBudgetUsd: minus(maxBudgetUsd, (usd ?? 0) + reservedUsd),
+    maxTokens: minus(maxTokens, totalTokens(usage) + reservedTokens),
+    timeoutMs: minus(timeoutMs, ms),
+  });
 }
 
-/** The rules of a run that has just opened, within what is left. */
+/** Lowers the rules of a run that has just opened to what is left of the grant. */
 export function withinGrant(rules: Rules, rest: Grant): Rules {
   const lowered = KEYS.flatMap((key) => {
     const most = rest[key];
@@ -72,18 +68,18 @@ export function withinGrant(rules: Rules, rest: Grant): Rules {
 }
 
 /**
- * The rules of a run beside its agents: what they were granted is theirs until they have ended
+ * Lowers the rules of a run by what its agents were granted: it is theirs until they have ended
  * (L71).
  */
 export function withoutReserved(rules: Rules, granted: Left): Rules {
-  const lower = loweredBy(rules, granted);
+  const lower = lowerLimits(rules, granted);
   if (lower === rules) return rules;
   const usd = (rules.maxBudgetUsd ?? 0) - (lower.maxBudgetUsd ?? 0);
   const tokens = (rules.maxTokens ?? 0) - (lower.maxTokens ?? 0);
   return { ...lower, reserved: { usd, tokens } };
 }
 
-function loweredBy(rules: Rules, { usd = 0, tokens = 0 }: Left): Rules {
+function lowerLimits(rules: Rules, { usd = 0, tokens = 0 }: Left): Rules {
   const { maxBudgetUsd, maxTokens } = rules;
   if (usd === 0 && tokens === 0) return rules;
   return {
@@ -94,24 +90,24 @@ function loweredBy(rules: Rules, { usd = 0, tokens = 0 }: Left): Rules {
 }
 
 /**
- * A run that nobody asked for: the end of an agent opened it, and it has what the runs since the
- * last message have left of the same limits, turns too (L71). Without, agents in the background
- * could begin each other for ever.
+ * Lowers the rules of a run that the end of an agent opened to what the runs since the last message
+ * have left of the same limits, turns included (L71). Otherwise agents in the background could
+ * begin each other for ever.
  */
-export function withinPrompt(rules: Rules, { facts, delegations }: Granted): Rules {
+export function withinPrompt(rules: Rules, { facts, delegations }: GrantedSession): Rules {
   const { spent = nothingSpent, since = nothingSpent } = facts.now;
   const reserved = delegations.agents.reservedSince;
   const usd = (spent.spend.usd ?? 0) - (since.spend.usd ?? 0) + (reserved.usd ?? 0);
   const tokens = totalTokens(spent.spend.usage) - totalTokens(since.spend.usage) + (reserved.tokens ?? 0);
   const maxTurns = Math.max(0, rules.maxTurns - spent.turns + since.turns);
-  return { ...loweredBy(rules, { usd, tokens }), maxTurns };
+  return { ...lowerLimits(rules, { usd, tokens }), maxTurns };
 }
 
 /**
- * The limits of such a run when a person's message has come to it: all that a prompt has, beside
- * what the run has taken already.
+ * Returns the limits of a run that ends of agents opened, once a person's message has come to it:
+ * all that a prompt has, on top of what the run has taken already.
  */
-export function withPrompt(whole: Limits, run: RunTaken, rest: Grant): TopUp {
+export function topUpForPrompt(whole: Limits, run: RunTaken, rest: Grant): TopUp {
   const { turn, spend, ms } = run;
   const { maxTurns, maxBudgetUsd, maxTokens, timeoutMs } = whole;
   const all = {
@@ -127,10 +123,7 @@ export function withPrompt(whole: Limits, run: RunTaken, rest: Grant): TopUp {
   return { maxTurns: all.maxTurns, ...Object.fromEntries(within) };
 }
 
-/** What a run has taken until now. `ms`: of its runtime limit. */
-export type RunTaken = { readonly turn: number; readonly spend: Spend; readonly ms: number };
-
-export const limitsOf = ({ maxTurns, maxBudgetUsd, maxTokens, timeoutMs }: Rules): Limits => ({
+export const promptLimits = ({ maxTurns, maxBudgetUsd, maxTokens, timeoutMs }: Rules): Limits => ({
   maxTurns,
   maxBudgetUsd,
   maxTokens,
@@ -138,138 +131,27 @@ export const limitsOf = ({ maxTurns, maxBudgetUsd, maxTokens, timeoutMs }: Rules
 });
 
 /**
- * A person's message has come to a run that only ends of agents had opened, with what a prompt
- * before had left (L71).
+ * Gives the whole limits of a prompt to a run that only ends of agents had opened, because a
+ * person's message has come to it (L71).
  */
-export function bringPrompt(session: Prompted, limits: LiveLimits, { turn, spend }: RunState): void {
+export function bringPrompt(session: HostSession, limits: LiveLimits, { turn, spend }: RunState): void {
   const whole = limits.takeWhole();
   if (!whole || !patched('perdure-whole-prompt')) return;
   const { timeoutMs } = limits.snapshot.rules;
   const taken = { turn: turn - 1, spend, ms: (timeoutMs ?? 0) - (limits.leftMs ?? 0) };
-  limits.raise(withPrompt(whole, taken, restOfGrant(session)));
+  limits.raise(topUpForPrompt(whole, taken, remainingGrant(session)));
   session.facts.beginPrompt(taken);
   session.delegations.agents.beginPrompt();
 }
 
 /**
- * What late agents took counts in what the session has spent, and that of earlier prompts in none
- * of the last one's.
+ * Returns a sentence that says why a person cannot give an agent's run this much; undefined when
+ * its grant covers it.
  */
-export function billLate({ spent = nothingSpent, since }: SpentSince, late: readonly Billed[]): SpentSince {
-  const billed = (to: Spent, by: readonly Billed[]): Spent => ({
-    ...to,
-    spend: by.reduce((sum, one) => addSpend(sum, one.spend), to.spend),
-  });
-  const earlier = late.filter((each) => each.earlier);
-  return { spent: billed(spent, late), ...(since && earlier.length > 0 && { since: billed(since, earlier) }) };
-}
-
-/**
- * Why a person cannot give a run of an agent this much, a sentence; undefined when its grant covers
- * it.
- */
-export function grantProblem(more: TopUp, session: Granted): string | undefined {
-  const rest = restOfGrant(session);
+export function grantProblem(more: TopUp, session: GrantedSession): string | undefined {
+  const rest = remainingGrant(session);
   const beyond = KEYS.find((key) => more[key] !== undefined && more[key] > (rest[key] ?? Infinity));
   if (beyond === undefined) return undefined;
   const { root } = session.input.agent!;
   return `this agent has a share of the limits of session ${root}, and ${more[beyond]} is more than the ${rest[beyond]} that it has for ${beyond}: raise the limit of session ${root}, which then has more for the agents that it starts`;
-}
-
-/** The parent keeps a share as large as each of those that it starts together. */
-export function shareOf({ usd, tokens }: Left, shares: number): Left {
-  return {
-    ...(usd === undefined ? {} : { usd: usd / shares }),
-    ...(tokens === undefined ? {} : { tokens: Math.floor(tokens / shares) }),
-  };
-}
-
-export function isNothing({ usd, tokens }: Left): boolean {
-  return (usd !== undefined && usd <= 0) || (tokens !== undefined && tokens < 1);
-}
-
-export const isSome = ({ usd = 0, tokens = 0 }: Left): boolean => usd > 0 || tokens > 0;
-
-export function sumOf(granted: readonly Left[]): Required<Left> {
-  const sum = (key: keyof Left): number => granted.reduce((total, one) => total + (one[key] ?? 0), 0);
-  return { usd: sum('usd'), tokens: sum('tokens') };
-}
-
-/** The run that starts an agent: of its state and its limits the grant is made. */
-export type Granting = {
-  readonly state: RunState;
-  readonly snapshot: RunSnapshot;
-  /** Of the runtime limit; null without one. */
-  readonly leftMs: number | null;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-};
-
-/** An agent that has not reported its end. */
-export type Working = Omit<AgentSpent, 'spend'> & {
-  readonly key: CallKey;
-  /** What it is to do: an identical one is not started beside it (L68). */
-  readonly does: string;
-  readonly granted: Left;
-  /**
-   * `lost`: ended from outside; what it took is not known, so that nothing of its grant returns.
-   * `past`: of a run before.
-   */
-  readonly state: 'open' | 'lost' | 'past';
-  /** Milliseconds since the epoch: in the background since then (L71). */
-  readonly background?: number;
-  /** Its end is told by the call that asked for it. */
-  readonly quiet?: boolean;
-  /**
-   * It was begun before the last message of a person: what it has and takes is no part of that
-   * prompt's limits.
-   */
-  readonly earlier?: true;
-  /** Of the run that began it; absent where an earlier release did. */
-  readonly config?: Hash;
-};
-
-/** What one took that no run counts any longer. */
-export type LateSpent = AgentSpent & Pick<Working, 'earlier'>;
-
-export type Billed = Pick<LateSpent, 'spend' | 'earlier'>;
-
-/** Agents in the background at a time (L71). */
-const MOST_BACKGROUND = 8;
-
-type Counted = {
-  readonly working: readonly Working[];
-  readonly background: readonly Working[];
-  readonly started: number;
-};
-type Wanted = Pick<AgentWork, 'most'> & { readonly does: string; readonly background: boolean };
-
-/** A sentence that says why another is not started (L68). */
-export function countProblem(agents: Counted, { does, most, background }: Wanted): string | null {
-  const open = agents.working.filter((each) => each.state === 'open' || each.background !== undefined);
-  const same = open.find((each) => each.does === does);
-  if (same) return `Not run: an agent with the same prompt and type is at work already (session ${same.session}).`;
-  if (open.length >= most.open)
-    return `Not run: ${open.length} agents are at work, and no more than ${most.open} may be at a time.`;
-  if (background && agents.background.length >= MOST_BACKGROUND)
-    return `Not run: ${agents.background.length} agents are at work in the background, and no more than ${MOST_BACKGROUND} may be at a time.`;
-  if (agents.started < most.perRun) return null;
-  return `Not run: this run has started ${agents.started} agents, and no more than ${most.perRun} are allowed.`;
-}
-
-/**
- * Of a run's limits, without what is reserved for others, and what agents took that the run has not
- * counted.
- */
-export function leftFor(
-  { state, snapshot: { rules } }: Granting,
-  spent: readonly AgentSpent[],
-  reserved: Required<Left>,
-): Left {
-  const { usd, tokens } = leftOf(state, rules) ?? {};
-  const taken = spent.reduce((sum, { spend }) => addSpend(sum, spend), noSpend);
-  return {
-    ...(usd === undefined ? {} : { usd: usd - (taken.usd ?? 0) - reserved.usd }),
-    ...(tokens === undefined ? {} : { tokens: tokens - totalTokens(taken.usage) - reserved.tokens }),
-  };
 }

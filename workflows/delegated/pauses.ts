@@ -1,71 +1,63 @@
-// Whether the time of a session stands still: all of its work only waits, for people or for a time.
-// An agent tells its parent, whose runtime limit stands still with it (L51).
+// Tells whether the time of a session stands still, because all of its work waits for people or for
+// a time. An agent tells its parent, whose runtime limit then stands still too (L51).
 import { CancellationScope, condition, patched } from '@temporalio/workflow';
 import type { AgentOrigin, AgentPause } from '../contract/delegation.ts';
 import type { SessionId } from '../contract/ids.ts';
-import { tell } from './reports.ts';
+import type { HostSession } from './host-session.ts';
+import { tellSession } from './reports.ts';
 
 /** In sessions of earlier releases the time of a parent goes on while its agents wait. */
 const AGENT_PAUSES = 'perdure-agent-pauses';
 
-type Child = { readonly session: SessionId };
-
-type Pausing = {
-  readonly id: SessionId;
-  readonly input: { readonly agent?: AgentOrigin };
-  readonly run: unknown;
-  readonly inbox: { readonly count: number };
-  readonly delegations: {
-    readonly agents: { readonly working: readonly Child[]; readonly background: readonly Child[] };
-  };
-};
-
-/** `told`: the parent knows that the session stands still. `agents`: its own that do. */
+/**
+ * `told`: the parent knows that the session stands still. `agents`: the session's agents that stand
+ * still.
+ */
 export type PausesCarry = { readonly told: boolean; readonly agents: readonly SessionId[] };
 
 export class Pauses {
-  private readonly session: Pausing;
+  private readonly session: HostSession;
   private readonly agents: Set<SessionId>;
   /** The runtime limit of the run under way stands still. */
-  private runStands = false;
-  /** As the parent was told last. */
-  private told: boolean;
-  private looking = false;
-  private telling = false;
+  private runStandsStill = false;
+  /** The state as the parent was told last. */
+  private lastTold: boolean;
+  private isLooking = false;
+  private isTelling = false;
   private heard: () => void = () => {};
 
-  constructor(session: Pausing, { told, agents }: PausesCarry = { told: false, agents: [] }) {
+  constructor(session: HostSession, { told, agents }: PausesCarry = { told: false, agents: [] }) {
     this.session = session;
-    this.told = told;
+    this.lastTold = told;
     this.agents = new Set(agents);
   }
 
   /**
-   * What it would tell is not on its way: a handover loses nothing of what it has not begun to
-   * tell.
+   * No news is on its way to the parent. A handover loses nothing: the next workflow run tells
+   * later changes.
    */
   get isSettled(): boolean {
-    return !this.telling;
+    return !this.isTelling;
   }
 
-  /** For a handover. Absent while the time of all goes on. */
+  /** Absent while the time of the session and all its agents goes on. */
   get carry(): { readonly pauses?: PausesCarry } {
     const { working } = this.session.delegations.agents;
     const agents = working.filter((each) => this.agents.has(each.session)).map((each) => each.session);
-    return this.told || agents.length > 0 ? { pauses: { told: this.told, agents } } : {};
+    return this.lastTold || agents.length > 0 ? { pauses: { told: this.lastTold, agents } } : {};
   }
 
   isWaiting(agent: string | undefined): boolean {
     return this.agents.has(agent as SessionId);
   }
 
-  /** Of a run that begins, ends, or whose limit stands still or goes on. */
-  readonly ofRun = (stands: boolean): void => {
-    this.runStands = stands;
+  /** A run begins or ends, or its limit stands still or goes on. */
+  readonly setRunPaused = (stands: boolean): void => {
+    this.runStandsStill = stands;
     this.change();
   };
 
-  /** What an agent of this session says of itself. */
+  /** Takes a signal's value: an agent of this session stands still, or goes on. */
   hear(value: unknown): void {
     if (!isPause(value) || !patched(AGENT_PAUSES)) return;
     const { session, paused } = value;
@@ -76,7 +68,7 @@ export class Pauses {
     this.change();
   }
 
-  /** `heard` is called whenever agents begin to wait or go on, as long as `run` does. */
+  /** Calls `heard` whenever agents begin to wait or go on, as long as `run` does. */
   async during<Result>(heard: () => void, run: () => Promise<Result>): Promise<Result> {
     this.heard = heard;
     try {
@@ -86,48 +78,51 @@ export class Pauses {
     }
   }
 
-  async settled(): Promise<void> {
-    if (this.telling) await CancellationScope.nonCancellable(() => condition(() => this.isSettled));
+  async awaitSettled(): Promise<void> {
+    if (this.isTelling) await CancellationScope.nonCancellable(() => condition(() => this.isSettled));
   }
 
-  /** Costs nothing where no runtime limit is above the agent. */
+  /** Does nothing for an agent without a runtime limit above it. */
   private change(): void {
     const { agent } = this.session.input;
-    if (agent?.grant?.timeoutMs === undefined || this.looking || this.telling) return;
-    this.looking = true;
+    if (agent?.grant?.timeoutMs === undefined || this.isLooking || this.isTelling) return;
+    this.isLooking = true;
     void CancellationScope.nonCancellable(() => this.tellAll(agent));
   }
 
-  /** The newest state, one after the other. What is settled within one activation is no change. */
+  /**
+   * Tells the parent the newest state, one after the other. A change that is undone within one
+   * activation is not told.
+   */
   private async tellAll({ parent }: AgentOrigin): Promise<void> {
     await nextRound();
-    this.looking = false;
-    this.telling = true;
-    while (this.stands !== this.told && patched(AGENT_PAUSES)) {
-      this.told = this.stands;
-      await tell(parent, { session: this.session.id, paused: this.told });
+    this.isLooking = false;
+    this.isTelling = true;
+    while (this.standsStill !== this.lastTold && patched(AGENT_PAUSES)) {
+      this.lastTold = this.standsStill;
+      await tellSession(parent, { session: this.session.id, paused: this.lastTold });
     }
-    this.telling = false;
+    this.isTelling = false;
   }
 
-  private get stands(): boolean {
+  private get standsStill(): boolean {
     const { run, inbox, delegations } = this.session;
     const { background } = delegations.agents;
-    const own = run === null ? background.length > 0 && inbox.count === 0 : this.runStands;
+    const own = run === null ? background.length > 0 && inbox.count === 0 : this.runStandsStill;
     return own && background.every(({ session }) => this.agents.has(session));
   }
 }
 
 /**
- * Conditions are looked at when they are made, and from then on when nothing else of the activation
- * is left to run.
+ * Resolves once nothing else of the activation is left to run: conditions are looked at when they
+ * are made, and again then.
  */
 function nextRound(): Promise<void> {
   let looks = 0;
   return condition(() => (looks += 1) > 1);
 }
 
-/** Anyone can signal: shape only. */
+/** Anyone can signal, so the shape is checked. */
 function isPause(value: unknown): value is AgentPause {
   const { session, paused } = (value ?? {}) as { readonly [Key in keyof AgentPause]?: unknown };
   return typeof session === 'string' && typeof paused === 'boolean';

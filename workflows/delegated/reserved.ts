@@ -1,21 +1,18 @@
-// What agents of the run under way hold of its limits: the run's own calls do not spend it (L69,
-// L71).
+// Keeps the run's own calls from spending what its agents hold of its limits (L69, L71).
 import { patched } from '@temporalio/workflow';
 import type { Left, Rules } from '../contract/loop.ts';
-import { isSome, sumOf, withoutReserved } from './grant.ts';
+import { withoutReserved } from './grant.ts';
+import { hasAny, sumBudgets } from './shares.ts';
 
 /**
- * Sessions of earlier releases spent a second time what they had granted to a foreground agent that
- * was lost.
+ * Sessions of earlier releases spent a second time the grant of a foreground agent that was lost.
  */
 const LOST_GRANTS = 'perdure-lost-grants';
 
-type Reserving = { readonly reservedBeside: Left; readonly reservedByCalls: Left };
+type AgentReserves = { readonly reservedBeside: Left; readonly reservedByCalls: Left };
 
-/**
- * The rules of a run without what its agents may still take, or may have taken unknown to anyone.
- */
-export function rulesBeside(rules: Rules, { reservedBeside, reservedByCalls }: Reserving): Rules {
-  const all = isSome(reservedByCalls) && patched(LOST_GRANTS);
-  return withoutReserved(rules, all ? sumOf([reservedBeside, reservedByCalls]) : reservedBeside);
+/** Lowers the rules by what the run's agents may still take, or may have taken without a report. */
+export function rulesBesideAgents(rules: Rules, { reservedBeside, reservedByCalls }: AgentReserves): Rules {
+  const all = hasAny(reservedByCalls) && patched(LOST_GRANTS);
+  return withoutReserved(rules, all ? sumBudgets([reservedBeside, reservedByCalls]) : reservedBeside);
 }

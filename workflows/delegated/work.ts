@@ -1,6 +1,6 @@
 // The work of one delegated call, in a workflow of its own (L63): its session may continue as new,
-// which no activity and no child of it would survive. It reports its end once, by a signal to the
-// session's id.
+// which no activity or child of the session would survive. It reports its end once, by a signal to
+// the session's id.
 import {
   CancellationScope,
   executeChild,
@@ -20,32 +20,35 @@ import {
   type DelegatedReport,
   type DelegatedWork,
 } from '../contract/delegation.ts';
-import { BY_HAND, findUndecodable } from '../contract/failures.ts';
+import { BY_HAND } from '../contract/failures.ts';
+import { findUndecodable } from '../contract/undecodable.ts';
 import type { SessionId } from '../contract/ids.ts';
-import { DETAIL_LENGTH, isGone, LAST_LOOK_MS, tell } from './reports.ts';
+import { DETAIL_LENGTH, isGone, LAST_LOOK_MS, tellSession } from './reports.ts';
+import { present } from '../contract/present.ts';
 
-/** Its author gave no limit of time. */
+/** The limit of work whose author gave none. */
 const LONGEST_ATTEMPT = '1 hour';
 
-/** Most work has ended by then, and costs its session no signal. */
+/** Most work has ended by then, and its session is never looked for. */
 const FIRST_LOOK_MS = 15_000;
 
 export async function delegatedWork({ work, report, root = report.to }: DelegatedInput): Promise<void> {
-  // The session asks now and then whether it still runs.
+  // The session signals now and then to find out whether this workflow still runs.
   setDefaultSignalHandler(() => {});
   const watches = patched('perdure-work-looks');
   const end = await (watches ? performWatched(work, new Set([report.to, root])) : performWork(work));
-  const told: DelegatedReport = { key: report.key, end };
-  await tell(report.to, told);
+  const signal: DelegatedReport = { key: report.key, end };
+  await tellSession(report.to, signal);
 }
 
 /**
- * Nothing delegated outlives its session, nor the one that a person began (L64): whether both are
- * there is asked less and less often.
+ * Ends the work when its session, or the root session, is gone: delegated work outlives neither
+ * (L64). It looks at growing intervals.
  */
 async function performWatched(work: DelegatedWork, sessions: ReadonlySet<SessionId>): Promise<DelegatedEnd> {
-  const [working, watching] = [new CancellationScope(), new CancellationScope()];
-  const watched = watching.run(async () => {
+  const working = new CancellationScope();
+  const watching = new CancellationScope();
+  const watch = watching.run(async () => {
     let look = FIRST_LOOK_MS;
     do {
       await sleep(look);
@@ -53,12 +56,12 @@ async function performWatched(work: DelegatedWork, sessions: ReadonlySet<Session
     } while (!(await isAnyGone(sessions)));
     working.cancel();
   });
-  const over = watched.catch((error: unknown) => {
+  const watchEnd = watch.catch((error: unknown) => {
     if (!isCancellation(error)) throw error;
   });
   const end = await working.run(() => performWork(work));
   watching.cancel();
-  await over;
+  await watchEnd;
   return end;
 }
 
@@ -69,11 +72,11 @@ async function isAnyGone(sessions: ReadonlySet<SessionId>): Promise<boolean> {
 
 async function performWork(work: DelegatedWork): Promise<DelegatedEnd> {
   try {
-    return doneWith(await (work.kind === 'activity' ? runActivity(work) : runWorkflow(work)));
+    return endWithResult(await (work.kind === 'activity' ? runActivity(work) : runWorkflow(work)));
   } catch (error) {
     if (isCancellation(error)) return { kind: 'stopped', ended: true };
-    // What is no failure of Temporal's is about how it was to be done, such as a timeout that is
-    // none.
+    // An error other than Temporal's failures is about the options, such as a timeout that cannot
+    // be read.
     return { kind: 'failed', detail: rootMessage(error as Error).slice(0, DETAIL_LENGTH) };
   }
 }
@@ -83,8 +86,8 @@ function runActivity({ name, taskQueue, args, options }: Extract<DelegatedWork, 
   const unlimited = startToCloseTimeout === undefined && scheduleToCloseTimeout === undefined;
   const chosen = {
     ...options,
-    ...(unlimited ? { startToCloseTimeout: LONGEST_ATTEMPT } : {}),
-    ...(taskQueue === undefined ? {} : { taskQueue }),
+    ...(unlimited && { startToCloseTimeout: LONGEST_ATTEMPT }),
+    ...present({ taskQueue }),
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
   } as ActivityOptions;
   return proxyActivities<Record<string, (...given: unknown[]) => Promise<unknown>>>(chosen)[name]!(...args);
@@ -93,7 +96,7 @@ function runActivity({ name, taskQueue, args, options }: Extract<DelegatedWork, 
 function runWorkflow({ type, taskQueue, args, options }: Extract<DelegatedWork, { kind: 'workflow' }>) {
   return executeChild(type, {
     ...(options as object),
-    ...(taskQueue === undefined ? {} : { taskQueue }),
+    ...present({ taskQueue }),
     workflowId: `${workflowInfo().workflowId}.work`,
     args: [...args],
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
@@ -101,20 +104,20 @@ function runWorkflow({ type, taskQueue, args, options }: Extract<DelegatedWork, 
   });
 }
 
-function doneWith(result: unknown): DelegatedEnd {
-  const unread = findUndecodable(result);
-  if (unread) return { kind: 'failed', detail: `its result ${unread.why}` };
+function endWithResult(result: unknown): DelegatedEnd {
+  const undecodable = findUndecodable(result);
+  if (undecodable) return { kind: 'failed', detail: `its result ${undecodable.why}` };
   const json = JSON.stringify(result) as string | undefined;
   if (json === undefined) return { kind: 'done' };
   return json.length > LARGEST_RESULT ? { kind: 'done', cut: json.slice(0, LARGEST_RESULT) } : { kind: 'done', result };
 }
 
-/** Temporal wraps what the author threw: theirs is the innermost. */
+/** Returns the innermost message, which is the author's: Temporal wraps it. */
 function rootMessage(error: Error): string {
   let inner = error;
   while (inner.cause instanceof Error) inner = inner.cause;
   if (!(inner instanceof ApplicationFailure)) return inner.message;
-  // A worker of the user's own writes failures as Temporal does, without our seal on their type.
+  // A worker of the user's own writes failures without our seal on their type.
   if (inner.type === BY_HAND.type && inner.message.startsWith(BY_HAND.prefix))
     return inner.message.slice(BY_HAND.prefix.length);
   return inner.type && inner.type !== 'Error' ? `${inner.type}: ${inner.message}` : inner.message;

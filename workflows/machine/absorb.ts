@@ -1,10 +1,10 @@
-// Absorbs an event into the state before anything is decided: the new head, what was spent, who
-// keeps failing.
+// Absorbs an event into the state before anything is decided: the new head, what was spent, which
+// call keeps failing.
 import type { Append, BatchSummary, ModelResult } from '../contract/activities.ts';
 import { addSpend, type Rules } from '../contract/loop.ts';
 import type { Event, ModelEnded, ToolsRan } from './events.ts';
 import type { RunState } from './state.ts';
-import { contextAfter, withCallsSpend } from './calls.ts';
+import { toolContextAfter, withCallsSpend } from './calls.ts';
 import {
   absorbCollapsed,
   absorbCompacted,
@@ -20,9 +20,9 @@ export function absorb(state: RunState, rules: Rules, event: Event): RunState {
     case 'stopped':
       return state;
     case 'model':
-      return absorbBeside(absorbModel(state, event.result), event);
+      return absorbSideWork(absorbModel(state, event.result), event);
     case 'tools_ran':
-      return absorbBeside(absorbTools(state, event), event);
+      return absorbSideWork(absorbTools(state, event), event);
     case 'preparing':
       return beginPreparing(state, rules, event);
     case 'prepared':
@@ -36,8 +36,8 @@ export function absorb(state: RunState, rules: Rules, event: Event): RunState {
   }
 }
 
-/** What has ended meanwhile. */
-function absorbBeside(state: RunState, event: ModelEnded | ToolsRan): RunState {
+/** Absorbs work that ended while the step ran. */
+function absorbSideWork(state: RunState, event: ModelEnded | ToolsRan): RunState {
   return absorbPrepared(absorbAgents(absorbSummary(state, event), event), event);
 }
 
@@ -65,7 +65,7 @@ function absorbModel(state: RunState, result: ModelResult): RunState {
         failures: result.failures,
         overloads: result.overloads ?? 0,
       };
-    // Whether a cut reply is kept (L27) or replaced (L26) is not decided yet.
+    // It is not decided yet whether a cut reply is kept (L27) or replaced (L26).
     case 'cut_off':
     case 'nothing':
     case 'media_too_large':
@@ -80,14 +80,15 @@ function absorbModel(state: RunState, result: ModelResult): RunState {
 }
 
 /**
- * L42: it was made while the model was called; it goes into the transcript with what comes next.
+ * The summary was made while the model was called, and goes into the transcript with the next step
+ * (L42).
  */
 function absorbSummary(state: RunState, event: ModelEnded | ToolsRan): RunState {
   const { summary, overtaken } = event;
   const billed = overtaken ? { ...state, spend: addSpend(state.spend, overtaken) } : state;
   if (!summary) return billed;
-  // Entries that were pending at a cut reply may be stored with it; those that came meanwhile were
-  // not, and follow it.
+  // Entries that were pending at a cut reply may be stored with it. Later ones were not, and follow
+  // it.
   const isCut = event.kind === 'model' && event.result.kind === 'cut_off';
   const pending = isCut ? state.pending : [...state.pending, ...summaryAppend(summary)];
   return { ...billed, pending, spend: addSpend(billed.spend, summary.spend), pendingSummary: null };
@@ -98,7 +99,7 @@ export function summaryAppend(summary: BatchSummary | undefined): readonly Appen
   return [{ kind: 'notice', notice: { kind: 'batch_summary', text: summary.text } }];
 }
 
-/** L69: what they took counts as the run's own. */
+/** The spending of agents counts as the run's own (L69). */
 export function absorbAgents(state: RunState, { agents = [] }: Pick<ToolsRan, 'agents'>): RunState {
   if (agents.length === 0) return state;
   const spend = agents.reduce((sum, each) => addSpend(sum, each.spend), state.spend);
@@ -113,7 +114,7 @@ function absorbTools(state: RunState, event: ToolsRan): RunState {
     failing: countFailures(state.failing, event),
     spend: withCallsSpend(state.spend, event.results),
     newerTokens: regular.reduce((sum, { facts }) => sum + (facts.tokens ?? 0), state.newerTokens),
-    toolContext: contextAfter(state.toolContext, event.results),
+    toolContext: toolContextAfter(state.toolContext, event.results),
     pending: [
       ...state.pending,
       ...(items.length > 0 ? ([{ kind: 'outcomes', items }] as const) : []),
@@ -124,10 +125,11 @@ function absorbTools(state: RunState, event: ToolsRan): RunState {
 }
 
 /**
- * The replies in a row in which the same tool fails with the same input; anything else that ran in
- * between starts the count anew (L34). A reply that makes the call six times counts once: the model
- * has not seen it fail. What never ran (a noted outcome without a key) or was cancelled, with a
- * sibling or by a stop, neither failed nor succeeded; what may have run, and nobody knows, failed.
+ * Counts the replies in a row in which the same tool fails with the same input; any other call that
+ * ran in between starts the count anew (L34). A reply that makes the call six times counts once:
+ * the model has not seen it fail. A call that never ran (a noted outcome without a key) or was
+ * cancelled, with a sibling or by a stop, neither failed nor succeeded. A call whose outcome is
+ * unknown failed.
  */
 function countFailures(failing: RunState['failing'], { calls, results }: ToolsRan): RunState['failing'] {
   let count = failing;

@@ -1,19 +1,18 @@
-// What the calls of a reply leave to those after them, and to the run: what they spent, and what
-// they changed.
+// The effects of a reply's calls on later calls and on the run: their changes and their spending.
 import type { ToolContextState } from '../contract/activities.ts';
 import { addSpend, type Spend } from '../contract/loop.ts';
 import type { CallResult } from './events.ts';
 
-/** With what calls have asked of the small model (L86). */
+/** Adds what calls have spent on the small model (L86). */
 export function withCallsSpend(spend: Spend, results: readonly (CallResult | undefined)[]): Spend {
   return results.reduce((sum, result) => (result?.facts.spend ? addSpend(sum, result.facts.spend) : sum), spend);
 }
 
-// The changes that context modifiers leave for the calls after them, in the model's order, whatever
-// finished first (L38).
-
-/** `results` in the model's order; undefined for a call that has none yet. */
-export function contextAfter(
+/**
+ * Applies the changes of context modifiers in the model's order, in whichever order the calls
+ * finished (L38). A result is undefined while its call has none.
+ */
+export function toolContextAfter(
   before: ToolContextState | null,
   results: readonly (CallResult | undefined)[],
 ): ToolContextState | null {

@@ -1,10 +1,10 @@
-// The effect on the state of a compaction, of one that is prepared beside the run, and of a staging
-// of collapses (L8–L11).
+// The effects on the state of a compaction, of one that is prepared while the run goes on, and of
+// staging collapses (L8–L11).
 import type { Collapsed, Compacted, FailedHook, PreparedCompaction, ShrunkResults } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
 import { addSpend, type Rules } from '../contract/loop.ts';
-import { pendingTokens, unstagedTokens } from './context.ts';
-import type { Event, PreparedBeside } from './events.ts';
+import { pendingTokens, tokensWithoutStaged } from './context.ts';
+import type { Event, TakenPreparation } from './events.ts';
 import type { CompactionTracking, Preparing, RunState } from './state.ts';
 
 /** Compactions at most this many turns apart are close (L10). */
@@ -18,16 +18,19 @@ export function absorbCompacted(state: RunState, rules: Rules, result: Compacted
     case 'parked':
       return { ...spent, failures: result.failures };
     case 'failed':
-      return failed(spent, rules, result);
+      return noteFailure(spent, rules, result);
     case 'unshrunk':
-      return recounted({ ...spent, compaction: { ...state.compaction, shrunkIn: state.iteration } }, result.tokens);
+      return recountContext(
+        { ...spent, compaction: { ...state.compaction, shrunkIn: state.iteration } },
+        result.tokens,
+      );
     case 'shrunk':
-      return recounted(shrunk(spent, result), result.tokens);
+      return recountContext(applyShrinking(spent, result), result.tokens);
     case 'as_is':
-      return asIs(spent, result);
+      return leaveAsIs(spent, result);
     case 'compacted':
       return {
-        ...compactedState(spent, rules),
+        ...withBoundary(spent, rules),
         head: result.head,
         pending: [],
         contextTokens: result.after,
@@ -37,10 +40,10 @@ export function absorbCompacted(state: RunState, rules: Rules, result: Compacted
   }
 }
 
-/** What every boundary changes, whoever made it and when. */
-function compactedState(state: RunState, rules: Rules): RunState {
+/** Makes the changes that every boundary brings. */
+function withBoundary(state: RunState, rules: Rules): RunState {
   const { preparing: _given, ...rest } = state;
-  return { ...rest, staged: [], compaction: trackCompaction(state), taskRemaining: carriedBudget(state, rules) };
+  return { ...rest, staged: [], compaction: trackCompaction(state), taskRemaining: remainingTaskBudget(state, rules) };
 }
 
 function trackCompaction({ turn, iteration, compaction: { close, lastTurn } }: RunState): CompactionTracking {
@@ -55,46 +58,47 @@ function trackCompaction({ turn, iteration, compaction: { close, lastTurn } }: R
   };
 }
 
-// One that is prepared while the run goes on (L9).
-
 type Begun = Pick<Extract<Event, { kind: 'preparing' }>, 'begins' | 'keeps'>;
 
-/** Another is tried when the context has grown. */
+/** Another preparation begins only when the context has grown (L9). */
 export function beginPreparing(state: RunState, rules: Rules, { begins, keeps }: Begun): RunState {
-  const compaction = { ...state.compaction, stagedAt: unstagedTokens(state, rules.fixedTokens) };
+  const compaction = { ...state.compaction, stagedAt: tokensWithoutStaged(state, rules.fixedTokens) };
   const preparing = { iteration: state.iteration, ...(keeps && { keeps }) };
   return { ...state, compaction, ...(begins && { preparing }) };
 }
 
-/** One that another boundary has overtaken is paid for, and not taken. */
-export function absorbPrepared(state: RunState, { prepared }: PreparedBeside): RunState {
+/** A preparation that another boundary has overtaken is paid for, and not taken. */
+export function absorbPrepared(state: RunState, { prepared }: TakenPreparation): RunState {
   if (!prepared) return state;
   const { iteration, result } = prepared;
   const spent = { ...state, spend: addSpend(state.spend, result.spend) };
   const noted = noteFailedHooks(spent, result.hooks ?? []);
   if (state.preparing?.iteration !== iteration) return noted;
-  return { ...noted, preparing: madeOf(iteration, result) };
+  return { ...noted, preparing: preparationOf(iteration, result) };
 }
 
-/** It was waited for: whatever came of it, it is not waited for again. */
-export function absorbWaited(state: RunState, event: PreparedBeside): RunState {
+/** Whatever came of the preparation, the run does not wait for it again. */
+export function absorbWaited(state: RunState, event: TakenPreparation): RunState {
   const after = absorbPrepared(state, event);
   return after.preparing?.made ? after : { ...after, preparing: null };
 }
 
-function madeOf(iteration: number, result: PreparedCompaction): Preparing | null {
+function preparationOf(iteration: number, result: PreparedCompaction): Preparing | null {
   if (result.kind !== 'prepared') return null;
   const { boundary, before, after } = result;
   return { iteration, made: { boundary, saved: before - after } };
 }
 
-/** Not a transition: the same iteration goes on, with less in view. */
+/**
+ * Begins the next request with the prepared boundary. Unlike with a transition, the same iteration
+ * goes on, with less in view.
+ */
 export function takePrepared(state: RunState, rules: Rules): RunState {
   const made = state.preparing?.made;
   if (!made) return state;
   const { boundary, saved } = made;
   const pending = [...state.pending, { kind: 'prepared_boundary', boundary } as const];
-  return { ...compactedState(state, rules), pending, contextTokens: Math.max(1, state.contextTokens - saved) };
+  return { ...withBoundary(state, rules), pending, contextTokens: Math.max(1, state.contextTokens - saved) };
 }
 
 export function noteFailedHooks(state: RunState, hooks: readonly FailedHook[]): RunState {
@@ -102,9 +106,9 @@ export function noteFailedHooks(state: RunState, hooks: readonly FailedHook[]): 
   return { ...state, pending: [...state.pending, ...notices] };
 }
 
-function failed(state: RunState, rules: Rules, result: Extract<Compacted, { kind: 'failed' }>): RunState {
+function noteFailure(state: RunState, rules: Rules, result: Extract<Compacted, { kind: 'failed' }>): RunState {
   const { head, freed = 0, detail } = result;
-  const kept = head === undefined ? state : shrunk(state, { head, freed });
+  const kept = head === undefined ? state : applyShrinking(state, { head, freed });
   const failures = state.compaction.failures + 1;
   const spent = failures >= rules.compaction.maxFailures;
   const { iteration } = state;
@@ -115,65 +119,68 @@ function failed(state: RunState, rules: Rules, result: Extract<Compacted, { kind
   };
 }
 
-/** It was no failure, and another try in this iteration would come to the same. */
-function asIs(state: RunState, { head, freed = 0, tokens }: Extract<Compacted, { kind: 'as_is' }>): RunState {
-  const kept = head === undefined ? state : shrunk(state, { head, freed });
+/**
+ * Nothing was compacted, and another try in this iteration would come to the same. It does not
+ * count as a failure.
+ */
+function leaveAsIs(state: RunState, { head, freed = 0, tokens }: Extract<Compacted, { kind: 'as_is' }>): RunState {
+  const kept = head === undefined ? state : applyShrinking(state, { head, freed });
   const { iteration } = state;
   const compaction = { ...kept.compaction, failures: 0, triedIn: iteration, shrunkIn: iteration };
-  return recounted({ ...kept, compaction }, tokens);
+  return recountContext({ ...kept, compaction }, tokens);
 }
 
 /**
  * Entries that the last reply counted may be out of sight now: snipped (L7), or too large and shown
- * in part (L6). `tokens` is an estimate of all that is shown, so that it may lower the number and
- * never raises it.
+ * in part (L6). `tokens` is an estimate of all that is shown: it may lower the count, and never
+ * raises it.
  */
-function recounted(state: RunState, tokens = Infinity): RunState {
+function recountContext(state: RunState, tokens = Infinity): RunState {
   const counted = Math.max(1, tokens - state.newerTokens - pendingTokens(state.pending));
   return { ...state, contextTokens: Math.min(state.contextTokens, counted) };
 }
 
-/** No compaction: nothing of L10 and L11 changes. */
-function shrunk(state: RunState, { head, freed }: ShrunkResults): RunState {
+/** Unlike a compaction, shrinking changes nothing of L10 and L11. */
+function applyShrinking(state: RunState, { head, freed }: ShrunkResults): RunState {
   const { stagedAt } = state.compaction;
   const compaction = {
     ...state.compaction,
     shrunkIn: state.iteration,
     stagedAt: stagedAt === null ? null : stagedAt - freed,
   };
-  return { ...stored(state, head, freed), compaction };
+  return { ...storePending(state, head, freed), compaction };
 }
 
 /**
- * The pending entries are in the transcript now, and the last reply did not count them; of those it
- * did count, less is shown.
+ * The pending entries are in the transcript now, and the last reply did not count them. Less is
+ * shown of those it did count.
  */
-function stored(state: RunState, head: Hash, freed: number): RunState {
+function storePending(state: RunState, head: Hash, freed: number): RunState {
   const newerTokens = state.newerTokens + pendingTokens(state.pending);
   const contextTokens = Math.max(0, state.contextTokens - freed);
   return { ...state, head, pending: [], newerTokens, contextTokens, replaced: null };
 }
 
-/** L11: the API counts from what it is shown, and it is shown less from now on. */
-function carriedBudget(state: RunState, { taskBudget }: Rules): number | null {
+/** The API counts the task budget from what it is shown, and it is shown less from now on (L11). */
+function remainingTaskBudget(state: RunState, { taskBudget }: Rules): number | null {
   if (taskBudget === null) return null;
   return Math.max(0, (state.taskRemaining ?? taskBudget) - state.contextTokens);
 }
 
 export function absorbCollapsed(state: RunState, rules: Rules, result: Collapsed): RunState {
   const spent = { ...state, spend: addSpend(state.spend, result.spend) };
-  const after = staged(spent, result);
-  return { ...after, compaction: { ...after.compaction, stagedAt: unstagedTokens(after, rules.fixedTokens) } };
+  const after = stageCollapses(spent, result);
+  return { ...after, compaction: { ...after.compaction, stagedAt: tokensWithoutStaged(after, rules.fixedTokens) } };
 }
 
-function staged(state: RunState, result: Collapsed): RunState {
+function stageCollapses(state: RunState, result: Collapsed): RunState {
   switch (result.kind) {
     case 'nothing':
     case 'failed':
       return state;
     case 'shrunk':
-      return stored(state, result.head, result.freed);
+      return storePending(state, result.head, result.freed);
     case 'staged':
-      return { ...stored(state, result.head, result.freed ?? 0), staged: [...state.staged, ...result.savings] };
+      return { ...storePending(state, result.head, result.freed ?? 0), staged: [...state.staged, ...result.savings] };
   }
 }

@@ -1,11 +1,12 @@
-// A reply cut by max output tokens: raise the cap once, then continue it three times, then say so
-// (L26–L28).
-import type { Append, BatchSummary, ModelResult } from '../contract/activities.ts';
+// Recovers from a reply that was cut by max output tokens: raises the cap once, then continues the
+// reply three times, then says so (L26–L28).
+import type { BatchSummary, ModelResult } from '../contract/activities.ts';
 import type { Rules } from '../contract/loop.ts';
 import { summaryAppend } from './absorb.ts';
-import type { CutReply, ModelEnded, Move } from './events.ts';
-import { budgetGone, modelLimits } from './limits.ts';
-import { capOf, usedTokens } from './context.ts';
+import type { CutReply, ModelEnded, Move, Transition } from './events.ts';
+import { endIfBudgetSpent, modelLimits } from './limits.ts';
+import { outputCapOf } from './step-inputs.ts';
+import { tokensInUse } from './context.ts';
 import { showError } from './ends.ts';
 import type { RunState } from './state.ts';
 
@@ -13,25 +14,26 @@ type End = Extract<Move, { do: 'end' }>;
 
 type Cut = Extract<ModelResult, { kind: 'cut_off' }>;
 
-export function cutOff(state: RunState, rules: Rules, result: Cut, { step, summary }: ModelEnded): Move {
-  const gone = budgetGone(state, rules);
-  if (gone) return endOn(gone, result, summary);
+export function recoverCutReply(state: RunState, rules: Rules, result: Cut, { step, summary }: ModelEnded): Move {
+  const gone = endIfBudgetSpent(state, rules);
+  if (gone) return endOnCutReply(gone, result, summary);
   const append = summaryAppend(summary);
-  const cap = raisedCap(state, rules, result);
+  const cap = findRaisedCap(state, rules, result);
   if (cap !== null) {
-    const replaces = cutReply(result);
+    const replaces = toCutReply(result);
     const transition = { reason: 'max_output_tokens_escalate', cap, supersedes: step, replaces, append } as const;
     return { do: 'go_round', transition };
   }
-  return goOn(state, rules, cutReply(result), append);
+  return continueReply(state, rules, { keep: toCutReply(result), append });
 }
 
 /** `append` follows the cut reply. `refused`: see the transition. */
-function goOn(state: RunState, rules: Rules, keep: CutReply, append: readonly Append[], refused?: number): Move {
-  if (state.recoveries < rules.maxOutputRecoveries) {
-    const why = refused === undefined ? {} : { refused };
-    return { do: 'go_round', transition: { reason: 'max_output_tokens_recovery', keep, append, ...why } };
-  }
+type Recovery = Omit<Extract<Transition, { reason: 'max_output_tokens_recovery' }>, 'reason'>;
+
+function continueReply(state: RunState, rules: Rules, recovery: Recovery): Move {
+  if (state.recoveries < rules.maxOutputRecoveries)
+    return { do: 'go_round', transition: { reason: 'max_output_tokens_recovery', ...recovery } };
+  const { keep, append } = recovery;
   const detail =
     `The reply was cut by max_tokens, and again after ${rules.maxOutputRecoveries} continuations. ` +
     'Ask for a shorter answer, or for its parts one at a time.';
@@ -40,9 +42,9 @@ function goOn(state: RunState, rules: Rules, keep: CutReply, append: readonly Ap
 }
 
 /**
- * Null: it was not refused for its cap. A request that differs from an accepted one in nothing but
- * a raised cap was refused for that, whatever the words; the cut reply is kept then (L27). The
- * default is lowered when the API says how far.
+ * Returns null when the request was not refused for its cap. One that differs from an accepted
+ * request only in a raised cap was refused for that, whatever the error says; the cut reply is kept
+ * then (L27). The default cap is lowered when the API says how far.
  */
 export function recoverRefusedCap(state: RunState, rules: Rules, result: ModelResult): Move | null {
   const refused = result.kind === 'too_long' || (result.kind === 'failed' && isRefusal(result.status));
@@ -51,25 +53,26 @@ export function recoverRefusedCap(state: RunState, rules: Rules, result: ModelRe
   const { replaced, pending } = state;
   if (replaced) {
     const { pending: stored, ...keep } = replaced;
-    return goOn(state, rules, keep, pending.slice(stored), most ?? modelLimits(state, rules).outputCap);
+    const append = pending.slice(stored);
+    return continueReply(state, rules, { keep, append, refused: most ?? modelLimits(state, rules).outputCap });
   }
-  if (result.kind === 'too_long') return roomAsked(state, rules, result.window);
-  if (most === undefined || rules.outputCapFixed || most >= capOf(state, rules)) return null;
+  if (result.kind === 'too_long') return lowerCapToRoom(state, rules, result.window);
+  if (most === undefined || rules.outputCapFixed || most >= outputCapOf(state, rules)) return null;
   return { do: 'lower_cap', maxOutput: most };
 }
 
-/** Tokens: where less is left beside the prompt, it is the prompt that is too long. */
+/** Tokens. When less is left after the prompt, it is the prompt that is too long. */
 const LEAST_ROOM = 1_024;
 
 /**
- * A window that turns out small may have no room for the answer alone: half of what is left is
- * asked for, as the prompt is an estimate.
+ * A window that turns out small may have no room for the answer alone. The cap becomes half of what
+ * is left, because the prompt's size is an estimate.
  */
-function roomAsked(state: RunState, rules: Rules, window: number | undefined): Move | null {
+function lowerCapToRoom(state: RunState, rules: Rules, window: number | undefined): Move | null {
   if (window === undefined || modelLimits(state, rules).leastOutputCap === undefined) return null;
-  const room = window - usedTokens(state, rules.fixedTokens);
+  const room = window - tokensInUse(state, rules.fixedTokens);
   const maxOutput = Math.floor(room / 2);
-  const asked = capOf({ ...state, window: null }, rules);
+  const asked = outputCapOf({ ...state, window: null }, rules);
   return room >= LEAST_ROOM && asked > maxOutput ? { do: 'lower_cap', maxOutput } : null;
 }
 
@@ -77,17 +80,17 @@ function isRefusal(status: number | undefined): boolean {
   return status === 400 || status === 422;
 }
 
-/** The run ends on the cut reply; a summary that was made beside it follows it. */
-export function endOn(end: End, result: Cut, summary: BatchSummary | undefined): End {
-  return { ...end, append: [...summaryAppend(summary), ...end.append], keep: cutReply(result) };
+/** Ends the run on the cut reply, followed by a summary that was made meanwhile. */
+export function endOnCutReply(end: End, result: Cut, summary: BatchSummary | undefined): End {
+  return { ...end, append: [...summaryAppend(summary), ...end.append], keep: toCutReply(result) };
 }
 
-function cutReply({ head, contextTokens }: Cut): CutReply {
+function toCutReply({ head, contextTokens }: Cut): CutReply {
   return { head, contextTokens };
 }
 
-/** Null when there is nothing to gain, or the cap is not ours to change. */
-function raisedCap(state: RunState, rules: Rules, { contextTokens }: Cut): number | null {
+/** Returns null when a raise gains nothing, or the caller has chosen the cap. */
+function findRaisedCap(state: RunState, rules: Rules, { contextTokens }: Cut): number | null {
   if (rules.outputCapFixed || state.capOverride !== null) return null;
   const { window, outputCap, raisedOutputCap } = modelLimits(state, rules);
   const cap = Math.min(raisedOutputCap, window - contextTokens, state.maxOutput ?? Infinity);

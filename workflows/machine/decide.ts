@@ -2,20 +2,21 @@
 // rung is a row in its tests.
 import type { Append, ModelResult, StopHooksRan } from '../contract/activities.ts';
 import type { Rules, StopCause, Terminal } from '../contract/loop.ts';
-import { cutOff, endOn, recoverRefusedCap } from './cut-off.ts';
+import { recoverCutReply, endOnCutReply, recoverRefusedCap } from './cut-off.ts';
 import type { Event, ModelEnded, Move, ToolsRan, Transition } from './events.ts';
-import { budgetGone, turnsGone } from './limits.ts';
-import { openCalls, errorNotice, showError, stopNotice, stopTerminal } from './ends.ts';
-import { prepare, afterReactive, afterWait, blockIfTooClose, recoverTooLong } from './prepare.ts';
+import { endIfBudgetSpent, endIfTurnsSpent } from './limits.ts';
+import { notRunOutcomes, errorNotice, showError, stopNotice, stopTerminal } from './ends.ts';
+import { prepare, afterReactive, afterPreparation, blockIfTooClose, recoverTooLong } from './prepare.ts';
 import type { RunState } from './state.ts';
-import { endWrapUp, wrapUpDue } from './wrap-up.ts';
+import { endWrapUp, wrapUpIfNear } from './wrap-up.ts';
+import { present } from '../contract/present.ts';
 
 export function decide(state: RunState, rules: Rules, event: Event): Move {
   switch (event.kind) {
     case 'ready':
       return prepare(state, rules);
     case 'stopped':
-      return stopped(event.stop, rules, []);
+      return endStopped(event.stop, rules, []);
     case 'tools_ran':
       return afterTools(state, rules, event);
     case 'model':
@@ -23,30 +24,36 @@ export function decide(state: RunState, rules: Rules, event: Event): Move {
     case 'compacted':
       return afterCompaction(state, rules, event);
     case 'collapsed':
-      return event.stop ? stopped(event.stop, rules, []) : prepare(state, rules);
+      return event.stop ? endStopped(event.stop, rules, []) : prepare(state, rules);
     case 'preparing':
       return prepare(state, rules);
     case 'prepared':
-      return event.stop ? stopped(event.stop, rules, []) : afterWait(state, rules, event.because);
+      return event.stop ? endStopped(event.stop, rules, []) : afterPreparation(state, rules, event.because);
     case 'hooks_ran':
-      return event.stop ? stopped(event.stop, rules, []) : hooksRan(state, rules, event.ran);
+      return event.stop ? endStopped(event.stop, rules, []) : afterStopHooks(state, rules, event.ran);
   }
 }
 
 function afterModel(state: RunState, rules: Rules, ended: ModelEnded): Move {
   const { result, stop } = ended;
-  const lower = stop || budgetGone(state, rules) ? null : recoverRefusedCap(state, rules, result);
+  const lower = stop || endIfBudgetSpent(state, rules) ? null : recoverRefusedCap(state, rules, result);
   if (lower) return lower;
   switch (result.kind) {
     case 'message':
       return afterReply(state, rules, result);
     case 'cut_off':
-      // A stop that came too late for the stream still stops the run; what was said is kept.
-      return stop ? endOn(stopped(stop, rules, []), result, ended.summary) : cutOff(state, rules, result, ended);
+      // A stop that came too late for the stream still stops the run, and the reply is kept.
+      return stop
+        ? endOnCutReply(endStopped(stop, rules, []), result, ended.summary)
+        : recoverCutReply(state, rules, result, ended);
     case 'interrupted':
-      return stopped(stop ?? 'interrupt', rules, openCalls(result.calls, 'Not run: the reply was interrupted.'));
+      return endStopped(
+        stop ?? 'interrupt',
+        rules,
+        notRunOutcomes(result.calls, 'Not run: the reply was interrupted.'),
+      );
     case 'nothing':
-      return stopped(stop ?? 'interrupt', rules, []);
+      return endStopped(stop ?? 'interrupt', rules, []);
     case 'parked':
       return { do: 'park', waitMs: result.waitMs };
     case 'too_long':
@@ -54,31 +61,34 @@ function afterModel(state: RunState, rules: Rules, ended: ModelEnded): Move {
     case 'media_too_large':
       return recoverTooLong(state, rules, { reason: 'image_error', detail: result.detail });
     case 'fallback':
-      return fallback(state, rules, result);
+      return switchModel(state, rules, result);
     case 'hook_stopped':
       return { do: 'end', terminal: { reason: 'hook_stopped', detail: result.detail }, append: [] };
     case 'refused':
       return showError({ reason: 'model_error', detail: result.detail });
     case 'failed': {
       const { detail, status } = result;
-      if (stop) return stopped(stop, rules, [errorNotice(detail)]);
-      const gone = budgetGone(state, rules);
+      if (stop) return endStopped(stop, rules, [errorNotice(detail)]);
+      const gone = endIfBudgetSpent(state, rules);
       if (gone) return { ...gone, append: [errorNotice(detail)] };
-      return showError({ reason: 'model_error', detail, ...(status === undefined ? {} : { status }) });
+      return showError({ reason: 'model_error', detail, ...present({ status }) });
     }
   }
 }
 
-/** L15: complete tool_use blocks decide, not stop_reason. */
+/** Complete tool_use blocks decide, not stop_reason (L15). */
 function afterReply(state: RunState, rules: Rules, reply: Extract<ModelResult, { kind: 'message' }>): Move {
-  if (reply.calls.length === 0) return finalReply(state, rules, reply.problem);
-  const gone = budgetGone(state, rules);
-  if (gone) return { ...gone, append: openCalls(reply.calls, 'Not run: the budget of this run is spent.') };
+  if (reply.calls.length === 0) return afterFinalReply(state, rules, reply.problem);
+  const gone = endIfBudgetSpent(state, rules);
+  if (gone) return { ...gone, append: notRunOutcomes(reply.calls, 'Not run: the budget of this run is spent.') };
   return { do: 'run_tools', calls: reply.calls, cut: reply.cut === true };
 }
 
-/** L19: the next model in the list; what the one before had begun is neither sent nor run. */
-function fallback(state: RunState, rules: Rules, result: Extract<ModelResult, { kind: 'fallback' }>): Move {
+/**
+ * Goes on with the next model in the list. The calls that the model before had begun are neither
+ * sent nor run (L19).
+ */
+function switchModel(state: RunState, rules: Rules, result: Extract<ModelResult, { kind: 'fallback' }>): Move {
   const { from, to, calls, detail } = result;
   if (state.modelPosition + 1 >= rules.models.length) return showError({ reason: 'model_error', detail });
   const append = [{ kind: 'notice', notice: { kind: 'model_switched', from, to, calls, detail } }] as const;
@@ -87,14 +97,14 @@ function fallback(state: RunState, rules: Rules, result: Extract<ModelResult, { 
 
 function afterCompaction(state: RunState, rules: Rules, event: Extract<Event, { kind: 'compacted' }>): Move {
   const { stop, result, move } = event;
-  if (stop || result.kind === 'nothing') return stopped(stop ?? 'interrupt', rules, []);
+  if (stop || result.kind === 'nothing') return endStopped(stop ?? 'interrupt', rules, []);
   if (result.kind === 'parked') return { do: 'park', waitMs: result.waitMs };
   if (state.demand) return { do: 'end', terminal: { reason: 'completed' }, append: [] };
   if (move.because) return afterReactive(state, rules, result, move.because);
   return blockIfTooClose(state, rules) ?? prepare(state, rules);
 }
 
-function stopped(stop: StopCause, rules: Rules, outcomes: readonly Append[]): Extract<Move, { do: 'end' }> {
+function endStopped(stop: StopCause, rules: Rules, outcomes: readonly Append[]): Extract<Move, { do: 'end' }> {
   return {
     do: 'end',
     terminal: stopTerminal('aborted_streaming', stop, rules),
@@ -102,11 +112,12 @@ function stopped(stop: StopCause, rules: Rules, outcomes: readonly Append[]): Ex
   };
 }
 
-// After the tools, in the contract's order: stop from outside (L48), fatal outcomes (L34), a hook's
-// stop (L41), limits (L51, L45), else the next turn (L46).
-
+/**
+ * Decides after the tools, in the contract's order: stop from outside (L48), fatal outcomes (L34),
+ * a hook's stop (L41), limits (L51, L45), otherwise the next turn (L46).
+ */
 function afterTools(state: RunState, rules: Rules, event: ToolsRan): Move {
-  const turns = turnsGone(state, rules);
+  const turns = endIfTurnsSpent(state, rules);
   if (event.stop) {
     // After an abort the turn limit is only a notice (L45).
     const append = [...stopNotice(event.stop), ...(turns?.append ?? [])];
@@ -116,8 +127,8 @@ function afterTools(state: RunState, rules: Rules, event: ToolsRan): Move {
   if (fatal) return showError(fatal);
   const hook = event.results.find(({ facts }) => facts.stop !== undefined)?.facts.stop;
   if (hook !== undefined) return { do: 'end', terminal: { reason: 'hook_stopped', detail: hook }, append: [] };
-  const near = (): Move | null => wrapUpDue(state, rules, { leftMs: event.leftMs, turns: turns !== null });
-  return budgetGone(state, rules) ?? near() ?? turns ?? { do: 'go_round', transition: nextTurn(rules, event) };
+  const near = (): Move | null => wrapUpIfNear(state, rules, { leftMs: event.leftMs, turns: turns !== null });
+  return endIfBudgetSpent(state, rules) ?? near() ?? turns ?? { do: 'go_round', transition: nextTurn(rules, event) };
 }
 
 function nextTurn(rules: Rules, { queued: messages, snips }: ToolsRan): Transition {
@@ -132,21 +143,22 @@ function fatalOutcome(state: RunState, rules: Rules, event: ToolsRan): (Terminal
   return { reason: 'fatal_tool_error', detail };
 }
 
-// After a reply without calls, in the contract's order: structured output (L53), stop hooks (L30),
-// token budget (L31), completed (L32).
-
-/** Less output than this since the last continuation is no progress (L31). */
+/** Output tokens: fewer than this since the last continuation do not count as progress (L31). */
 const SMALL_DELTA = 500;
 const ENOUGH_OF_BUDGET = 0.9;
 const SMALL_DELTAS_AFTER = 3;
 
-function finalReply(state: RunState, rules: Rules, problem: string | undefined): Move {
-  if (rules.structured && problem !== undefined) return badOutput(state, rules, problem);
+/**
+ * Decides after a reply without calls, in the contract's order: structured output (L53), stop hooks
+ * (L30), token budget (L31), completed (L32).
+ */
+function afterFinalReply(state: RunState, rules: Rules, problem: string | undefined): Move {
+  if (rules.structured && problem !== undefined) return retryOutput(state, rules, problem);
   if (rules.stopHooks) return { do: 'run_stop_hooks', active: state.stopHookActive };
-  return afterHooks(state, rules);
+  return continueOrComplete(state, rules);
 }
 
-function badOutput(state: RunState, rules: Rules, problem: string): Move {
+function retryOutput(state: RunState, rules: Rules, problem: string): Move {
   if (state.structuredRetries >= rules.maxStructuredRetries) {
     const times = `${rules.maxStructuredRetries + 1} answers did not satisfy the output schema`;
     return showError({ reason: 'structured_output_failed', detail: `${times}; the last one: ${problem}` });
@@ -155,10 +167,10 @@ function badOutput(state: RunState, rules: Rules, problem: string): Move {
   return { do: 'go_round', transition: { reason: 'structured_output_retry', append } };
 }
 
-function hooksRan(state: RunState, rules: Rules, { verdict }: StopHooksRan): Move {
+function afterStopHooks(state: RunState, rules: Rules, { verdict }: StopHooksRan): Move {
   switch (verdict.kind) {
     case 'passed':
-      return afterHooks(state, rules);
+      return continueOrComplete(state, rules);
     case 'prevented':
       return { do: 'end', terminal: { reason: 'stop_hook_prevented', detail: verdict.detail }, append: [] };
     case 'blocked': {
@@ -171,7 +183,11 @@ function hooksRan(state: RunState, rules: Rules, { verdict }: StopHooksRan): Mov
   }
 }
 
-function afterHooks({ spend, tokenBudget }: RunState, { tokenBudget: budget }: Rules): Move {
+/**
+ * Continues while the token budget is far from spent and the model makes progress (L31); otherwise
+ * the run has completed (L32).
+ */
+function continueOrComplete({ spend, tokenBudget }: RunState, { tokenBudget: budget }: Rules): Move {
   const completed = { do: 'end', terminal: { reason: 'completed' }, append: [] } as const;
   const spent = spend.usage.output;
   if (budget === null || spent >= ENOUGH_OF_BUDGET * budget) return completed;

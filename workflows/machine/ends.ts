@@ -1,4 +1,4 @@
-// How a stop from outside ends a run (L47–L51).
+// The ends of a run: by a stop from outside (L47–L51), or by an error.
 import type { Append, Call } from '../contract/activities.ts';
 import type { Rules, StopCause, Terminal } from '../contract/loop.ts';
 import type { Move } from './events.ts';
@@ -12,9 +12,7 @@ export function stopNotice(stop: StopCause): readonly Append[] {
   return stop === 'message' ? [] : [{ kind: 'notice', notice: { kind: 'interrupted' } }];
 }
 
-// How an error is told: a recoverable one only when nothing can recover it any more (L17, L25,
-// L28).
-
+/** Shows an error. A recoverable one is shown only once nothing can recover it (L17, L25, L28). */
 export function showError(terminal: Terminal & { readonly detail: string }): Extract<Move, { do: 'end' }> {
   return { do: 'end', terminal, append: [errorNotice(terminal.detail)] };
 }
@@ -23,9 +21,8 @@ export function errorNotice(text: string): Append {
   return { kind: 'notice', notice: { kind: 'error', text } };
 }
 
-// The outcomes of calls that will not run (L39).
-
-export function openCalls(calls: readonly Call[], note: string): readonly Append[] {
+/** Returns the outcomes of open calls that will not run (L39). */
+export function notRunOutcomes(calls: readonly Call[], note: string): readonly Append[] {
   const items = calls.filter((call) => !call.outcome).map((call) => ({ index: call.index, note }));
   return items.length > 0 ? [{ kind: 'outcomes', items }] : [];
 }

@@ -1,4 +1,4 @@
-// Events happen to a run; moves are what the machine then wants done. `perform` turns a move into
+// Events happen to a run; moves are what the machine wants done next. `perform` turns a move into
 // the next event.
 import type {
   Append,
@@ -24,7 +24,8 @@ export type Event =
    */
   | { readonly kind: 'ready' }
   /**
-   * The model call ended; `step` names its live file. `stop` is what cancelled it, if anything did.
+   * The model call ended. `step` names its live file; `stop` is the stop that cancelled it, if one
+   * did.
    */
   | ModelEnded
   | ToolsRan
@@ -36,27 +37,27 @@ export type Event =
     }
   | { readonly kind: 'collapsed'; readonly result: Collapsed; readonly stop: StopCause | null }
   /**
-   * `begins`: false where the limits would not pay for it, and for a run that an earlier release
-   * began. `keeps`: see `Preparing`.
+   * `begins`: false where the limits would not pay for the preparation, and for a run that an
+   * earlier release began. `keeps`: see `Preparing`.
    */
   | { readonly kind: 'preparing'; readonly begins: boolean; readonly keeps?: Spend }
-  /** What was waited for is there. */
-  | ({ readonly kind: 'prepared'; readonly because: Because; readonly stop: StopCause | null } & PreparedBeside)
+  /** The preparation that the run waited for has ended. */
+  | ({ readonly kind: 'prepared'; readonly because: RoomCause; readonly stop: StopCause | null } & TakenPreparation)
   | { readonly kind: 'hooks_ran'; readonly ran: StopHooksRan; readonly stop: StopCause | null }
   | { readonly kind: 'stopped'; readonly stop: StopCause };
 
 /**
- * Why room must be made at once: a refused request, which is shown if nothing helps (L24, L25);
- * null before a request is made.
+ * The refused request for which room must be made at once; it is shown if nothing helps (L24, L25).
+ * Null before a request is made.
  */
-export type Because = Extract<Terminal, { reason: 'prompt_too_long' | 'image_error' }> | null;
+export type RoomCause = Extract<Terminal, { reason: 'prompt_too_long' | 'image_error' }> | null;
 
-/** `iteration`: that began it. */
-export type PreparedBeside = {
+/** `iteration`: the one that began the preparation. */
+export type TakenPreparation = {
   readonly prepared?: { readonly iteration: number; readonly result: PreparedCompaction };
 };
 
-/** `summary`: of the batch before, when it was made by the time the call ended (L42). */
+/** `summary`: the summary of the batch before, if it was made by the time the call ended (L42). */
 export type ModelEnded = {
   readonly kind: 'model';
   readonly result: ModelResult;
@@ -65,9 +66,9 @@ export type ModelEnded = {
   readonly summary?: BatchSummary;
   /** The bill of summaries that the next batch overtook (L51). */
   readonly overtaken?: Spend;
-  /** Those that have ended since (L69). */
+  /** Agents that have ended since (L69). */
   readonly agents?: readonly AgentSpent[];
-} & PreparedBeside;
+} & TakenPreparation;
 
 /**
  * Every call of the reply has an outcome. `results` are in the model's order, one for each of
@@ -82,17 +83,17 @@ export type ToolsRan = {
   readonly stop: StopCause | null;
   /** User messages waiting at this moment (L43). */
   readonly queued: readonly UserMessage[];
-  /** Entries that someone asked to take out of view (L7). */
+  /** Entries that a person asked to take out of view (L7). */
   readonly snips: readonly number[];
-  /** By whom the session was steered meanwhile, and how (O12). */
+  /** Steering since the last step: by whom, and how (O12). */
   readonly steered?: readonly Append[];
   /** Milliseconds left of the runtime limit; null without one (L51). */
   readonly leftMs: number | null;
-  /** Summarises the batch before, if it was made while these ran (L42). */
+  /** The summary of the batch before, if it was made while these calls ran (L42). */
   readonly summary?: BatchSummary;
   readonly overtaken?: Spend;
   readonly agents?: readonly AgentSpent[];
-} & PreparedBeside;
+} & TakenPreparation;
 
 /** `item` is null when the outcome was stored with the reply (L37). */
 export type CallResult = { readonly item: OutcomeItem | null; readonly facts: OutcomeFacts };
@@ -103,20 +104,20 @@ export type Move =
   | {
       readonly do: 'compact';
       readonly trigger: CompactionTrigger;
-      readonly because: Because;
+      readonly because: RoomCause;
       readonly unlessFreed?: number;
     }
-  /** Begun, and not waited for (L9). */
+  /** Begin a preparation, and do not wait for it (L9). */
   | { readonly do: 'prepare_compaction' }
-  | { readonly do: 'await_compaction'; readonly because: Because }
-  /** Nothing is performed: the next request begins with the boundary that was prepared (L9). */
+  | { readonly do: 'await_compaction'; readonly because: RoomCause }
+  /** Begin the next request with the prepared boundary; nothing is performed (L9). */
   | { readonly do: 'take_prepared' }
   | { readonly do: 'collapse'; readonly unlessFreed: number }
-  /** Nothing is performed: the next request shows so many staged collapses short (L9). */
+  /** Show this many staged collapses short from the next request on; nothing is performed (L9). */
   | { readonly do: 'commit_collapses'; readonly count: number }
-  /** Nothing is performed: the next request asks for no more than the API gives (L26). */
+  /** Ask for no more than the API gives from the next request on; nothing is performed (L26). */
   | { readonly do: 'lower_cap'; readonly maxOutput: number }
-  /** Nothing is performed: the next request is the last, and sums up (L51). */
+  /** Make the next request the last, in which the model sums up; nothing is performed (L51). */
   | { readonly do: 'wrap_up'; readonly limit: RunLimit }
   | { readonly do: 'run_stop_hooks'; readonly active: boolean }
   /** Wait for `waitMs` milliseconds with nothing running (L14). */
@@ -125,19 +126,17 @@ export type Move =
   /** `keep`: a cut reply that the run ends on (L28). */
   | { readonly do: 'end'; readonly terminal: Terminal; readonly append: readonly Append[]; readonly keep?: CutReply };
 
-/**
- * A reply that was cut, as it was stored with all that was pending, and what the API counted of it.
- */
+/** A cut reply, as it was stored with all that was pending, and the API's count of it. */
 export type CutReply = Pick<Extract<ModelResult, { kind: 'cut_off' }>, 'head' | 'contextTokens'>;
 
-/** The moves that `perform` carries out; the loop does the rest by itself. */
+/** The moves that `perform` carries out. The loop does the others itself. */
 export type Performed = Exclude<
   Move,
   { do: 'go_round' | 'end' | 'commit_collapses' | 'take_prepared' | 'lower_cap' | 'wrap_up' }
 >;
 
 export type Transition =
-  /** `summarize`: the batch that ran is to be summarised beside the next call (L42). */
+  /** `summarize`: the batch is to be summarised while the next call runs (L42). */
   | {
       readonly reason: 'next_turn';
       readonly messages: readonly UserMessage[];
@@ -151,7 +150,7 @@ export type Transition =
       readonly replaces: CutReply;
       readonly append: readonly Append[];
     }
-  /** `refused`: the API refused to raise the cap, and this is the most that it may be. */
+  /** `refused`: the API refused the raised cap, and this is the most that it may be. */
   | {
       readonly reason: 'max_output_tokens_recovery';
       readonly keep: CutReply;

@@ -1,4 +1,4 @@
-// The limits of a run: turns (L45), money, tokens and time (L51), and how the run ends at one.
+// The limits of a run: turns (L45), money, tokens and time (L51), and the ends they bring.
 import {
   type Left,
   type ModelLimits,
@@ -14,27 +14,27 @@ import type { RunState } from './state.ts';
 
 type End = Extract<Move, { do: 'end' }>;
 
-/** The move that ends the run, or null while there is some left. */
-export function budgetGone(state: RunState, rules: Rules): End | null {
-  const limit = budgetReached(state, rules);
-  return limit && limitEnd(state, rules, limit);
+/** Returns the move that ends the run, or null while some of the budget is left. */
+export function endIfBudgetSpent(state: RunState, rules: Rules): End | null {
+  const limit = findSpentBudget(state, rules);
+  return limit && endAtLimit(state, rules, limit);
 }
 
-/** `kept`: what is to remain unspent. */
-export function budgetReached(state: RunState, rules: Rules, kept: Spend = noSpend): 'cost' | 'tokens' | null {
-  return spentLimit(leftOf(state, rules) ?? {}, kept);
+/** Returns the limit that is used up once `kept` is kept back, or null. */
+export function findSpentBudget(state: RunState, rules: Rules, kept: Spend = noSpend): 'cost' | 'tokens' | null {
+  return spentLimit(budgetLeft(state, rules) ?? {}, kept);
 }
 
-export function turnsGone(state: RunState, rules: Rules): End | null {
-  return state.turn + 1 <= rules.maxTurns ? null : limitEnd(state, rules, 'turns');
+export function endIfTurnsSpent(state: RunState, rules: Rules): End | null {
+  return state.turn + 1 <= rules.maxTurns ? null : endAtLimit(state, rules, 'turns');
 }
 
-export function limitEnd({ spend, turn }: RunState, rules: Rules, limit: RunLimit): End {
+export function endAtLimit({ spend, turn }: RunState, rules: Rules, limit: RunLimit): End {
   const { reserved = {} } = rules;
   switch (limit) {
     case 'cost': {
-      const limitUsd = rounded((rules.maxBudgetUsd ?? 0) + (reserved.usd ?? 0));
-      const held = reserved.usd ? { reservedUsd: rounded(reserved.usd) } : {};
+      const limitUsd = roundUsd((rules.maxBudgetUsd ?? 0) + (reserved.usd ?? 0));
+      const held = reserved.usd ? { reservedUsd: roundUsd(reserved.usd) } : {};
       const spentUsd = spend.usd ?? 0;
       return { do: 'end', terminal: { reason: 'budget_exceeded', limitUsd, spentUsd, ...held }, append: [] };
     }
@@ -57,19 +57,19 @@ export function limitEnd({ spend, turn }: RunState, rules: Rules, limit: RunLimi
   }
 }
 
-/** A sum of parts of a limit is the limit again. */
-const rounded = (usd: number): number => Math.round(usd * 1e9) / 1e9;
+/** Rounds, so that a sum of parts of a limit is the limit again. */
+const roundUsd = (usd: number): number => Math.round(usd * 1e9) / 1e9;
 
-/** Null without a limit. */
-export function leftOf({ spend }: Pick<RunState, 'spend'>, { maxBudgetUsd, maxTokens }: Rules): Left | null {
+/** Returns null without a limit. */
+export function budgetLeft({ spend }: Pick<RunState, 'spend'>, { maxBudgetUsd, maxTokens }: Rules): Left | null {
   if (maxBudgetUsd === null && maxTokens === null) return null;
   return {
-    ...(maxBudgetUsd === null ? {} : { usd: maxBudgetUsd - (spend.usd ?? 0) }),
-    ...(maxTokens === null ? {} : { tokens: maxTokens - totalTokens(spend.usage) }),
+    ...(maxBudgetUsd !== null && { usd: maxBudgetUsd - (spend.usd ?? 0) }),
+    ...(maxTokens !== null && { tokens: maxTokens - totalTokens(spend.usage) }),
   };
 }
 
-/** The limits of the model that is called now (L19). */
+/** Returns the limits of the model that is called now (L19). */
 export function modelLimits({ modelPosition, window }: RunState, { models }: Rules): ModelLimits {
   const limits = models[modelPosition] ?? models[0];
   return window ? { ...limits, window } : limits;

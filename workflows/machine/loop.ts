@@ -1,5 +1,5 @@
-// The loop itself: absorb, decide, then perform, go round, or end. The only awaits are in `port`:
-// with scripted ones the whole loop runs in a test (L54), with activities it is the body of the
+// The loop itself: absorb, decide, then perform, go round, or end. All awaits are in `port`: with a
+// scripted port the whole loop runs in a test (L54), with activities it is the body of the
 // workflow.
 import type { Append } from '../contract/activities.ts';
 import type { Rules, Terminal } from '../contract/loop.ts';
@@ -9,17 +9,18 @@ import { decide } from './decide.ts';
 import type { Event, Move, Performed } from './events.ts';
 import type { RuleChange, RunState } from './state.ts';
 import { apply, commitCollapses, keepCut } from './transitions.ts';
-import { withoutRequest, beginWrapUp } from './wrap-up.ts';
+import { withoutWrapUpRequest, beginWrapUp } from './wrap-up.ts';
 
 export type LoopPort = {
   /**
-   * Do it and say what happened. Never throws for what the machine can decide about. Not a promise
-   * when there is nothing to wait for: the SDK takes a stack trace for each promise of a workflow.
+   * Performs the move and returns what happened. Never throws for what the machine can decide
+   * about. Returns no promise when there is nothing to wait for: the SDK takes a stack trace for
+   * each promise of a workflow.
    */
   perform(move: Performed, state: RunState): Event | Promise<Event>;
   /**
-   * Between two iterations, the state replaced: messages taken leave the queue here, and the run
-   * may be handed over (L4).
+   * Called between two iterations, once the state is replaced: the messages that were taken leave
+   * the queue, and the run may be handed over (L4).
    */
   wentRound(state: RunState, move: Extract<Move, { do: 'go_round' }>): Promise<void> | null;
   /** Absent: the run has all changes. */
@@ -29,8 +30,8 @@ export type LoopPort = {
 export type LoopEnd = { readonly state: RunState; readonly terminal: Terminal; readonly append: readonly Append[] };
 
 /**
- * `rulesNow`: as they are, for limits may be raised while the run goes on. `resume`: a move that
- * was begun before a handover, performed again before anything else.
+ * Runs the loop to its end. `rulesNow` returns the rules as they are, for limits may be raised
+ * while the run goes on. `resume`: a move that was begun before a handover, performed again first.
  */
 export async function runLoop(
   initial: RunState,
@@ -46,7 +47,7 @@ export async function runLoop(
     const move = decide(state, rules, event);
     switch (move.do) {
       case 'end':
-        return { state: kept(state, move), terminal: move.terminal, append: move.append };
+        return { state: stateAtEnd(state, move), terminal: move.terminal, append: move.append };
       case 'go_round': {
         state = apply(state, move.transition, port.has);
         const handover = port.wentRound(state, move);
@@ -78,6 +79,6 @@ export async function runLoop(
   }
 }
 
-function kept(state: RunState, move: Extract<Move, { do: 'end' }>): RunState {
-  return move.keep ? keepCut(state, move.keep) : { ...state, pending: withoutRequest(state.pending) };
+function stateAtEnd(state: RunState, move: Extract<Move, { do: 'end' }>): RunState {
+  return move.keep ? keepCut(state, move.keep) : { ...state, pending: withoutWrapUpRequest(state.pending) };
 }

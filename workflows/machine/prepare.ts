@@ -1,44 +1,46 @@
-// Before the model is called: is there money, room, and if not, what makes room (L8, L9, L10, L12,
-// L51). In this order: shrink old results, commit what is staged, compact, or say that nothing
-// helps; below that, stage for later.
+// Prepares a model call: is there money and room, and if not, what makes room (L8, L9, L10, L12,
+// L51)? In this order: shrink old results, commit staged collapses, compact, or say that nothing
+// helps. Below that, stage collapses for later.
 import type { Rules } from '../contract/loop.ts';
-import { newestTokens, total, unstagedTokens, usedTokens } from './context.ts';
-import type { Because, Move } from './events.ts';
-import { budgetGone, budgetReached, modelLimits } from './limits.ts';
+import { newestTokens, sumSavings, tokensWithoutStaged, tokensInUse } from './context.ts';
+import type { RoomCause, Move } from './events.ts';
+import { endIfBudgetSpent, findSpentBudget, modelLimits } from './limits.ts';
 import { showError } from './ends.ts';
 import type { RunState } from './state.ts';
-import { wrapUpDue } from './wrap-up.ts';
+import { wrapUpIfNear } from './wrap-up.ts';
 import type { Append, Compacted } from '../contract/activities.ts';
 
 /** Collapses are staged again when the context has grown by this share of the window. */
 const STAGE_AGAIN = 0.05;
-/** Whatever is freed, old results are shrunk and nothing more. */
+/** Old results are shrunk and nothing more is done, however little that frees. */
 const NO_SUMMARY = -1;
 
 export function prepare(state: RunState, rules: Rules): Move {
-  const gone = budgetGone(state, rules);
+  const gone = endIfBudgetSpent(state, rules);
   if (gone) return gone;
   if (state.demand) return { do: 'compact', trigger: 'manual', because: null };
-  // What is thought meanwhile holds only for a conversation that goes on with it at once.
+  // The thinking in a prepared compaction holds only for a conversation that goes on with it at
+  // once.
   const { preparing } = state;
   if (preparing?.made) return { do: 'take_prepared' };
-  // Its bill might be what is left: a call beside it could go over the limit by more than itself.
-  if (preparing?.keeps && budgetReached(state, rules, preparing.keeps))
+  // The preparation's bill might use up what is left: a call meanwhile could exceed the limit by
+  // more than its own cost.
+  if (preparing?.keeps && findSpentBudget(state, rules, preparing.keeps))
     return { do: 'await_compaction', because: null };
-  return first(state, rules) ?? { do: 'call_model' };
+  return prepareMove(state, rules) ?? { do: 'call_model' };
 }
 
-/** Before a wrap-up nothing is made room for: it would be paid for out of what is left. */
-function first(state: RunState, rules: Rules): Move | null {
-  return state.wrapUp === null ? (wrapUpDue(state, rules) ?? room(state, rules)) : null;
+/** Makes no room before a wrap-up: it would be paid for out of what is left. */
+function prepareMove(state: RunState, rules: Rules): Move | null {
+  return state.wrapUp === null ? (wrapUpIfNear(state, rules) ?? checkRoom(state, rules)) : null;
 }
 
-function room(state: RunState, rules: Rules): Move | null {
+function checkRoom(state: RunState, rules: Rules): Move | null {
   const { window, summarizesItself } = modelLimits(state, rules);
-  const used = usedTokens(state, rules.fixedTokens);
+  const used = tokensInUse(state, rules.fixedTokens);
   const newest = newestTokens(state.pending);
   if (rules.fixedTokens + newest > window) {
-    return blocked(
+    return endBlocked(
       `The system prompt, the tools and the newest message are about ${rules.fixedTokens + newest} tokens; the model's window is ${window}. Shorten the message.`,
     );
   }
@@ -48,9 +50,9 @@ function room(state: RunState, rules: Rules): Move | null {
   }
   const over = used - warning * window;
   if (summarizesItself) {
-    return over >= 0 && preparationDue(state, rules, window) ? { do: 'prepare_compaction' } : null;
+    return over >= 0 && isPreparationDue(state, rules, window) ? { do: 'prepare_compaction' } : null;
   }
-  return over >= 0 && stagingDue(state, rules, window) ? { do: 'collapse', unlessFreed: over } : null;
+  return over >= 0 && isStagingDue(state, rules, window) ? { do: 'collapse', unlessFreed: over } : null;
 }
 
 function makeRoom(state: RunState, rules: Rules, used: number, window: number): Move | null {
@@ -58,65 +60,70 @@ function makeRoom(state: RunState, rules: Rules, used: number, window: number): 
   const full = used >= window;
   const shrink = shrinkFirst(state, rules, over, full);
   if (shrink) return shrink;
-  if (state.staged.length > 0) return { do: 'commit_collapses', count: enough(state.staged, over) };
+  if (state.staged.length > 0) return { do: 'commit_collapses', count: countToCommit(state.staged, over) };
   if (mayCompact(state, rules, full)) return { do: 'compact', trigger: 'auto', because: null };
   if (!full) return null;
   const why = rules.compaction.enabled ? 'compaction could not make room' : 'compaction is off';
-  return blocked(
+  return endBlocked(
     `The context is about ${used} tokens, the model's window is ${window}, and ${why}. Start a new session, or a model with a larger window.`,
   );
 }
 
 /**
- * Old results are shrunk before anything else is done (L8), once an iteration, and what that frees
- * only an activity can say. The one that would summarise is asked first: it goes on when that is
- * too little even with all that is staged.
+ * Shrinks old results before anything else is done (L8), once an iteration. Only an activity can
+ * say what that frees, so the one that would summarise is asked first: it goes on when shrinking
+ * frees too little even with all that is staged.
  */
 function shrinkFirst(state: RunState, rules: Rules, over: number, full: boolean): Move | null {
   const { compaction, iteration, staged } = state;
   if (compaction.shrunkIn === iteration) return null;
   const auto = { do: 'compact', trigger: 'auto', because: null } as const;
-  if (mayCompact(state, rules, false)) return { ...auto, unlessFreed: over - total(staged) };
+  if (mayCompact(state, rules, false)) return { ...auto, unlessFreed: over - sumSavings(staged) };
   return staged.length > 0 || full ? { ...auto, unlessFreed: NO_SUMMARY } : null;
 }
 
-/** How many of the oldest bring it below by `over`. */
-function enough(savings: readonly number[], over: number): number {
+/** Returns how many of the oldest collapses bring the context below by `over`. */
+function countToCommit(savings: readonly number[], over: number): number {
   let saved = 0;
   const at = savings.findIndex((saving) => (saved += saving) > over);
   return at < 0 ? savings.length : at + 1;
 }
 
-/** Once before each call; again only after a failure, when the call cannot be made without. */
+/**
+ * One compaction may be tried before each call; another only after a failure, when the call cannot
+ * be made without it.
+ */
 function mayCompact({ compaction, iteration }: RunState, rules: Rules, full: boolean): boolean {
   const { enabled, maxFailures } = rules.compaction;
   if (!enabled || compaction.failures >= maxFailures) return false;
   return compaction.triedIn !== iteration || (full && compaction.failures > 0);
 }
 
-function stagingDue(state: RunState, rules: Rules, window: number): boolean {
+function isStagingDue(state: RunState, rules: Rules, window: number): boolean {
   return rules.compaction.enabled && rules.compaction.collapse && hasGrown(state, rules, window);
 }
 
-/** Before the first reply there is nothing that the model could be asked about. */
-function preparationDue(state: RunState, rules: Rules, window: number): boolean {
+/** Nothing can be prepared before the first reply: the conversation has just begun. */
+function isPreparationDue(state: RunState, rules: Rules, window: number): boolean {
   const isFree = !state.preparing && state.head !== null && state.contextTokens > 0;
   return rules.compaction.enabled && isFree && hasGrown(state, rules, window);
 }
 
-/** Since the last try. */
+/** The context has grown since the last try. */
 function hasGrown(state: RunState, rules: Rules, window: number): boolean {
   const { stagedAt } = state.compaction;
-  return stagedAt === null || unstagedTokens(state, rules.fixedTokens) >= stagedAt + STAGE_AGAIN * window;
+  return stagedAt === null || tokensWithoutStaged(state, rules.fixedTokens) >= stagedAt + STAGE_AGAIN * window;
 }
 
-function blocked(detail: string): Move {
+function endBlocked(detail: string): Move {
   return showError({ reason: 'blocking_limit', detail });
 }
 
-// A prompt too long, or media too large: commit what is staged, compact, then say so (L23–L25).
-
-export function recoverTooLong(state: RunState, rules: Rules, because: NonNullable<Because>): Move {
+/**
+ * Recovers from a prompt that is too long, or media that are too large: commits staged collapses,
+ * compacts, then shows the error (L23–L25).
+ */
+export function recoverTooLong(state: RunState, rules: Rules, because: NonNullable<RoomCause>): Move {
   if (because.reason === 'prompt_too_long' && !state.drained) {
     if (state.preparing?.made) return goRoundDrained([]);
     if (state.preparing) return { do: 'await_compaction', because };
@@ -133,15 +140,14 @@ function goRoundDrained(append: readonly Append[]): Move {
 }
 
 /**
- * The compaction that was prepared is there, or it failed: then there is none any more, and another
- * is made.
+ * Goes on once the preparation has ended. After a failed one, another way to make room is found.
  */
-export function afterWait(state: RunState, rules: Rules, because: Because): Move {
+export function afterPreparation(state: RunState, rules: Rules, because: RoomCause): Move {
   return because ? recoverTooLong(state, rules, because) : prepare(state, rules);
 }
 
-/** The compaction that was to help is over. */
-export function afterReactive(state: RunState, rules: Rules, result: Compacted, because: NonNullable<Because>): Move {
+/** Goes on once the compaction that was to help has ended. */
+export function afterReactive(state: RunState, rules: Rules, result: Compacted, because: NonNullable<RoomCause>): Move {
   if (result.kind !== 'compacted') return showError(because);
   return (
     blockIfTooClose(state, rules) ?? { do: 'go_round', transition: { reason: 'reactive_compact_retry', append: [] } }
@@ -149,19 +155,19 @@ export function afterReactive(state: RunState, rules: Rules, result: Compacted, 
 }
 
 /**
- * L10: a conversation that fills its window again at once cannot be helped by one more compaction.
+ * A conversation that fills its window again at once cannot be helped by one more compaction (L10).
  */
 export function blockIfTooClose(state: RunState, rules: Rules): Move | null {
   if (!isTooClose(state, rules)) return null;
-  return blocked(
+  return endBlocked(
     `The context was compacted ${state.compaction.close} times within a few turns and is full again. ` +
       'What the last turns bring in is too large: ask for smaller parts, or start a new session.',
   );
 }
 
 /**
- * None is prepared any more: the next is made when the window is full, and ends the run where it
- * follows as close.
+ * Compactions follow each other too closely for another preparation: the next one is made when the
+ * window is full, and ends the run where it follows as closely.
  */
 export function isTooClose({ compaction }: RunState, rules: Rules): boolean {
   return compaction.close >= rules.compaction.maxClose;

@@ -1,5 +1,5 @@
-// The loop's state: one immutable value, replaced whole (L1). Plain data, bounded in size: it
-// travels through continue-as-new (L4).
+// The loop's state: one immutable value, replaced whole (L1). It is plain data of bounded size,
+// because it travels through continue-as-new (L4).
 import type { Append, ToolContextState } from '../contract/activities.ts';
 import type { AgentSpent } from '../contract/delegation.ts';
 import type { Hash } from '../contract/ids.ts';
@@ -8,8 +8,8 @@ import type { CutReply } from './events.ts';
 import { noSpend, type RunLimit, type Spend, type TransitionReason } from '../contract/loop.ts';
 
 /**
- * Changes of rules that sessions of earlier releases do not have; which of them a run has is for
- * its workflow to say.
+ * Changes of rules that sessions of earlier releases do not have. The workflow says which of them a
+ * run has.
  */
 export type RuleChange = 'perdure-answer-recoveries' | 'perdure-uncounted-context';
 
@@ -32,8 +32,8 @@ export type RunState = {
   /** The most tokens that the API lets the current model answer with, once it has said so (L26). */
   readonly maxOutput: number | null;
   /**
-   * Tokens that the current model's window holds, once the API has said so (L24): goes before what
-   * the run was opened with.
+   * Tokens that the current model's window holds, once the API has said so (L24). It overrides the
+   * window that the run was opened with.
    */
   readonly window?: number | null;
   /**
@@ -41,7 +41,7 @@ export type RunState = {
    * refuses that (L27).
    */
   readonly replaced: ReplacedReply | null;
-  /** The request tells watchers the reply before it again. */
+  /** The request tells watchers the previous reply again. */
   readonly retells: boolean;
   /** `collapse_drain_retry` happened since the last reset (L23). */
   readonly drained: boolean;
@@ -56,18 +56,18 @@ export type RunState = {
   readonly failing: { readonly signature: string; readonly times: number } | null;
   /** The step whose deltas the next request replaces (L26). */
   readonly supersedes: number | null;
-  /** Failed attempts of the call or the compaction that was parked, for its next attempt (L14). */
+  /** Failed attempts of the parked call or compaction, for its next attempt (L14). */
   readonly failures: number;
   /** How many of them were overloads (L19). */
   readonly overloads: number;
   /** Tokens in context at the last reply, all kinds; 0 before the first. */
   readonly contextTokens: number;
-  /** Estimate of the outcomes since (L10). */
+  /** An estimate of the outcomes since the last reply (L10). */
   readonly newerTokens: number;
   /** The tokens that committing each staged collapse would save, oldest first (L9). */
   readonly staged: readonly number[];
   readonly compaction: CompactionTracking;
-  /** Left of the task budget since the first compaction (L11). */
+  /** Tokens left of the task budget since the first compaction (L11). */
   readonly taskRemaining: number | null;
   readonly tokenBudget: BudgetTracker;
   /** `structured_output_retry` in this run (L53). */
@@ -75,20 +75,17 @@ export type RunState = {
   /** The changes that context modifiers left (L38). */
   readonly toolContext: ToolContextState | null;
   /**
-   * The batch whose summary is being made beside the next call, and what is needed to make it again
-   * (L42).
+   * The batch whose summary is being made while the model is called, and what is needed to make it
+   * again (L42).
    */
   readonly pendingSummary: PendingSummary | null;
-  /**
-   * The compaction that is being prepared beside the run, by the iteration that began it (L9);
-   * absent without one.
-   */
+  /** The compaction that is being prepared while the run goes on (L9); absent without one. */
   readonly preparing?: Preparing | null;
-  /** The run is there to sum the conversation up, and for nothing else (L10). */
+  /** The run sums the conversation up, and does nothing else (L10). */
   readonly demand?: CompactionAsked;
-  /** With that of its agents. */
+  /** The spending of the run and of its agents. */
   readonly spend: Spend;
-  /** Those that have ended, oldest first; absent without any (L69). */
+  /** Agents that have ended, oldest first; absent without any (L69). */
   readonly agents?: readonly AgentSpent[];
   /** The limit that ends the run after the call that sums up (L51). */
   readonly wrapUp: RunLimit | null;
@@ -96,11 +93,11 @@ export type RunState = {
   readonly counts: Readonly<Partial<Record<TransitionReason, number>>>;
 };
 
-/** As it was stored; `pending`: how much of what is pending was stored with it. */
+/** The cut reply as it was stored. `pending`: how many pending entries were stored with it. */
 export type ReplacedReply = CutReply & { readonly pending: number };
 
 export type CompactionTracking = {
-  /** In a row (L10). */
+  /** Failures in a row (L10). */
   readonly failures: number;
   /** Compactions in a row within two turns of the one before. */
   readonly close: number;
@@ -108,18 +105,18 @@ export type CompactionTracking = {
   /** The iteration of the last attempt: one succeeds or fails once before the model is called. */
   readonly triedIn: number | null;
   /**
-   * The iteration in which old results were last shrunk, or could not be, before anything else was
-   * done (L8).
+   * The iteration in which old results were last shrunk, or could not be, before anything else
+   * (L8).
    */
   readonly shrunkIn: number | null;
   /**
-   * Tokens in context when collapses were staged last, without what is staged: committing that
-   * changes nothing of it (L9).
+   * Tokens in context when collapses were last staged, without staged ones, so that committing does
+   * not change it (L9).
    */
   readonly stagedAt: number | null;
 };
 
-/** L2, L31. Output tokens. */
+/** Output tokens (L2, L31). */
 export type BudgetTracker = {
   readonly continuations: number;
   readonly lastDelta: number;
@@ -127,9 +124,9 @@ export type BudgetTracker = {
 };
 
 /**
- * `made`: it is there, and the next request begins with it; `saved`: tokens, an estimate. `keeps`:
- * as much as it may be billed, kept back until that is known; absent without a limit, and where an
- * earlier release began it.
+ * `made`: the boundary that the next request begins with; `saved`: tokens, an estimate. `keeps`:
+ * the most that the preparation may be billed, kept back until its bill is known; absent without a
+ * limit, and where an earlier release began it.
  */
 export type Preparing = {
   readonly iteration: number;
@@ -139,7 +136,7 @@ export type Preparing = {
 
 export type PendingSummary = { readonly head: Hash; readonly append: readonly Append[]; readonly iteration: number };
 
-/** The context a session knows of when a run begins: the transcript outlives the run. */
+/** The context that a session knows of when a run begins: the transcript outlives the run. */
 export type ContextFacts = Pick<RunState, 'contextTokens' | 'staged'> & Partial<Pick<RunState, 'newerTokens'>>;
 
 export const noContext: ContextFacts = { contextTokens: 0, staged: [] };
@@ -153,7 +150,7 @@ const noCompaction: CompactionTracking = {
   stagedAt: null,
 };
 
-/** A new prompt: everything initial, turn 1, primary model. */
+/** Returns the state of a new prompt: turn 1, and the primary model. */
 export function initialState(
   head: Hash | null,
   pending: readonly Append[],

@@ -1,10 +1,10 @@
-// The transitions and what each resets (loop.md, "What a transition resets"). `apply` is the only
-// way a run goes round.
+// Applies the transitions, and resets what each of them resets. A run goes round only by `apply`.
 import type { Append } from '../contract/activities.ts';
 import type { TransitionReason } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';
 import type { CutReply, Transition } from './events.ts';
 import { KEPT_TRANSITIONS, type RuleChange, type RunState } from './state.ts';
+import { present } from '../contract/present.ts';
 
 export function apply(
   state: RunState,
@@ -13,7 +13,7 @@ export function apply(
 ): RunState {
   const { reason } = transition;
   const iteration = state.iteration + 1;
-  const changed = change({ ...state, replaced: null }, transition, has);
+  const changed = applyChange({ ...state, replaced: null }, transition, has);
   return {
     ...changed,
     iteration,
@@ -23,15 +23,15 @@ export function apply(
   };
 }
 
-/** Recovery count, drain and reactive flags, cap override. */
+/** The recovery count, the drain and reactive flags, and the raised cap. */
 const cleared = { recoveries: 0, drained: false, compacted: false, capOverride: null } as const;
 
-function change(state: RunState, transition: Transition, has: (change: RuleChange) => boolean): RunState {
+function applyChange(state: RunState, transition: Transition, has: (change: RuleChange) => boolean): RunState {
   switch (transition.reason) {
     case 'next_turn': {
       const { messages, snips, summarize } = transition;
       const pending = [...state.pending, ...snipAppend(snips), ...messages.map(userAppend)];
-      const summary = summarize ? batchOf(state) : null;
+      const summary = summarize ? summaryToMake(state) : null;
       return { ...state, ...cleared, turn: state.turn + 1, pending, pendingSummary: summary ?? state.pendingSummary };
     }
     case 'max_output_tokens_escalate':
@@ -47,70 +47,73 @@ function change(state: RunState, transition: Transition, has: (change: RuleChang
         ...keepCut(state, transition.keep),
         pending: [...transition.append, { kind: 'notice', notice: { kind: 'continue' } }],
         recoveries: state.recoveries + 1,
-        ...refusedCap(transition.refused),
+        ...lowerRefusedCap(transition.refused),
       };
     default:
       return {
         ...state,
-        ...otherResets(state, transition.reason, has),
+        ...resetsOf(state, transition.reason, has),
         pending: [...state.pending, ...transition.append],
       };
   }
 }
 
-function refusedCap(maxOutput: number | undefined): Partial<RunState> {
+function lowerRefusedCap(maxOutput: number | undefined): Partial<RunState> {
   return maxOutput === undefined ? {} : { capOverride: null, maxOutput, retells: true };
 }
 
-function otherResets(
+function resetsOf(
   state: RunState,
   reason: Exclude<TransitionReason, 'next_turn' | 'max_output_tokens_escalate' | 'max_output_tokens_recovery'>,
   has: (change: RuleChange) => boolean,
 ): Partial<RunState> {
   switch (reason) {
     case 'collapse_drain_retry':
-      return { ...committed(state, state.staged.length), drained: true };
+      return { ...commitOldest(state, state.staged.length), drained: true };
     case 'reactive_compact_retry':
       return { compacted: true };
     case 'stop_hook_blocking':
-      // The reactive flag is kept: else compaction and hook would loop for ever.
+      // The reactive flag is kept: otherwise compaction and hook could loop for ever.
       return { stopHookActive: true, stopHookRounds: state.stopHookRounds + 1, recoveries: 0 };
     case 'token_budget_continuation':
-      return { recoveries: 0, drained: false, compacted: false, tokenBudget: continued(state) };
+      return { recoveries: 0, drained: false, compacted: false, tokenBudget: continueBudget(state) };
     case 'model_fallback':
       return { modelPosition: state.modelPosition + 1, maxOutput: null, ...(state.window && { window: null }) };
     case 'structured_output_retry':
       return {
         structuredRetries: state.structuredRetries + 1,
-        // It is another answer that may be cut.
-        ...(state.recoveries > 0 && has('perdure-answer-recoveries') ? { recoveries: 0 } : {}),
+        // The next answer is another one, and may be cut itself.
+        ...(state.recoveries > 0 && has('perdure-answer-recoveries') && { recoveries: 0 }),
       };
   }
 }
 
-/** The pending entries are stored with it, and counted. */
+/** The pending entries are stored with the cut reply, and counted. */
 export function keepCut(state: RunState, { head, contextTokens }: CutReply): RunState {
   return { ...state, head, pending: [], contextTokens, newerTokens: 0 };
 }
 
-/** Not a transition: the same iteration goes on, with less in view (L9). */
+/**
+ * Commits the oldest collapses. Unlike with a transition, the same iteration goes on, with less in
+ * view (L9).
+ */
 export function commitCollapses(state: RunState, count: number): RunState {
   const pending: readonly Append[] = [...state.pending, { kind: 'collapse_committed', count }];
-  return { ...state, ...committed(state, count), pending };
+  return { ...state, ...commitOldest(state, count), pending };
 }
 
-function committed({ staged, contextTokens }: RunState, count: number): Pick<RunState, 'staged' | 'contextTokens'> {
+function commitOldest({ staged, contextTokens }: RunState, count: number): Pick<RunState, 'staged' | 'contextTokens'> {
   const saved = staged.slice(0, count).reduce((sum, saving) => sum + saving, 0);
   return { staged: staged.slice(count), contextTokens: Math.max(0, contextTokens - saved) };
 }
 
-function continued({ tokenBudget, spend }: RunState): RunState['tokenBudget'] {
+function continueBudget({ tokenBudget, spend }: RunState): RunState['tokenBudget'] {
   const total = spend.usage.output;
   const lastDelta = total - tokenBudget.lastTotal;
   return { continuations: tokenBudget.continuations + 1, lastDelta, lastTotal: total };
 }
 
-function batchOf({ head, pending, iteration }: RunState): RunState['pendingSummary'] {
+function summaryToMake({ head, pending, iteration }: RunState): RunState['pendingSummary'] {
   return head && { head, append: pending.filter(({ kind }) => kind === 'outcomes'), iteration };
 }
 
@@ -121,5 +124,5 @@ export function snipAppend(entries: readonly number[]): readonly Append[] {
 export function userAppend(message: UserMessage): Append {
   const { id, body, by, querySource, ended } = message;
   if (ended) return { kind: 'agent_ended', ended };
-  return { kind: 'user', id, body, ...(by === undefined ? {} : { by }), ...(querySource && { querySource }) };
+  return { kind: 'user', id, body, ...present({ by }), ...(querySource && { querySource }) };
 }

@@ -1,21 +1,21 @@
 // The last call of a run that a limit is about to end (L51): where it is wanted, the model says
-// what is done and what is not. Nothing of it runs, it opens no turn, and what it will take is kept
-// back within the limit.
+// what is done and what is not. Its calls do not run, it opens no turn, and its cost is kept back
+// within the limit.
 import type { Append } from '../contract/activities.ts';
 import { addSpend, costOf, noUsage, type Rules, type RunLimit, type Spend, totalTokens } from '../contract/loop.ts';
-import { usedTokens } from './context.ts';
-import { endOn } from './cut-off.ts';
+import { tokensInUse } from './context.ts';
+import { endOnCutReply } from './cut-off.ts';
 import type { ModelEnded, Move } from './events.ts';
-import { budgetReached, limitEnd, modelLimits } from './limits.ts';
-import { openCalls, errorNotice } from './ends.ts';
+import { findSpentBudget, endAtLimit, modelLimits } from './limits.ts';
+import { notRunOutcomes, errorNotice } from './ends.ts';
 import type { RunState } from './state.ts';
 
-/** Tokens that a reply is taken to have: what the last ones had says nothing of the next. */
+/** Tokens that a reply is assumed to have: the size of the last one says nothing of the next. */
 const REPLY_TOKENS = 1_000;
-/** The same of a summary that the API makes of a conversation: a share of the window. */
+/** Tokens that a summary by the API is assumed to have at most, and its share of the window. */
 const MOST_SUMMARY = 32_000;
 const SUMMARY_SHARE = 0.1;
-/** The share of a runtime limit that is kept: a tenth, at most a minute. */
+/** The share of a runtime limit that is kept back: a tenth, at most a minute. */
 const SHARE_KEPT = 0.1;
 const MOST_KEPT_MS = 60_000;
 
@@ -24,19 +24,20 @@ const NOT_RUN = 'Not run: the run ends here.';
 type AfterTools = { readonly leftMs: number | null; readonly turns: boolean };
 
 /**
- * The move that asks for it, when a limit is near. Turns and time are looked at after the tools.
+ * Returns the move that asks for the wrap-up when a limit is near. Turns and time are checked after
+ * the tools.
  */
-export function wrapUpDue(state: RunState, rules: Rules, after?: AfterTools): Move | null {
-  const limit = limitNear(state, rules, after);
+export function wrapUpIfNear(state: RunState, rules: Rules, after?: AfterTools): Move | null {
+  const limit = findNearLimit(state, rules, after);
   return limit && { do: 'wrap_up', limit };
 }
 
-/** Null also where the call would not fit the window. */
-function limitNear(state: RunState, rules: Rules, after?: AfterTools): RunLimit | null {
-  if (!rules.wrapUp || usedTokens(state, rules.fixedTokens) >= modelLimits(state, rules).window) return null;
-  const budget = hasReplied(state) ? budgetReached(state, rules, kept(state, rules)) : null;
+/** Returns null also where the call would not fit the window. */
+function findNearLimit(state: RunState, rules: Rules, after?: AfterTools): RunLimit | null {
+  if (!rules.wrapUp || tokensInUse(state, rules.fixedTokens) >= modelLimits(state, rules).window) return null;
+  const budget = hasReplied(state) ? findSpentBudget(state, rules, spendKeptBack(state, rules)) : null;
   if (budget !== null || !after) return budget;
-  if (after.leftMs !== null && after.leftMs <= timeKept(rules)) return 'time';
+  if (after.leftMs !== null && after.leftMs <= timeKeptBack(rules)) return 'time';
   return after.turns ? 'turns' : null;
 }
 
@@ -45,41 +46,41 @@ function hasReplied({ spend }: RunState): boolean {
   return totalTokens(spend.usage) > 0;
 }
 
-/** Another call is made only while two can be paid for: that one, and the one that sums up. */
-function kept(state: RunState, rules: Rules): Spend {
+/** Another call is made only while two can be paid for: that one, and the wrap-up. */
+function spendKeptBack(state: RunState, rules: Rules): Spend {
   const call = callSpend(state, rules, REPLY_TOKENS);
   return addSpend(call, call);
 }
 
-/** What the last call had in view is cached. */
+/** Estimates the cost of a call: what the last call had in view is cached. */
 function callSpend(state: RunState, rules: Rules, output: number): Spend {
   const { price } = modelLimits(state, rules);
   const cacheRead = state.contextTokens;
-  const cacheWrite = usedTokens(state, rules.fixedTokens) - cacheRead;
+  const cacheWrite = tokensInUse(state, rules.fixedTokens) - cacheRead;
   const usage = { ...noUsage, cacheRead, cacheWrite, output };
   return { usage, usd: price && costOf(usage, price) };
 }
 
 /**
- * About as much as a compaction that is prepared beside the run may be billed (L9, L51). Null: the
- * limits would not pay for two calls beside it.
+ * Estimates the most that a prepared compaction may be billed (L9, L51). Returns null when the
+ * limits would not pay for two calls as well.
  */
 export function preparationSpend(state: RunState, rules: Rules): Spend | null {
   const { window } = modelLimits(state, rules);
   const spend = callSpend(state, rules, Math.min(MOST_SUMMARY, SUMMARY_SHARE * window));
-  return budgetReached(state, rules, addSpend(spend, kept(state, rules))) === null ? spend : null;
+  return findSpentBudget(state, rules, addSpend(spend, spendKeptBack(state, rules))) === null ? spend : null;
 }
 
-function timeKept({ timeoutMs }: Rules): number {
+function timeKeptBack({ timeoutMs }: Rules): number {
   return Math.min(MOST_KEPT_MS, SHARE_KEPT * (timeoutMs ?? 0));
 }
 
 /**
- * Not a transition: the same iteration goes on, to one more call. A cut reply is summed up instead
- * of continued.
+ * Asks for the wrap-up. Unlike with a transition, the same iteration goes on, to one more call. A
+ * cut reply is summed up instead of continued.
  */
 export function beginWrapUp(state: RunState, rules: Rules, limit: RunLimit): RunState {
-  const { append } = limitEnd(state, rules, limit);
+  const { append } = endAtLimit(state, rules, limit);
   const asked: readonly Append[] = [...append, { kind: 'notice', notice: { kind: 'wrap_up', limit } }];
   return {
     ...state,
@@ -90,17 +91,17 @@ export function beginWrapUp(state: RunState, rules: Rules, limit: RunLimit): Run
 }
 
 /**
- * Whatever came of it, the run ends as it would have without. Null: no such call, or it was
- * stopped, or has to wait.
+ * Ends the run after the wrap-up as the limit alone would have ended it, whatever the wrap-up came
+ * to. Returns null when the call was none, was stopped, or has to wait.
  */
 export function endWrapUp(state: RunState, rules: Rules, { result, stop, summary }: ModelEnded): Move | null {
   if (state.wrapUp === null) return null;
-  const end = { ...limitEnd(state, rules, state.wrapUp), append: [] };
+  const end = { ...endAtLimit(state, rules, state.wrapUp), append: [] };
   switch (result.kind) {
     case 'message':
-      return { ...end, append: openCalls(result.calls, NOT_RUN) };
+      return { ...end, append: notRunOutcomes(result.calls, NOT_RUN) };
     case 'cut_off':
-      return stop ? null : endOn(end, result, summary);
+      return stop ? null : endOnCutReply(end, result, summary);
     case 'interrupted':
     case 'nothing':
     case 'parked':
@@ -112,8 +113,8 @@ export function endWrapUp(state: RunState, rules: Rules, { result, stop, summary
   }
 }
 
-/** A request to sum up that no reply has answered is not left standing for the next run. */
-export function withoutRequest(pending: readonly Append[]): readonly Append[] {
+/** Drops a request to sum up that no reply has answered, so that it does not reach the next run. */
+export function withoutWrapUpRequest(pending: readonly Append[]): readonly Append[] {
   return pending.filter((each) => !isNotice(each, 'wrap_up'));
 }
 

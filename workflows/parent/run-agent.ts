@@ -1,5 +1,5 @@
-// The exports of `perdure/workflow`: an agent that a workflow of the user's own starts as a child,
-// with its result (Q4).
+// The exports of `perdure/workflow`: a workflow of the user's own starts an agent as a child, and
+// gets its result (Q4).
 import {
   ApplicationFailure,
   ChildWorkflowFailure,
@@ -9,7 +9,12 @@ import {
   uuid4,
   workflowInfo,
 } from '@temporalio/workflow';
-import { activityType, type Answer, type Registered, type StoredText } from '../contract/activities.ts';
+import {
+  activityType,
+  type ActivityAnswer,
+  type RegisteredActivities,
+  type StoredText,
+} from '../contract/activities.ts';
 import { traceparentProblem, type Hash, type MessageId, type SessionId } from '../contract/ids.ts';
 import type { MessageBody } from '../contract/people.ts';
 import { optionsProblem } from '../contract/options-problem.ts';
@@ -23,7 +28,8 @@ import {
   type SessionInput,
   type UserMessage,
 } from '../contract/session.ts';
-import { LONGEST_TEXT, titleOf } from '../session/inbox.ts';
+import { LONGEST_TEXT, sessionTitle } from '../session/inbox.ts';
+import { present } from '../contract/present.ts';
 
 export type { RunOptions, RunReport } from '../contract/session.ts';
 
@@ -34,20 +40,19 @@ export type AgentCall = {
    */
   readonly prompt: string;
   /**
-   * `cwd`: an absolute path on the agents' worker. Absent: that of PerdurePlugin, where the
+   * `cwd`: an absolute path on the agents' worker. Absent: the `cwd` of PerdurePlugin, where the
    * workflow's own worker has it.
    */
   readonly options?: Partial<RunOptions>;
   /**
-   * The queue of the worker that runs agents. Absent: the workflow's own, where its worker has
+   * The queue of the worker that runs agents. Absent: the workflow's own queue where its worker has
    * PerdurePlugin, else `perdure`, which every worker of Perdure polls.
    */
   readonly taskQueue?: string;
-  /** The session's id, which is its workflow's. Absent: a new one. */
+  /** The session's id, which is its workflow's id. Absent: a new one. */
   readonly session?: string;
   /**
-   * The span that calls it, by its W3C trace context: the agent's run is a part of that trace
-   * (O15).
+   * The W3C trace context of the span that calls the agent: its run is part of that trace (O15).
    */
   readonly traceparent?: string;
 };
@@ -65,24 +70,24 @@ export type RunningAgent = {
   result(): Promise<RunReport>;
 };
 
-type Own = { readonly cwd?: string };
+type OwnWorker = { readonly cwd?: string };
 
-/** Set once, by the bundle of a worker that runs agents itself. */
-let own: Own | null = null;
+/** The bundle of a worker that runs agents itself sets this once. */
+let ownWorker: OwnWorker | null = null;
 
 /**
- * For the entry that PerdurePlugin makes: the workflow's own worker runs agents, in `cwd` unless
- * they name another folder.
+ * Makes the workflow's own worker run agents, in `cwd` unless they name another folder. The entry
+ * that PerdurePlugin makes calls it.
  */
-export function runsAgents(here: Own): void {
-  own = here;
+export function runsAgents(here: OwnWorker): void {
+  ownWorker = here;
 }
 
 /**
  * Runs an agent to its end. A run that did not complete returns too: `reason` says how it ended.
- * When the caller is cancelled the agent is, and the call ends when the agent has. Throws
- * ApplicationFailure `BadAgentCall` for what no run can open with, `BadOptions` for options that
- * the agents' worker refuses.
+ * Cancelling the caller cancels the agent, and the call ends when the agent has. Throws
+ * ApplicationFailure `BadAgentCall` for what no run can open with, and `BadOptions` for options
+ * that the agents' worker refuses.
  */
 export async function runAgent(call: AgentCall): Promise<RunReport> {
   return (await startAgent(call)).result();
@@ -92,16 +97,16 @@ export async function runAgent(call: AgentCall): Promise<RunReport> {
 export async function startAgent({
   prompt,
   options: given = {},
-  taskQueue = own === null ? TASK_QUEUE : workflowInfo().taskQueue,
+  taskQueue = ownWorker === null ? TASK_QUEUE : workflowInfo().taskQueue,
   session,
   traceparent,
 }: AgentCall): Promise<RunningAgent> {
-  const options = { ...(own?.cwd !== undefined && { cwd: own.cwd }), ...given } as RunOptions;
+  const options = { ...(ownWorker?.cwd !== undefined && { cwd: ownWorker.cwd }), ...given } as RunOptions;
   const problem =
     textProblem(prompt) ?? cwdProblem(options) ?? optionsProblem(options) ?? traceparentProblem(traceparent);
   if (problem !== undefined) throw ApplicationFailure.nonRetryable(problem, 'BadAgentCall');
   const id = (session ?? `s-${uuid4()}`) as SessionId;
-  const title = titleOf(prompt);
+  const title = sessionTitle(prompt);
   const querySource = 'sdk' as const;
   const first = { ...(await messageOf(prompt, taskQueue)), querySource, ...(traceparent && { traceparent }) };
   const input: SessionInput = { options, title, visibility: false, first, until: 'run' };
@@ -110,7 +115,7 @@ export async function startAgent({
     taskQueue,
     args: [input],
     workflowIdReusePolicy: 'REJECT_DUPLICATE',
-    // A session cleans up before it ends: nobody goes on as if it had.
+    // A session cleans up before it ends, and the caller must not go on before that.
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     parentClosePolicy: 'REQUEST_CANCEL',
   });
@@ -119,14 +124,17 @@ export async function startAgent({
     send: async (text, { now = false } = {}) => {
       const wrong = textProblem(text);
       if (wrong !== undefined) throw ApplicationFailure.nonRetryable(wrong, 'BadAgentCall');
-      await child.signal(SIGNALS.message, { ...(await messageOf(text, taskQueue)), ...(now ? { now } : {}) });
+      await child.signal(SIGNALS.message, { ...(await messageOf(text, taskQueue)), ...(now && { now }) });
     },
     interrupt: () => child.signal(SIGNALS.interrupt, { signal: 'interrupt', id: uuid4() }),
     result: () => child.result().catch(refuseBadOptions),
   };
 }
 
-/** Told as a failure of the caller's own, so that its retries know it for what it is. */
+/**
+ * Throws refused options as a failure of the caller's own, so that its retry policy knows them by
+ * type.
+ */
 function refuseBadOptions(error: unknown): never {
   const { cause } = error as ChildWorkflowFailure;
   if (error instanceof ChildWorkflowFailure && cause instanceof ApplicationFailure && cause.type === 'BadOptions')
@@ -135,42 +143,42 @@ function refuseBadOptions(error: unknown): never {
 }
 
 /**
- * Characters of all pieces: what a history carries of it stays far below the 50 MB at which the
- * server ends a workflow.
+ * Characters of all pieces together: their share of a history stays far below the 50 MB at which
+ * the server ends a workflow.
  */
 const LONGEST_PROMPT = 4 * 1024 * 1024;
 
 /**
- * Characters that one activity is given: below the 512 KiB of which the server warns, and its limit
- * of 2 MiB where each is six bytes of JSON.
+ * Characters in one activity: below the 512 KiB at which the server warns, and below its limit of 2
+ * MiB where each is six bytes of JSON.
  */
 const PIECE = 128 * 1024;
 
 async function messageOf(text: string, taskQueue: string): Promise<UserMessage> {
-  const body: MessageBody = text.length > LONGEST_TEXT ? await storedText(text, taskQueue) : { kind: 'text', text };
+  const body: MessageBody = text.length > LONGEST_TEXT ? await storeLongText(text, taskQueue) : { kind: 'text', text };
   return { id: uuid4() as MessageId, body };
 }
 
-/** On the queue of the agents' worker, whose store it is. */
-async function storedText(text: string, taskQueue: string): Promise<MessageBody> {
+/** Stores the text with the agents' worker, by its queue: the store is that worker's. */
+async function storeLongText(text: string, taskQueue: string): Promise<MessageBody> {
   const type = activityType('storeText');
-  const { [type]: store } = proxyActivities<Registered>({
+  const { [type]: store } = proxyActivities<RegisteredActivities>({
     taskQueue: recordsQueue(taskQueue),
     startToCloseTimeout: '10 minutes',
     heartbeatTimeout: '30s',
   });
   let stored: StoredText | undefined;
-  for (const piece of pieces(text)) {
+  for (const piece of splitIntoPieces(text)) {
     const after: Hash | undefined = stored?.hash;
-    const answer: Answer<StoredText> = await store({ text: piece, ...(after === undefined ? {} : { after }) });
+    const answer: ActivityAnswer<StoredText> = await store({ text: piece, ...present({ after }) });
     stored = answer.done;
   }
   if (stored === undefined) throw new Error('a text without a piece');
   return { kind: 'stored', ...stored };
 }
 
-/** No character is cut in two. */
-function* pieces(text: string): Generator<string> {
+/** Splits a text without cutting a surrogate pair. */
+function* splitIntoPieces(text: string): Generator<string> {
   for (let at = 0; at < text.length;) {
     const wanted = text.slice(at, at + PIECE);
     const isCut = at + PIECE < text.length && /[\uD800-\uDBFF]$/.test(wanted);
@@ -187,7 +195,7 @@ function cwdProblem({ cwd }: Partial<RunOptions>): string | undefined {
 function textProblem(text: string): string | undefined {
   if (typeof text !== 'string' || text.trim() === '') return 'the prompt is empty: say what the agent is to do';
   if (text.length <= LONGEST_TEXT) return undefined;
-  // A workflow that was refused here before this version must be refused again when it is replayed.
+  // A workflow that was refused here before this version must be refused again in a replay.
   if (!patched('perdure-long-prompt')) return tooLong(text, LONGEST_TEXT);
   return text.length <= LONGEST_PROMPT ? undefined : tooLong(text, LONGEST_PROMPT);
 }

@@ -1,6 +1,6 @@
-// One firing of a schedule (L87), as a workflow: a session's id takes no colon, which Temporal puts
-// into the id of what a schedule starts, and a schedule's overlap policy asks whether this one
-// still runs.
+// One firing of a schedule (L87), as a workflow of its own. Temporal puts a colon into the id of
+// what a schedule starts, which a session's id may not have; and a schedule's overlap policy needs
+// a workflow that runs as long as the prompt's run.
 import {
   ApplicationFailure,
   getExternalWorkflowHandle,
@@ -13,7 +13,8 @@ import {
 } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { firingOf, scheduleId, type Fired, type ScheduledInput } from '../contract/schedules/firing.ts';
-import { findUndecodable, profiles } from '../contract/failures.ts';
+import { findUndecodable } from '../contract/undecodable.ts';
+import { profiles } from '../contract/profiles.ts';
 import type { MessageId } from '../contract/ids.ts';
 import {
   MEMO_KEY,
@@ -28,17 +29,18 @@ import { isNotFound } from '../delegated/reports.ts';
 import { isMessage } from '../session/inbox.ts';
 import { createPorts } from '../ports.ts';
 
-/** Memo key of the client's: when the session began. */
+/** Memo key of the client: when the session began. */
 const STARTED = 'perdureStarted';
 
 /**
- * Ends when the run of its own session has, or as soon as another session has the message. Fails
- * with a sentence.
+ * Ends when the run of the session that it opens has, or as soon as an existing session has taken
+ * the message. Throws ApplicationFailure with a sentence: NotDue, NotSent, Closed, SessionExists or
+ * UnreadableSchedule.
  */
 export async function scheduledPrompt(argument: ScheduledInput): Promise<Fired> {
-  const given = checkedArgument(argument);
+  const given = parseArgument(argument);
   await refuseForeign(given);
-  // One for each firing, the same however often its task is tried (L61).
+  // Each firing has one message id, however often its task is tried (L61).
   const id = workflowInfo().workflowId as MessageId;
   const message: UserMessage = { id, body: given.body, by: `schedule ${given.schedule}`, querySource: 'schedule' };
   if (given.kind === 'open') return openSession(given, message);
@@ -58,7 +60,7 @@ export async function scheduledPrompt(argument: ScheduledInput): Promise<Fired> 
   return { session };
 }
 
-/** The server's schedule has not started it: somebody has who read what it starts with. */
+/** Refuses a firing that the server's schedule has not started: someone has copied its argument. */
 async function refuseForeign({ schedule }: ScheduledInput): Promise<void> {
   if (!patched('perdure-firing-due')) return;
   const { workflowId, startTime } = workflowInfo();
@@ -89,8 +91,8 @@ async function startSession(
       staticSummary: input.title,
       workflowTaskTimeout: profiles[input.profile ?? 'machine'].workflowTask,
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      // A session cleans up before it ends: the next firing waits for that where it cancels this
-      // one.
+      // A session cleans up before it ends, and the next firing waits for that where it cancels
+      // this one.
       cancellationType: 'WAIT_CANCELLATION_COMPLETED',
       parentClosePolicy: 'REQUEST_CANCEL',
     });
@@ -107,10 +109,10 @@ function firstMemo({ options: { cwd, model, tags }, title }: SessionInput): Sess
 }
 
 /**
- * Any client can start it, with anything: it fails with a sentence. What another worker can read
- * waits for that one.
+ * Any client can start it with any argument: it fails with a sentence. An argument that another
+ * worker can read waits for that worker.
  */
-function checkedArgument(argument: unknown): ScheduledInput {
+function parseArgument(argument: unknown): ScheduledInput {
   const unread = findUndecodable(argument);
   if (unread?.elsewhere) throw new Error(`what the schedule says ${unread.why}`);
   const { schedule, body, kind, input, session } = (argument ?? {}) as Readonly<Record<string, unknown>>;

@@ -1,10 +1,10 @@
-// The session's queue of user messages: each id once, in order of arrival (L61). Signal handlers
-// push, nothing else.
-import type { Place } from '../contract/activities.ts';
+// The session's queue of user messages: each id once, in order of arrival (L61). Only signal
+// handlers push to it.
+import type { WorkspacePlace } from '../contract/activities.ts';
 import { isName, MEDIA_TYPES, MOST_MEDIA, type MessageBody } from '../contract/people.ts';
 import { isQuerySource } from '../contract/facts.ts';
 import { isHash, isTraceparent, type MessageId } from '../contract/ids.ts';
-import { sizeProblem, withChanges } from '../contract/options-problem.ts';
+import { optionsSizeProblem, withChanges } from '../contract/options-problem.ts';
 import {
   type CompactionAsked,
   LISTED_MESSAGES,
@@ -15,13 +15,13 @@ import {
 } from '../contract/session.ts';
 import type { SignalOnce } from '../contract/steered.ts';
 
-/** How many ids are remembered against repeats; a repeat older than this would be taken as new. */
+/** How many ids are remembered against repeats. A repeat of an older one would count as new. */
 const REMEMBERED_IDS = 1_000;
-/** Their characters together: what a handover carries has a bound in bytes. */
+/** Characters of the remembered ids together: a handover is bounded in bytes. */
 const REMEMBERED_SIZE = 64 * 1024;
 
 /**
- * Characters of messages, as JSON, that one step takes: what goes into an activity stays far below
+ * Characters of messages, as JSON, that one step takes: the input of an activity stays far below
  * the server's limit of 2 MiB, also where a character is three bytes.
  */
 const STEP_SIZE = 64 * 1024;
@@ -32,32 +32,33 @@ const CARRIED_SIZE = 128 * 1024;
 /** Characters of a text that travels in its message; the client puts longer ones into the store. */
 export const LONGEST_TEXT = 64 * 1024;
 
-/** For lists: of a session, by its first prompt. */
-export const titleOf = (prompt: string): string => prompt.trim().slice(0, 120);
+/** Lists show a session by the beginning of its first prompt. */
+export const sessionTitle = (prompt: string): string => prompt.trim().slice(0, 120);
 
 export type InboxSnapshot = { readonly queue: readonly UserMessage[]; readonly seen: readonly string[] };
 
 /**
- * With its characters as JSON, counted once: how much waits is asked after every signal of a burst.
+ * `size`: characters as JSON, counted once, because the total is needed after every signal of a
+ * burst.
  */
-type Waiting = { readonly message: UserMessage; readonly size: number };
+type WaitingMessage = { readonly message: UserMessage; readonly size: number };
 
 export class Inbox {
-  /** Grows in place: what is handed out is a copy, which stays as it was. */
-  private queue: Waiting[];
-  /** Characters of all that wait. */
+  /** Grows in place; callers receive copies. */
+  private queue: WaitingMessage[];
+  /** Characters of all messages that wait. */
   private size: number;
   private readonly seen: Set<string>;
   private seenSize: number;
 
   constructor(snapshot: InboxSnapshot) {
-    this.queue = snapshot.queue.map(sized);
+    this.queue = snapshot.queue.map(measureMessage);
     this.size = sizeOf(this.queue);
     this.seen = new Set(snapshot.seen);
     this.seenSize = snapshot.seen.reduce((sum, id) => sum + id.length, 0);
   }
 
-  /** How many wait. */
+  /** How many messages wait. */
   get count(): number {
     return this.queue.length;
   }
@@ -66,7 +67,7 @@ export class Inbox {
     return this.queue.map(({ message }) => message);
   }
 
-  /** False when the id was seen before: what was sent again counts once (L61). */
+  /** Returns false when the id was seen before: a message that is sent again counts once (L61). */
   isNew(id: string): boolean {
     if (this.seen.has(id)) return false;
     this.seen.add(id);
@@ -79,18 +80,18 @@ export class Inbox {
     return true;
   }
 
-  /** False when the id was seen before. */
+  /** Returns false when the message's id was seen before. */
   push(message: UserMessage): boolean {
     if (!this.isNew(message.id)) return false;
-    const last = sized(message);
+    const last = measureMessage(message);
     this.queue.push(last);
     this.size += last.size;
     return true;
   }
 
   /**
-   * The oldest that go together into one step; what is left goes into the next one. One that asks
-   * for a compaction goes alone.
+   * Returns the oldest messages that fit into one step together; the rest goes into the next one.
+   * A message that asks for a compaction goes alone.
    */
   next(): readonly UserMessage[] {
     let sum = 0;
@@ -101,7 +102,7 @@ export class Inbox {
     return (end < 0 ? this.queue : this.queue.slice(0, end)).map(({ message }) => message);
   }
 
-  /** These were taken by a run. */
+  /** Removes messages that a run has taken. */
   remove(taken: readonly UserMessage[]): void {
     const gone = new Set(taken);
     this.queue = this.queue.filter(({ message }) => !gone.has(message));
@@ -116,8 +117,8 @@ export class Inbox {
   }
 
   /**
-   * Whether a handover can carry it. If not, iterations go on in this workflow run until they have
-   * taken enough.
+   * Whether a handover can carry the queue. If not, iterations go on in this workflow run until
+   * they have taken enough.
    */
   get isCarriable(): boolean {
     return this.size <= CARRIED_SIZE;
@@ -128,17 +129,17 @@ export class Inbox {
   }
 }
 
-function sized(message: UserMessage): Waiting {
+function measureMessage(message: UserMessage): WaitingMessage {
   return { message, size: JSON.stringify(message).length };
 }
 
-function sizeOf(queue: readonly Waiting[]): number {
+function sizeOf(queue: readonly WaitingMessage[]): number {
   return queue.reduce((sum, { size }) => sum + size, 0);
 }
 
 /**
- * Why it is no message, a sentence; undefined when it is one. Shape only: what its options ask for
- * is judged when a run opens with them.
+ * Returns a sentence that says why the value is not a message; undefined when it is one. Checks the
+ * shape alone: its options are judged when a run opens with them.
  */
 export function messageProblem(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'a message is an object with `id` and `body`';
@@ -155,20 +156,20 @@ export function isMessage(value: unknown): value is UserMessage {
   return messageProblem(value) === undefined;
 }
 
-/** A value that is sealed for one signal must not do for another. */
+/** Checks the signal's name: a value that is sealed for one signal must not do for another. */
 export function isSignalOnce(value: unknown, name: string): value is SignalOnce {
   return hasId(value) && (value as Partial<SignalOnce>).signal === name;
 }
 
-/** `refused`: why no run can open with what it asks for. */
-export type Taken = { readonly message: UserMessage; readonly refused?: string };
+/** `refused`: why no run can open with the message's options. */
+export type CarriableMessage = { readonly message: UserMessage; readonly refused?: string };
 
 /**
- * A signal cannot be refused, and what is too large to be carried would hold up every handover. So
- * its place in the conversation says that it was not taken, and the next run is refused for its
- * options: either way whoever sent it can see it.
+ * Makes a message that a handover can carry. A signal cannot be refused, and one that is too large
+ * would hold up every handover. So a text in its place says that it was not taken, or the next run
+ * is refused for its options: its sender can see either.
  */
-export function carriable(sent: UserMessage): Taken {
+export function makeCarriable(sent: UserMessage): CarriableMessage {
   const { body, options, by, traceparent, querySource, ...rest } = sent;
   const tooLong = body.kind === 'text' && body.text.length > LONGEST_TEXT;
   const text = tooLong
@@ -177,35 +178,35 @@ export function carriable(sent: UserMessage): Taken {
   const message = {
     ...rest,
     body: tooLong ? ({ kind: 'text', text } as const) : body,
-    ...(isName(by) ? { by } : {}),
-    ...(isTraceparent(traceparent) ? { traceparent } : {}),
-    ...(isQuerySource(querySource) ? { querySource } : {}),
+    ...(isName(by) && { by }),
+    ...(isTraceparent(traceparent) && { traceparent }),
+    ...(isQuerySource(querySource) && { querySource }),
   };
-  const refused = options && sizeProblem(options as Partial<RunOptions>);
+  const refused = options && optionsSizeProblem(options as Partial<RunOptions>);
   if (refused !== undefined) return { message, refused };
   return { message: options ? { ...message, options } : message };
 }
 
-/** So that it counts once. */
+/** The id makes the message count once. */
 function hasId(value: unknown): boolean {
   const { id } = (value ?? {}) as { readonly id?: unknown };
   return typeof id === 'string' && id !== '' && id.length <= LONGEST_ID;
 }
 
-/** Shape only. */
+/** Checks the shape alone. */
 function isCompactionAsked(value: unknown): value is CompactionAsked {
   if (typeof value !== 'object' || value === null) return false;
   const { instructions = '' } = value as { readonly instructions?: unknown };
   return typeof instructions === 'string' && instructions.length <= LONGEST_INSTRUCTIONS;
 }
 
-/** Positions of entries (L7). */
+/** `entries`: positions of entries in the transcript (L7). */
 export function isSnip(value: unknown): value is { readonly entries: readonly number[] } {
   const { entries } = (value ?? {}) as { readonly entries?: unknown };
   return Array.isArray(entries) && entries.every((entry) => Number.isSafeInteger(entry) && entry >= 0);
 }
 
-/** Shape only. */
+/** Checks the shape alone. */
 export function isBody(value: unknown): value is MessageBody {
   const { kind, text, hash, bytes, media = [] } = (value ?? {}) as Readonly<Record<string, unknown>>;
   if (!Array.isArray(media) || media.length > MOST_MEDIA || !media.every(isMedium)) return false;
@@ -220,21 +221,28 @@ function isMedium(value: unknown): boolean {
   return isHash(hash) && isKnown && [sizes['bytes'], sizes['characters'], sizes['at']].every(isSize);
 }
 
-/** A message, or another that brings options. */
-export type Bringing = Pick<UserMessage, 'options'>;
+/** A message, or anything else that brings options. */
+export type BringsOptions = Pick<UserMessage, 'options'>;
 
-/** Options a message brings, or takes back, hold from the run it opens on. */
-export function withOptions(options: RunOptions, messages: readonly Bringing[]): RunOptions {
+/**
+ * Applies the options that messages bring or take back: they hold from the run that the messages
+ * open.
+ */
+export function withOptions(options: RunOptions, messages: readonly BringsOptions[]): RunOptions {
   return messages.reduce((merged, { options: more }) => (more ? withChanges(merged, more) : merged), options);
 }
 
-/** A workspace that a caller gives, also the same again, is taken as it is now. */
-export function placeAfter(place: Place | null | undefined, messages: readonly Bringing[]): Place | null {
+/** A workspace that a caller gives is looked up anew, even if it is the same again. */
+export function placeAfter(
+  place: WorkspacePlace | null | undefined,
+  messages: readonly BringsOptions[],
+): WorkspacePlace | null {
   return messages.some((message) => typeof message.options?.cwd === 'string') ? null : (place ?? null);
 }
 
-export const listed = (messages: readonly MessageId[]): readonly MessageId[] => messages.slice(0, LISTED_MESSAGES);
+export const listMessages = (messages: readonly MessageId[]): readonly MessageId[] =>
+  messages.slice(0, LISTED_MESSAGES);
 
-/** Those of people. */
-export const idsOf = (messages: readonly UserMessage[]): readonly MessageId[] =>
+/** Returns the ids of the messages that people sent. */
+export const idsFromPeople = (messages: readonly UserMessage[]): readonly MessageId[] =>
   messages.filter(({ ended }) => !ended).map(({ id }) => id);

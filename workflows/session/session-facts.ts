@@ -1,5 +1,5 @@
-// A session as others see it: without a worker its memo, with the numbers over all its runs (O1),
-// else its view.
+// Shows a session to others: its memo, with the numbers over all its runs (O1), which needs no
+// worker, and its view.
 import type { AgentOrigin } from '../contract/delegation.ts';
 import { agentFacts, type QuerySource, type SessionFacts } from '../contract/facts.ts';
 import { addSpend, nothingSpent, type Spent, totalTokens } from '../contract/loop.ts';
@@ -18,35 +18,36 @@ import {
 import type { Answered, PassedOver } from '../contract/people.ts';
 import type { RunState } from '../machine/state.ts';
 import type { CarriedFacts, Carry } from './session-state.ts';
+import { present } from '../contract/present.ts';
 
 type LiveRun = {
   readonly state: RunState;
   readonly parkedUntil: number | null;
-  /** Once it has opened. */
+  /** Present once the run has opened. */
   readonly models?: readonly string[];
 };
 
-function factsNow(
-  { spent = nothingSpent, options, querySource }: Pick<Facts, 'spent' | 'options' | 'querySource'>,
-  { run, pending, agent }: Pick<Now, 'run' | 'pending' | 'agent'>,
+function countFacts(
+  { spent = nothingSpent, options, querySource }: Pick<ShownFacts, 'spent' | 'options' | 'querySource'>,
+  { run, pending, agent }: Pick<SessionNow, 'run' | 'pending' | 'agent'>,
 ): SessionFacts {
   const model = run?.models?.[run.state.modelPosition] ?? spent.model ?? options.model;
   const { usage, usd } = run ? addSpend(spent.spend, run.state.spend) : spent.spend;
   const asked = pending.flatMap(({ askedAt }) => (askedAt === undefined ? [] : [askedAt]));
   return {
-    ...(model === undefined ? {} : { model }),
+    ...present({ model }),
     turns: spent.turns + (run && run.models ? run.state.turn : 0),
     tokens: totalTokens(usage),
-    // Whole thousandths: no rounding error is worth an event.
+    // Whole thousandths: a rounding error is not worth an event.
     cents: usd === null ? null : Math.round(usd * 100_000) / 1_000,
-    ...(asked.length === 0 ? {} : { waitingSince: Math.min(...asked) }),
-    ...(options.tags === undefined ? {} : { tags: options.tags }),
+    ...(asked.length > 0 && { waitingSince: Math.min(...asked) }),
+    ...present({ tags: options.tags }),
     ...(agent && { agent: agentFacts(agent) }),
     ...(querySource && { querySource }),
   };
 }
 
-export type Facts = {
+export type ShownFacts = {
   readonly head: Hash | null;
   readonly options: RunOptions;
   readonly runs: number;
@@ -57,8 +58,8 @@ export type Facts = {
   readonly suggestion?: SessionMemo['suggestion'];
 };
 
-/** A session, as those see it whom it tells of itself. */
-export type Shown = {
+/** A session as its memo and its view show it. */
+export type ShownSession = {
   readonly id: SessionId;
   readonly input: { readonly title: string; readonly agent?: AgentOrigin };
   readonly phase: Phase | null;
@@ -73,15 +74,23 @@ export type Shown = {
   };
 };
 
-export function nowOf({ id: session, input: { title, agent }, phase, run, inbox, approvals, delegations }: Shown): Now {
-  // What people are asked in sessions of its agents is listed behind its own (L70).
+export function sessionNow({
+  id: session,
+  input: { title, agent },
+  phase,
+  run,
+  inbox,
+  approvals,
+  delegations,
+}: ShownSession): SessionNow {
+  // Questions from sessions of its agents are listed behind its own (L70).
   const pending = [...approvals.pending, ...delegations.agents.asks.waiting];
   const { answered } = approvals;
   const background = delegations.agents.background.length;
   return { session, title, phase, run, queued: inbox.waiting, pending, answered, background, ...(agent && { agent }) };
 }
 
-type Now = {
+type SessionNow = {
   readonly session: SessionId;
   readonly queued: readonly UserMessage[];
   readonly title: string;
@@ -93,8 +102,8 @@ type Now = {
   readonly agent?: AgentOrigin;
 };
 
-/** `withFacts`: a session of an earlier release tells no numbers. */
-export function memoOf(facts: Facts, now: Now, withFacts: boolean): SessionMemo {
+/** `withFacts`: false for a session of an earlier release, which tells no numbers. */
+export function memoOf(facts: ShownFacts, now: SessionNow, withFacts: boolean): SessionMemo {
   const { title, phase, run, pending, answered, background } = now;
   const { head, options, runs, last, host, suggestion } = facts;
   const approvals = pending.slice(0, LISTED_APPROVALS).map((one) => (one.question ? { ...one, question: {} } : one));
@@ -106,20 +115,20 @@ export function memoOf(facts: Facts, now: Now, withFacts: boolean): SessionMemo 
     title,
     runs,
     last,
-    ...(approvals.length > 0 ? { approvals } : {}),
-    ...(answered.length > 0 ? { answered } : {}),
-    ...(parkedUntil === null ? {} : { parkedUntil }),
-    ...(host ? { host } : {}),
-    ...(phase === 'idle' && background > 0 ? { background } : {}),
-    ...(phase === 'idle' && suggestion?.run === runs ? { suggestion } : {}),
-    ...(withFacts ? { facts: factsNow(facts, now) } : {}),
+    ...(approvals.length > 0 && { approvals }),
+    ...(answered.length > 0 && { answered }),
+    ...present({ parkedUntil: parkedUntil ?? undefined }),
+    ...(host && { host }),
+    ...(phase === 'idle' && background > 0 && { background }),
+    ...(phase === 'idle' && suggestion?.run === runs && { suggestion }),
+    ...(withFacts && { facts: countFacts(facts, now) }),
   };
 }
 
 /** `passedOver`: signals that did nothing. */
 export function viewOf(
-  { head, runs, last }: Facts,
-  { session, phase, run, queued, pending }: Now,
+  { head, runs, last }: ShownFacts,
+  { session, phase, run, queued, pending }: SessionNow,
   passedOver: readonly PassedOver[],
 ): SessionView {
   const state = run?.state;
@@ -140,12 +149,10 @@ export function viewOf(
   };
 }
 
-// A session as it was handed over, in parts: each for the part of it that takes it up again.
-
 type Parts = Pick<Carry, 'alerts' | 'answered' | 'steered' | 'canceller' | 'once' | 'elicited' | 'pauses'>;
 
-/** `facts`: all that no part has to itself. */
-export function partsOf(carry: Carry): Parts & { readonly facts: CarriedFacts } {
+/** Splits a handover into the parts that the session's parts take up again. `facts`: the rest. */
+export function splitCarry(carry: Carry): Parts & { readonly facts: CarriedFacts } {
   const {
     inbox: _inbox,
     run: _run,

@@ -1,8 +1,8 @@
-// All a session is between two workflow tasks, and the part of it that travels through
+// Everything a session is between two workflow tasks, and the part of it that travels through
 // continue-as-new (L4).
 import type { CallKey, Hash, MessageId } from '../contract/ids.ts';
 import { addSpend, nothingSpent, type RunSnapshot, type Spent } from '../contract/loop.ts';
-import { sizeProblem } from '../contract/options-problem.ts';
+import { optionsSizeProblem } from '../contract/options-problem.ts';
 import {
   MOST_SNIPS,
   type Repair,
@@ -16,24 +16,26 @@ import type { Answered, PendingApproval } from '../contract/people.ts';
 import type { Announced, Steered } from '../contract/steered.ts';
 import type { AskedOnceSnapshot } from '../updates/asked-once.ts';
 import type { AgentOrigin, DelegatedReport } from '../contract/delegation.ts';
-import { billLate, type Billed, type RunTaken } from '../delegated/grant.ts';
-import type { AgentsCarry, OpenDelegation } from '../delegated/delegations.ts';
+import type { AgentsCarry } from '../delegated/agents.ts';
+import type { OpenDelegation } from '../delegated/delegations.ts';
+import { billLate, type Billed, type RunTaken } from '../delegated/spent.ts';
 import type { PausesCarry } from '../delegated/pauses.ts';
-import { type Bringing, type InboxSnapshot, placeAfter, withOptions } from './inbox.ts';
-import type { Alert, AlertKind, Append, Call, Place } from '../contract/activities.ts';
+import { type BringsOptions, type InboxSnapshot, placeAfter, withOptions } from './inbox.ts';
+import type { Alert, AlertKind, Append, Call, WorkspacePlace } from '../contract/activities.ts';
 import type { CallResult } from '../machine/events.ts';
 import type { ContextFacts, RunState } from '../machine/state.ts';
+import { present } from '../contract/present.ts';
 
 /**
- * `agent`: the session is an agent's, and reports to its parent (L66). `carry`: set by the handover
- * only, where it is taken up again.
+ * `agent`: the session is an agent's, and reports to its parent (L66). `carry`: only a handover
+ * sets it, and the next workflow run takes it up.
  */
 export type ResumedInput = SessionInput & { readonly agent?: AgentOrigin; readonly carry?: Carry };
 
 export type Carry = {
   /** Temporal's id of the session's first run (L40). */
   readonly chain: string;
-  /** Activities scheduled so far; names live files. */
+  /** Activities scheduled so far; the number names live files. */
   readonly step: number;
   readonly head: Hash | null;
   readonly options: RunOptions;
@@ -44,70 +46,73 @@ export type Carry = {
   readonly accepted?: RunOptions | null;
   /** Why the next run cannot open: options that a message brought are too large to be carried. */
   readonly refused?: string | null;
-  /** The workspace's, as the last run that opened found it. */
-  readonly place?: Place | null;
-  /** Whose disk the workspace is on; null, or absent, where any worker has it. */
+  /** The workspace as the last opened run found it. */
+  readonly place?: WorkspacePlace | null;
+  /** The host whose disk the workspace is on; null or absent where any worker has it. */
   readonly host?: SessionHost | null;
-  /** Runs opened so far, those that were refused with them. */
+  /** Runs opened so far, refused ones included. */
   readonly runs: number;
-  /** The hooks of the session's start were asked. */
+  /** The hooks of the session's start have been asked. */
   readonly begun: boolean;
   readonly inbox: InboxSnapshot;
   readonly last: RunSummary | null;
   /** How full the transcript's context is, from run to run (L10). */
   readonly context: ContextFacts;
-  /** Asked for and not in the transcript yet (L7). */
+  /** Snips that were asked for and are not in the transcript yet (L7). */
   readonly snips: readonly number[];
-  /** Not in the transcript yet (O12). */
+  /** Steering that is not in the transcript yet (O12). */
   readonly steered?: readonly Steered[];
-  /** Whoever is about to cancel the session. */
+  /** The person who is about to cancel the session. */
   readonly canceller?: Announced;
-  /** Updates that count no more. */
+  /** Updates that were taken, and must not count again. */
   readonly once?: AskedOnceSnapshot;
-  /** The loss that a repair left, told with the next run. */
+  /** The loss that a repair left; the next run tells it. */
   readonly lost?: string | null;
-  /** Of the runs that have ended; absent where an earlier release carried it. */
+  /** The spending of all runs that have ended. Absent where an earlier release carried it. */
   readonly spent?: Spent;
   /**
-   * The same when the last message opened a run: what ends of agents open since then shares its
-   * limits (L71).
+   * `spent` as it was when the last message of a person opened a run: runs that ends of agents have
+   * opened since then share its limits (L71).
    */
   readonly since?: Spent;
   readonly suggestion?: { readonly run: number; readonly text: string };
   /**
-   * The alerts that the worker which opened the last run has hooks for; absent while none has said
-   * so.
+   * The alerts for which the worker that opened the last run has hooks. Absent while no worker has
+   * said so.
    */
   readonly alertKinds?: readonly AlertKind[];
-  readonly alerts?: readonly Waking[];
+  readonly alerts?: readonly QueuedAlert[];
   readonly traceparent?: string | undefined;
   readonly querySource?: UserMessage['querySource'] | undefined;
-  /** Who answered the newest questions (L81). */
+  /** The people who answered the newest questions (L81). */
   readonly answered?: readonly Answered[];
   /** How many questions open calls have asked while they ran (L77). */
   readonly elicited?: readonly (readonly [call: CallKey, count: number])[];
-  /** Those that may still report, and what the run under way has not counted (L69). */
+  /**
+   * The agents that may still report, and the spending that the run under way has not counted
+   * (L69).
+   */
   readonly agents?: AgentsCarry;
   /** Reports that came before the calls that a reset has to make again. */
   readonly early?: readonly DelegatedReport[];
-  /** Calls that were given up, of which an end may still come. */
+  /** Calls that were given up, and may still end. */
   readonly givenUp?: readonly CallKey[];
-  /** Agents that only wait, and whether the parent knows that this session does (L51). */
+  /** The agents that only wait, and whether the parent knows that this session does (L51). */
   readonly pauses?: PausesCarry;
   readonly run: RunCarry | null;
 };
 
-/** An alert, and the configuration of its run. */
-export type Waking = { readonly alert: Alert; readonly config: Hash | null };
+/** An alert with the configuration of its run. */
+export type QueuedAlert = { readonly alert: Alert; readonly config: Hash | null };
 
 /**
- * Calls of a reply of which some wait for a decision or are delegated, and nothing runs (L4, L55,
- * L63).
+ * The calls of a reply while some wait for a decision or are delegated, and no activity runs (L4,
+ * L55, L63).
  */
 export type ToolsCarry = {
   readonly calls: readonly Call[];
   readonly cut: boolean;
-  /** Finished calls, by index. */
+  /** The results of finished calls, by index. */
   readonly results: readonly (readonly [index: number, result: CallResult])[];
   readonly approvals: readonly PendingApproval[];
   readonly delegated?: readonly OpenDelegation[];
@@ -120,15 +125,15 @@ export type ToolsCarry = {
 export type RunCarry = {
   readonly snapshot: RunSnapshot;
   readonly state: RunState;
-  /** The messages it has taken, as its summary will list them. */
+  /** The messages the run has taken, as its summary will list them. */
   readonly messages: readonly MessageId[];
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   /** Milliseconds since the epoch, moved on by parking; null without a runtime limit (L51). */
   readonly deadline: number | null;
   /**
-   * Milliseconds left of it: what passes between two workflow runs counts as nobody's. Absent in
-   * what an earlier release carried.
+   * Milliseconds left of the runtime limit: the time between two workflow runs does not count.
+   * Absent in what an earlier release carried.
    */
   readonly leftMs?: number | null;
   readonly tools: ToolsCarry | null;
@@ -140,16 +145,19 @@ export type RunCarry = {
   readonly iterationAt?: number;
 };
 
-/** The calls that a run waits for when it is handed over; empty between two iterations. */
-export type Held = Pick<RunCarry, 'tools' | 'parkedUntil'>;
+/**
+ * The wait in which a run is handed over: for calls, or parked. Both are null between two
+ * iterations.
+ */
+export type RunWait = Pick<RunCarry, 'tools' | 'parkedUntil'>;
 
-export const heldByNothing: Held = { tools: null, parkedUntil: null };
+export const notWaiting: RunWait = { tools: null, parkedUntil: null };
 
 type Delegated = 'agents' | 'early' | 'givenUp' | 'pauses';
 
 /**
- * Everything a session carries besides its inbox, its run, its agents, and what alerts, questions
- * and steering leave.
+ * Everything a session carries except its inbox, its run, its agents, and the state of alerts,
+ * questions and steering.
  */
 export type CarriedFacts = Readonly<
   Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'elicited' | 'steered' | 'canceller' | 'once' | 'run' | Delegated>
@@ -157,7 +165,7 @@ export type CarriedFacts = Readonly<
 
 type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: Spent };
 
-/** The facts of a session: each change has a name here, and nothing else makes one. */
+/** The facts of a session. Each change is a method here; nothing else changes them. */
 export class Facts {
   private carried: CarriedFacts;
   private measured: { readonly options: RunOptions; readonly fit: boolean } | null = null;
@@ -171,12 +179,12 @@ export class Facts {
   }
 
   /**
-   * Whether a handover can carry the options: asked after every signal of a burst, and measured
-   * once.
+   * Whether a handover can carry the options. They are measured once, because every signal of a
+   * burst asks.
    */
   get areCarriable(): boolean {
     const { options } = this.carried;
-    if (this.measured?.options !== options) this.measured = { options, fit: sizeProblem(options) === undefined };
+    if (this.measured?.options !== options) this.measured = { options, fit: optionsSizeProblem(options) === undefined };
     return this.measured.fit;
   }
 
@@ -185,7 +193,7 @@ export class Facts {
     return this.carried.step;
   }
 
-  /** The next run is to open with these messages and the options they bring. */
+  /** Counts a run that is to open with these messages and the options they bring. */
   beginRun(messages: readonly UserMessage[]): void {
     const { runs, options, spent } = this.carried;
     const isAsked = spent !== undefined && messages.some(({ ended }) => ended === undefined);
@@ -195,14 +203,14 @@ export class Facts {
     this.set({ ...begun, ...(isAsked && { since: spent }) });
   }
 
-  /** The hooks of the session's start were asked. */
-  askedHooks(): void {
+  /** The hooks of the session's start have been asked, and are not asked again. */
+  noteHooksAsked(): void {
     this.set({ begun: true });
   }
 
-  /** The run opened: its options are good, and it found the workspace there. */
-  openRun(place: Place | null, host: SessionHost | null): void {
-    this.set({ accepted: null, place, ...(host !== null || this.carried.host ? { host } : {}) });
+  /** The run has opened: its options are good, and it found the workspace in this place. */
+  openRun(place: WorkspacePlace | null, host: SessionHost | null): void {
+    this.set({ accepted: null, place, ...((host !== null || this.carried.host) && { host }) });
   }
 
   knowAlerts(alertKinds: readonly AlertKind[] | undefined): void {
@@ -210,7 +218,7 @@ export class Facts {
   }
 
   /**
-   * `before`: the options before this run's messages. Refused ones are not kept; a defect says
+   * `before`: the options before this run's messages. Refused options are not kept; a defect says
    * nothing about them.
    */
   failToOpen(kind: 'refused' | 'failed', before: RunOptions): void {
@@ -223,11 +231,11 @@ export class Facts {
     const model = run.model ?? spent.model;
     const ms = (spent.ms ?? 0) + (run.ms ?? 0);
     const together = { turns: spent.turns + run.turns, spend: addSpend(spent.spend, run.spend), ...(ms > 0 && { ms }) };
-    this.set({ ...answered, spent: { ...together, ...(model === undefined ? {} : { model }) } });
+    this.set({ ...answered, spent: { ...together, ...present({ model }) } });
   }
 
   /**
-   * Agents that ended too late for the run that had started them (L69), and what was done after one
+   * Counts agents that ended too late for the run that had started them (L69), and work after a run
    * (L80).
    */
   bill(late: readonly Billed[], more: Pick<CarriedFacts, 'suggestion'>): void {
@@ -247,20 +255,20 @@ export class Facts {
   }
 
   /**
-   * The options that messages brought to a run under way hold from the next run on: this one keeps
-   * its own (L57).
+   * Options that messages bring to a run under way hold from the next run on: this run keeps its
+   * own (L57).
    */
-  bringOptions(messages: readonly Bringing[]): void {
+  bringOptions(messages: readonly BringsOptions[]): void {
     if (!messages.some((message) => message.options)) return;
     const { accepted, options, place } = this.carried;
     const brought = withOptions(options, messages);
-    const refused = sizeProblem(brought);
-    // Together they can be too large to be handed over, although each was small enough.
+    const refused = optionsSizeProblem(brought);
+    // Options that were small enough one by one can be too large together.
     if (refused !== undefined) this.refuseOptions(refused);
     else this.set({ accepted: accepted ?? options, options: brought, place: placeAfter(place, messages) });
   }
 
-  /** The next run cannot open with what a message brought. */
+  /** The next run cannot open with the options that a message brought. */
   refuseOptions(why: string): void {
     this.set({ refused: why });
   }
@@ -269,17 +277,17 @@ export class Facts {
     this.set({ snips: [...new Set([...this.carried.snips, ...entries])].slice(0, MOST_SNIPS) });
   }
 
-  /** These are on their way into the transcript (L7). */
+  /** Drops the snips that are on their way into the transcript (L7). */
   dropSnips(taken: readonly number[]): void {
     if (taken.length > 0) this.set({ snips: this.carried.snips.filter((entry) => !taken.includes(entry)) });
   }
 
-  /** The lost part may have staged short forms, and none of it is in context. */
+  /** Drops staged short forms: the lost part may have staged them, and none of it is in context. */
   repair({ to, lost }: Repair): void {
     this.set({ head: to, lost, context: { ...this.carried.context, staged: [] } });
   }
 
-  /** For the transcript: what a repair has lost is told once. */
+  /** Returns what a repair has lost, for the transcript, once. */
   takeLoss(): readonly Append[] {
     const { lost = null } = this.carried;
     this.set({ lost: null });

@@ -1,5 +1,5 @@
-// A session between its runs: what it is, its phase as others see it, and how it is stopped. One
-// per workflow run, never shared.
+// A session: its parts, its phase as others see it, and how its run is stopped. Each workflow run
+// makes one.
 import { CancellationScope, workflowInfo } from '@temporalio/workflow';
 import type { CallModel, SessionActivities } from '../contract/activities.ts';
 import type { SessionId } from '../contract/ids.ts';
@@ -8,30 +8,28 @@ import type { Phase, RunSummary, UserMessage } from '../contract/session.ts';
 import { Approvals } from '../updates/approvals.ts';
 import type { RunLimits } from '../updates/run-limits.ts';
 import { AskedOnce } from '../updates/asked-once.ts';
-import { listenForAsides } from '../updates/aside.ts';
-import { listenForSteering } from '../updates/steer.ts';
-import { listenForQueries } from '../updates/queries.ts';
-import { listenForSignals, PassedOverLog } from '../updates/signals.ts';
+import { PassedOverLog } from '../updates/passed-over-log.ts';
 import { Elicitations } from '../updates/elicitations.ts';
 import { SteeredLog } from '../updates/steered-log.ts';
 import { changesDeed } from '../contract/steered.ts';
-import { Beside, type Suggestion } from '../run/beside.ts';
-import { Told } from '../told/face.ts';
-import { Delegations, type Granting } from '../delegated/delegations.ts';
-import { type Billed, grantProblem } from '../delegated/grant.ts';
-import { Asks } from '../delegated/asks.ts';
+import { SideWork, type Suggestion } from '../run/side-work.ts';
+import { MemoWriter } from '../told/memo-writer.ts';
+import { Delegations } from '../delegated/delegations.ts';
+import type { GrantingRun } from '../delegated/shares.ts';
+import type { Billed } from '../delegated/spent.ts';
+import { AskReporter } from '../delegated/asks.ts';
 import { Pauses } from '../delegated/pauses.ts';
 import { newsMessage } from '../delegated/background.ts';
 import { createPorts } from '../ports.ts';
-import { carriable, Inbox } from './inbox.ts';
+import { makeCarriable, Inbox } from './inbox.ts';
 import type { RunState } from '../machine/state.ts';
 import { Alerts } from '../told/alerts.ts';
-import { memoOf, nowOf, partsOf } from './session-facts.ts';
+import { memoOf, sessionNow, splitCarry } from './session-facts.ts';
 import { Facts, type Carry, type ResumedInput, type ToolsCarry } from './session-state.ts';
 
 /**
  * The run in progress. `tools`: calls that were open at a handover, until they are taken up.
- * `models`: their names, once it has opened.
+ * `models`: the models' names, once the run has opened.
  */
 type LiveRun = { state: RunState; tools: ToolsCarry | null; parkedUntil: number | null; models?: readonly string[] };
 
@@ -41,77 +39,61 @@ export class Session {
   readonly inbox: Inbox;
   readonly approvals: Approvals;
   readonly delegations: Delegations;
-  readonly asks = new Asks(this);
+  readonly asks = new AskReporter(this);
   readonly pauses: Pauses;
   readonly elicitations: Elicitations;
   readonly ports: SessionActivities;
-  readonly beside: Beside;
-  readonly told: Told;
+  readonly sideWork: SideWork;
+  readonly memoWriter: MemoWriter;
   readonly alerts: Alerts;
   readonly facts: Facts;
   readonly steered: SteeredLog;
   readonly passedOver = new PassedOverLog();
-  /** Why the last run did not open with what it was asked for. */
+  /** Why the last run was refused. */
   refusedOptions: string | null = null;
   private live: LiveRun | null = null;
   private limits: RunLimits | null = null;
-  /** Why the current run is being stopped; first cause wins. */
+  /** Why the current run is being stopped. The first cause wins. */
   private stopped: StopCause | null = null;
   private readonly root = CancellationScope.current();
   private scope = new CancellationScope();
   phase: Phase | null = null;
-  /** The last run that others were told of. */
+  /** The last run that the memo shows. */
   private last: RunSummary | null = null;
   /** The run's end is decided, and is being stored. */
   private finishing = false;
   /** The model call under way. */
-  calling: CallModel | null = null;
+  openModelCall: CallModel | null = null;
   /** How many of the oldest waiting messages were interrupted before a run took them. */
   private interrupted = 0;
-  /** Set by the `resume` signal, cleared by whoever waits for it. */
+  /** The `resume` signal sets it; the waits that it ends clear it. */
   resumed = false;
-  /** Both in this workflow run, for the handover's limits. */
+  /** Counted in this workflow run, for the handover's limits. */
   signals = 0;
   iterations = 0;
 
   constructor(input: ResumedInput, carry: Carry) {
     this.input = input;
     this.ports = createPorts(input.profile, () => this.facts.now.host ?? null);
-    this.beside = new Beside(this.ports, (spend, more) => this.billLate(false, [{ spend, earlier: true }], more));
+    this.sideWork = new SideWork(this.ports, (spend, more) => this.billLate(false, [{ spend, earlier: true }], more));
     this.inbox = new Inbox(carry.inbox);
-    const { alerts = [], answered = [], steered, canceller, once, elicited, pauses, facts } = partsOf(carry);
+    const { alerts = [], answered = [], steered, canceller, once, elicited, pauses, facts } = splitCarry(carry);
     this.pauses = new Pauses(this, pauses);
     this.steered = new SteeredLog(steered, canceller, new AskedOnce(input.sealed !== undefined, once));
     this.elicitations = new Elicitations(elicited);
-    void this.root.cancelRequested.catch(() => this.steered.cancelled());
+    void this.root.cancelRequested.catch(() => this.steered.noteCancelled());
     this.facts = new Facts(facts);
-    // Before the handler: a stop that arrived during the handover is delivered as soon as it is
-    // set.
+    // This must come before the handlers are set: a stop that arrived during the handover is
+    // delivered as soon as they are.
     if (carry.run) this.beginRun({ ...carry.run });
     this.approvals = new Approvals(carry.run?.tools?.approvals ?? [], answered);
     this.delegations = new Delegations(carry, {
-      ended: (key, news) => this.take(newsMessage(key, news)),
-      lost: (agent) => this.asks.lost(agent),
-      over: (agent, end) => this.alerts.agentEnded(agent, end, this.run?.state.iteration ?? 0),
+      onBackgroundEnd: (key, news) => this.receiveMessage(newsMessage(key, news)),
+      onLost: (agent) => this.asks.tellLost(agent),
+      onEnd: (agent, end) => this.alerts.alertAgentEnd(agent, end, this.run?.state.iteration ?? 0),
     });
-    this.told = new Told((withFacts) => memoOf(this.facts.now, nowOf(this), withFacts), input);
+    this.memoWriter = new MemoWriter((withFacts) => memoOf(this.facts.now, sessionNow(this), withFacts), input);
     this.alerts = new Alerts(this, alerts);
-    this.approvals.listen(() => (this.told.change(), this.asks.change()));
-    listenForSignals(
-      this,
-      () => (this.signals += 1),
-      (what) => this.passedOver.note(what),
-    );
-    listenForQueries(this);
-    listenForAsides(this);
-    listenForSteering({
-      facts: this.facts,
-      busy: () => this.run !== null || this.inbox.count > 0,
-      limits: () => (this.finishing || this.stopCause !== null ? null : this.limits),
-      changed: () => this.told.change(),
-      log: this.steered,
-      grantProblem: (more) => grantProblem(more, this),
-    });
   }
 
   /** The run under way, as others see it. */
@@ -119,10 +101,15 @@ export class Session {
     return this.live;
   }
 
-  /** The run that agents are started by. */
-  get granting(): Granting | null {
+  /** The run under way, as it grants shares of its limits to agents. Null without one. */
+  get granting(): GrantingRun | null {
     const { live, limits } = this;
     return live && limits && { state: live.state, snapshot: limits.snapshot, leftMs: limits.leftMs, now: Date.now() };
+  }
+
+  /** The limits that a person may raise; null while no run is under way, and while the run ends. */
+  get raisableLimits(): RunLimits | null {
+    return this.finishing || this.stopCause !== null ? null : this.limits;
   }
 
   get isFinishing(): boolean {
@@ -144,8 +131,8 @@ export class Session {
   }
 
   /**
-   * False: it changes nothing. With no run to stop it holds for what waits to open one; an
-   * interrupt of an idle session does not.
+   * Returns whether the stop changes anything. With no run to stop, it holds for the messages that
+   * wait to open one; an interrupt of an idle session does nothing.
    */
   stop(cause: StopCause): boolean {
     const over = !this.run || this.finishing;
@@ -162,7 +149,8 @@ export class Session {
   }
 
   /**
-   * The messages that open the next run: of interrupted ones no others, for their run ends at once.
+   * Returns the messages that open the next run. Interrupted ones come alone, for their run ends at
+   * once.
    */
   takeMessages(): { readonly messages: readonly UserMessage[]; readonly interrupted: boolean } {
     const interrupted = this.interruptWaits;
@@ -173,34 +161,34 @@ export class Session {
     return { messages, interrupted };
   }
 
-  /** A fresh scope for the next run. A stop belongs to one run. */
+  /** Begins a run in a fresh scope: a stop belongs to one run. */
   beginRun(run: LiveRun): void {
     this.live = run;
     this.stopped = null;
     this.finishing = false;
     this.scope = this.root.consideredCancelled ? this.root : new CancellationScope();
-    this.pauses.ofRun(false);
+    this.pauses.setRunPaused(false);
   }
 
-  /** The run has opened, or is taken up again: a model that nobody chose is known. */
+  /** The run has opened, or is taken up again: the default model's name is known now. */
   knowModels(models: readonly string[] = []): void {
     if (this.live) this.live.models = models;
-    if (this.told.withFacts) this.told.change();
+    if (this.memoWriter.withFacts) this.memoWriter.markChanged();
   }
 
-  reach(state: RunState): void {
+  setState(state: RunState): void {
     if (this.live) this.live.state = state;
   }
 
-  /** The calls that were open at a handover, for whoever goes on with them. */
+  /** Returns the calls that were open at a handover, once. */
   takeTools(): ToolsCarry | null {
     const tools = this.live?.tools ?? null;
     if (this.live) this.live.tools = null;
     return tools;
   }
 
-  /** Milliseconds since the epoch; null when the run goes on. */
-  park(until: number | null): void {
+  /** `until`: milliseconds since the epoch; null when the run goes on. */
+  setParkedUntil(until: number | null): void {
     if (this.live) this.live.parkedUntil = until;
   }
 
@@ -208,7 +196,7 @@ export class Session {
     this.finishing = true;
   }
 
-  limitBy(limits: RunLimits): void {
+  setLimits(limits: RunLimits): void {
     this.limits = limits;
   }
 
@@ -217,12 +205,12 @@ export class Session {
     this.limits = null;
     this.stopped = null;
     this.billLate(true);
-    this.pauses.ofRun(false);
+    this.pauses.setRunPaused(false);
   }
 
   /**
-   * An agent may end long after the run that started it: then the session alone counts what it
-   * took, as with `beside`. `over`: no call is made any more.
+   * Counts what ended after its run: an agent may end long after the run that started it, and work
+   * that the loop does not wait for may too. `over`: no further call will be made.
    */
   billLate(over = false, beside: readonly Billed[] = [], more: Suggestion = {}): void {
     const { delegations } = this;
@@ -230,29 +218,29 @@ export class Session {
     const all = [...beside, ...late, ...(over ? delegations.takeUnclaimed() : [])];
     if (all.length === 0) return;
     this.facts.bill(all, more);
-    this.told.change();
+    this.memoWriter.markChanged();
   }
 
   /**
-   * Seen from outside by search attribute and memo: changes with the phase and the run, not with
-   * every turn.
+   * Memo and search attribute show the phase: they change with it and with the run, not with every
+   * turn.
    */
-  enter(phase: Phase): void {
+  enterPhase(phase: Phase): void {
     const { last } = this.facts.now;
     if (phase === this.phase && last === this.last) return;
     this.phase = phase;
     this.last = last;
-    this.told.change();
+    this.memoWriter.markChanged();
   }
 
-  /** False: nothing runs that could wait. */
-  goOn(): boolean {
+  /** Ends the waits of the run. Returns false when no run is under way. */
+  endWaits(): boolean {
     this.resumed = true;
     return this.run !== null;
   }
 
-  take(sent: UserMessage): void {
-    const { message, refused } = carriable(sent);
+  receiveMessage(sent: UserMessage): void {
+    const { message, refused } = makeCarriable(sent);
     if (!this.inbox.push(message)) return;
     if (refused !== undefined) this.facts.refuseOptions(refused);
     const deed = message.options ? changesDeed(message.options, this.facts.now.options) : null;

@@ -1,6 +1,6 @@
-// The alerts of a session: that it waits for a person, that a run has ended badly, that an agent of
-// it has ended. Told to a worker's hooks one after the other, beside the loop, which never waits
-// for them. A handover carries those that are not told yet, so that one may be told twice.
+// The alerts of a session: it waits for a person, a run has ended badly, an agent has ended. An
+// activity tells them to a worker's hooks one after the other, and the loop does not wait for it. A
+// handover carries alerts that are not known to be told, so that one may be told twice.
 import { ActivityFailure, CancellationScope, condition, isCancellation, patched } from '@temporalio/workflow';
 import type { RunEnded, SessionActivities } from '../contract/activities.ts';
 import type { DelegatedEnd } from '../contract/delegation.ts';
@@ -10,16 +10,17 @@ import type { Hash } from '../contract/ids.ts';
 import { LISTED_APPROVALS, type PendingApproval } from '../contract/session.ts';
 import { isBadEnd } from '../contract/visibility.ts';
 import type { Approvals } from '../updates/approvals.ts';
-import type { Working } from '../delegated/grant.ts';
-import type { Facts, Waking } from '../session/session-state.ts';
+import type { WorkingAgent } from '../delegated/shares.ts';
+import type { Facts, QueuedAlert } from '../session/session-state.ts';
+import { present } from '../contract/present.ts';
 
 /**
- * Of a kind, that wait to be told while hooks hang: a handover carries them. Beyond, agents and
- * runs end untold.
+ * Alerts of a kind that may wait while hooks hang, because a handover carries them. Further ends of
+ * agents and runs are not told.
  */
 const MOST_ENDS = 100;
 
-type Teller = {
+type AlertSession = {
   readonly ports: Pick<SessionActivities, 'tellAlert'>;
   readonly facts: Facts;
   readonly approvals: Approvals;
@@ -27,28 +28,31 @@ type Teller = {
 };
 
 export class Alerts {
-  private readonly session: Teller;
-  private queue: readonly Waking[];
-  private telling: Waking | null = null;
+  private readonly session: AlertSession;
+  private queue: readonly QueuedAlert[];
+  private telling: QueuedAlert | null = null;
 
-  /** `carried`: what was not told at a handover. */
-  constructor(session: Teller, carried: readonly Waking[]) {
+  /** `carried`: alerts that were not told before a handover. */
+  constructor(session: AlertSession, carried: readonly QueuedAlert[]) {
     this.session = session;
     this.queue = carried;
     if (carried.length > 0) this.begin();
   }
 
-  /** Not known to be told. */
-  get open(): readonly Waking[] {
+  /** Alerts that are not known to be told. */
+  get open(): readonly QueuedAlert[] {
     return this.telling ? [this.telling, ...this.queue] : this.queue;
   }
 
-  /** What begins to wait while others are told of is told together. */
-  waiting({ call, tool, reason, deadline, askedAt }: PendingApproval, iteration: number, config: Hash): void {
+  /**
+   * Joins an alert that is not told yet, so that calls that begin to wait meanwhile are told
+   * together.
+   */
+  alertWaiting({ call, tool, reason, deadline, askedAt }: PendingApproval, iteration: number, config: Hash): void {
     if (!this.isHeard('waiting')) return;
     const { runs: run } = this.session.facts.now;
     this.queue = this.queue.filter((waking) => this.isOpen(waking));
-    const asked = { call, tool, reason, deadline, ...(askedAt === undefined ? {} : { askedAt }) };
+    const asked = { call, tool, reason, deadline, ...present({ askedAt }) };
     const last = this.queue.at(-1);
     if (last?.alert.kind === 'waiting' && last.alert.calls.length < LISTED_APPROVALS) {
       const alert = { ...last.alert, iteration, calls: [...last.alert.calls, asked] };
@@ -56,15 +60,22 @@ export class Alerts {
     } else this.add({ alert: { kind: 'waiting', run, iteration, calls: [asked] }, config });
   }
 
-  /** The end is stored: nothing is told of what could still come otherwise. */
-  ended({ run, iterations: iteration, terminal, turns, spend, durationMs }: RunEnded, config: Hash | null): void {
+  /** Call it once the end is stored: an end that could still change is not told. */
+  alertFailedRun(
+    { run, iterations: iteration, terminal, turns, spend, durationMs }: RunEnded,
+    config: Hash | null,
+  ): void {
     if (!isBadEnd(terminal) || !this.isHeard('failed')) return;
     if (this.isFullOf('failed') && patched('perdure-failed-bound')) return;
     this.add({ alert: { kind: 'failed', run, iteration, terminal, turns, spend, durationMs }, config });
   }
 
-  /** In runs that an earlier release worked on, nobody is told. */
-  agentEnded({ session, type, title, background, config }: Working, end: DelegatedEnd, iteration: number): void {
+  /** Runs that an earlier release opened tell nothing. */
+  alertAgentEnd(
+    { session, type, title, background, config }: WorkingAgent,
+    end: DelegatedEnd,
+    iteration: number,
+  ): void {
     const { alertKinds = [], runs: run } = this.session.facts.now;
     if (!alertKinds.includes('agentEnded') || !patched('perdure-agent-ended')) return;
     if (this.isFullOf('agentEnded')) return;
@@ -77,14 +88,14 @@ export class Alerts {
     });
   }
 
-  async settled(): Promise<void> {
+  async awaitSettled(): Promise<void> {
     if (this.open.length === 0) return;
     await CancellationScope.nonCancellable(() => condition(() => this.open.length === 0));
   }
 
   /**
-   * While no worker has said which it has hooks for, as when the first run could not be opened, it
-   * is found out by telling.
+   * While no worker has said which alerts it has hooks for, as when the first run could not be
+   * opened, telling one finds out.
    */
   private isHeard(kind: 'waiting' | 'failed'): boolean {
     const { alertKinds } = this.session.facts.now;
@@ -95,12 +106,12 @@ export class Alerts {
     return this.queue.filter(({ alert }) => alert.kind === kind).length >= MOST_ENDS;
   }
 
-  /** Of calls that are decided nobody is told. */
-  private isOpen({ alert }: Waking): boolean {
+  /** A call that is decided need not be told. */
+  private isOpen({ alert }: QueuedAlert): boolean {
     return alert.kind !== 'waiting' || alert.calls.some(({ call }) => this.session.approvals.isWaiting(call));
   }
 
-  private add(waking: Waking): void {
+  private add(waking: QueuedAlert): void {
     this.queue = [...this.queue, waking];
     if (!this.telling) this.begin();
   }
@@ -112,13 +123,13 @@ export class Alerts {
   private async tellAll(): Promise<void> {
     for (let next = this.next(); next; next = this.next()) {
       this.telling = next;
-      await this.tell(next).catch(onlyFailures);
+      await this.tell(next).catch(throwUnlessFailure);
       this.telling = null;
     }
   }
 
-  /** Of calls, those that are not decided meanwhile. */
-  private next(): Waking | null {
+  /** Returns the next alert, without the calls that are decided meanwhile. */
+  private next(): QueuedAlert | null {
     const [first, ...rest] = this.queue;
     if (!first) return null;
     this.queue = rest;
@@ -128,13 +139,13 @@ export class Alerts {
     return calls.length > 0 ? { alert: { ...alert, calls }, config } : this.next();
   }
 
-  private tell({ alert, config }: Waking): Promise<void> {
+  private tell({ alert, config }: QueuedAlert): Promise<void> {
     const { ports, facts, input } = this.session;
     return ports.tellAlert({ alert, chain: facts.now.chain, config, title: input.title, step: facts.nextStep() });
   }
 }
 
-/** That nobody could be told changes nothing; a bug stays one. */
-function onlyFailures(error: unknown): void {
+/** A failure to tell changes nothing; a defect is thrown on. */
+function throwUnlessFailure(error: unknown): void {
   if (!isCancellation(error) && !(error instanceof ActivityFailure)) throw error;
 }

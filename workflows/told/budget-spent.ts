@@ -1,10 +1,10 @@
-// Told to the model of the next prompt: the run before was cut short, and nothing in the
+// Tells the model of the next prompt that the run before was cut short: nothing else in the
 // conversation says so (L51).
 import { patched } from '@temporalio/workflow';
 import type { Append } from '../contract/activities.ts';
 import type { RunSummary } from '../contract/session.ts';
 
-export function budgetSpent(last: Pick<RunSummary, 'terminal'> | null): readonly Append[] {
+export function budgetSpentNotices(last: Pick<RunSummary, 'terminal'> | null): readonly Append[] {
   const { terminal } = last ?? {};
   if (terminal?.reason !== 'budget_exceeded' || !patched('perdure-budget-spent')) return [];
   const limit = 'limitUsd' in terminal ? 'cost' : 'tokens';

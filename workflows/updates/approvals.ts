@@ -1,5 +1,5 @@
-// The calls that wait for a person: for a decision (L55), or for an answer (L81). Either is taken
-// once, for one call and one input; what comes late or for another input is refused before it is
+// The calls that wait for a person: for a decision (L55), or for an answer (L81). Each counts once,
+// for one call and one input; one that is late or for another input is refused before it is
 // accepted.
 import { ApplicationFailure, defineUpdate, setHandler } from '@temporalio/workflow';
 import type { Decision } from '../contract/activities.ts';
@@ -16,13 +16,14 @@ import {
 } from '../contract/people.ts';
 import { isBody } from '../session/inbox.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
+import { present } from '../contract/present.ts';
 
 /** A decision, or the answer to a question. */
-export type Decided = Decision | Extract<DelegatedEnd, { kind: 'answered' }>;
+export type PersonDecision = Decision | Extract<DelegatedEnd, { kind: 'answered' }>;
 
 export class Approvals {
   private readonly waiting: Map<string, PendingApproval>;
-  private readonly decisions = new Map<string, Decided>();
+  private readonly decisions = new Map<string, PersonDecision>();
   private lately: readonly Answered[];
   private changed: () => void = () => {};
 
@@ -35,8 +36,8 @@ export class Approvals {
   }
 
   /**
-   * `changed` is called when what waits has changed; at once, if a decision arrived during the
-   * handover.
+   * Sets the update handlers. `changed` is called whenever what waits has changed, and at once if a
+   * decision arrived during the handover.
    */
   listen(changed: () => void): void {
     this.changed = changed;
@@ -56,8 +57,8 @@ export class Approvals {
   }
 
   /**
-   * In the order of the calls, whichever was asked about first; without those that are decided and
-   * not taken yet.
+   * All that waits, in the order of the calls. Decided calls are not in it, although their decision
+   * is not taken yet.
    */
   get pending(): readonly PendingApproval[] {
     return [...this.waiting.values()].toSorted((one, other) => one.index - other.index);
@@ -72,7 +73,7 @@ export class Approvals {
     return this.decisions.size === 0;
   }
 
-  /** Whether it begins to wait with this, and did not wait before a handover. */
+  /** Returns whether the call begins to wait now, and did not wait before a handover. */
   ask(approval: PendingApproval): boolean {
     if (this.decisions.has(approval.call)) return false;
     const begins = !this.waiting.has(approval.call);
@@ -89,18 +90,15 @@ export class Approvals {
     return this.decisions.has(call);
   }
 
-  /** The decision, if there is one; either way the call waits no longer. */
-  take(call: string): Decided | null {
+  /** Returns the decision, or null without one. Either way the call no longer waits. */
+  take(call: string): PersonDecision | null {
     const decision = this.decisions.get(call) ?? null;
     this.decisions.delete(call);
     if (this.waiting.delete(call)) this.changed();
     return decision;
   }
 
-  /**
-   * No call waits any more: what is undecided is withdrawn, and decisions that come now are refused
-   * (L48).
-   */
+  /** Withdraws every open question: decisions that come after this are refused (L48). */
   withdraw(): void {
     if (this.waiting.size === 0 && this.allTaken) return;
     this.waiting.clear();
@@ -109,11 +107,11 @@ export class Approvals {
   }
 
   private approve({ call, inputHash, edited, by }: Approval): void {
-    this.decide(call, { kind: 'allow', inputHash, ...(edited === undefined ? {} : { edited }), ...named(by) });
+    this.decide(call, { kind: 'allow', inputHash, ...present({ edited }), ...withName(by) });
   }
 
   private deny({ call, reason, interrupt, by }: Denial): void {
-    this.decide(call, { kind: 'deny', reason, ...(interrupt === true ? { interrupt } : {}), ...named(by) });
+    this.decide(call, { kind: 'deny', reason, ...(interrupt === true && { interrupt }), ...withName(by) });
   }
 
   private answer({ call, body, by }: Answer): void {
@@ -121,7 +119,7 @@ export class Approvals {
     this.decide(call, { kind: 'answered', body, by });
   }
 
-  private decide(call: string, decision: Decided): void {
+  private decide(call: string, decision: PersonDecision): void {
     this.decisions.set(call, decision);
     this.waiting.delete(call);
     this.changed();
@@ -169,7 +167,7 @@ function denialProblem({ reason }: Denial): string | undefined {
     : `the reason has ${reason.length} characters: give at most ${LONGEST_REASON}`;
 }
 
-const named = (by: string | undefined): { readonly by?: string } => (by === undefined ? {} : { by });
+const withName = (by: string | undefined): { readonly by?: string } => (by === undefined ? {} : { by });
 
 function nameProblem({ by }: Pick<Approval, 'by'>): string | undefined {
   if (by === undefined || isName(by)) return undefined;

@@ -1,39 +1,26 @@
-// Questions that people ask aside: an activity answers each beside whatever runs, and nothing of it
-// is stored. An update, so that whoever asks is told the answer, or in a sentence why there is
-// none.
+// Answers questions that people ask aside: an activity answers each while the session goes on, and
+// stores nothing. It is an update, so that the person gets the answer, or a sentence that says why
+// not.
 import { ApplicationFailure, defineUpdate, setHandler } from '@temporalio/workflow';
-import type { AnswerAside, CallModel } from '../contract/activities.ts';
+import type { AnswerAside } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
-import { asideProblem, MOST_ASIDES, type AskAside, type AsideAnswer } from '../contract/people.ts';
+import { asideProblem, MOST_ASIDES, type AskAside, type AsideAnswer } from '../contract/aside.ts';
 import { UPDATES } from '../contract/session.ts';
-import { askedIn, type Signed, type UpdateOnce } from '../contract/steered.ts';
-import type { Beside } from '../run/beside.ts';
-import type { Granting } from '../delegated/grant.ts';
-import { asideTerms } from '../machine/context.ts';
+import { unwrapAsked, type Signed, type UpdateOnce } from '../contract/steered.ts';
+import { asideTerms } from '../machine/step-inputs.ts';
+import type { Session } from '../session/session.ts';
 import { refuse } from './approvals.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
-import type { SteeredLog } from './steered-log.ts';
 
-type Asked = {
-  readonly beside: Beside;
-  readonly steered: Pick<SteeredLog, 'isClosing' | 'once'>;
-  readonly facts: { readonly now: { readonly head: Hash | null }; nextStep(): number };
-  readonly calling: CallModel | null;
-  /** The run under way. */
-  readonly granting: Granting | null;
-  /** It takes no more into its bill. */
-  readonly isFinishing: boolean;
-};
-
-export function listenForAsides(session: Asked): void {
-  const { beside, steered, facts } = session;
+export function handleAsides(session: Session): void {
+  const { sideWork, steered, facts } = session;
   let open = 0;
   const headNow = (): Hash | null => session.granting?.state.head ?? facts.now.head;
   const problem = (given: AskAside | UpdateOnce<AskAside>): string | undefined => {
     if (steered.isClosing) return 'the session is closing: nobody answers in it any more';
     const wrong = steered.once.problem(UPDATES.aside, given) ?? asideProblem(questionIn(given));
     if (wrong !== undefined) return wrong;
-    if (headNow() === null && !session.calling) return 'the model has not answered yet: ask again when it has';
+    if (headNow() === null && !session.openModelCall) return 'the model has not answered yet: ask again when it has';
     if (open < MOST_ASIDES) return undefined;
     return `${open} questions are being answered aside already: wait for one of the answers`;
   };
@@ -43,7 +30,7 @@ export function listenForAsides(session: Asked): void {
     try {
       const input = { ...termsOf(session), head: headNow(), question: questionIn(given) as string };
       const isRunning = (): boolean => session.granting !== null && !session.isFinishing;
-      const end = await beside.answerAside({ ...input, step: facts.nextStep() }, isRunning);
+      const end = await sideWork.answerAside({ ...input, step: facts.nextStep() }, isRunning);
       if (end.kind === 'failed') throw ApplicationFailure.nonRetryable(`not answered: ${end.detail}`, 'NotAnswered');
       const { text, cut, model, spend } = end;
       return { text, cut, model, usage: spend.usage, usd: spend.usd };
@@ -56,13 +43,13 @@ export function listenForAsides(session: Asked): void {
   setHandler(update, answer, { validator, description: UPDATE_DESCRIPTIONS.aside });
 }
 
-/** Anyone may have sent it. */
+/** Anyone may have sent it, so its type is unknown. */
 function questionIn(given: AskAside | UpdateOnce<AskAside>): unknown {
-  return (askedIn(given) as Partial<AskAside> | null | undefined)?.question;
+  return (unwrapAsked(given) as Partial<AskAside> | null | undefined)?.question;
 }
 
-/** Prompts that the run has taken are not stored before the reply to them is. */
-function termsOf({ granting, calling: call }: Asked): Omit<AnswerAside, 'head' | 'question' | 'step'> {
+/** `said` adds the prompts that the run has taken: they are stored only with the reply to them. */
+function termsOf({ granting, openModelCall: call }: Session): Omit<AnswerAside, 'head' | 'question' | 'step'> {
   if (!granting) return { said: [], iteration: 0 };
   const { state, snapshot } = granting;
   const said = state.pending.filter(({ kind }) => kind === 'user');

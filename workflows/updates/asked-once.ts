@@ -1,18 +1,15 @@
-// Updates that were asked for already: what is sealed can be captured and sent again by whoever
+// Remembers updates that were taken: a sealed one can be captured and sent again by anyone who
 // reaches the server, and must not count twice.
 import { LONGEST_ID } from '../contract/session.ts';
 import { isOnce } from '../contract/steered.ts';
 
 /**
- * How many are remembered. What is older than the newest of the forgotten ones is refused, for it
- * may be one of them.
+ * How many updates are remembered. One that is older than the newest forgotten one is refused, for
+ * it may be that one.
  */
 const REMEMBERED = 200;
 
-/**
- * `times`: of each id when it was asked for, by the clock of whoever asked. `since`: nothing older
- * is taken.
- */
+/** `times`: when each id was asked for, by the client's clock. `since`: nothing older is taken. */
 export type AskedOnceSnapshot = {
   readonly times: readonly (readonly [id: string, at: number])[];
   readonly since: number;
@@ -22,7 +19,7 @@ export class AskedOnce {
   private readonly times: Map<string, number>;
   private since: number;
 
-  /** `sealed`: nothing that came outside a sealed update counts. */
+  /** `sealed`: an update that is not sealed is refused. */
   constructor(
     private readonly sealed: boolean,
     { times, since }: AskedOnceSnapshot = { times: [], since: 0 },
@@ -31,7 +28,7 @@ export class AskedOnce {
     this.since = since;
   }
 
-  /** Why an update of this name is not taken, a sentence; undefined when it is. */
+  /** Returns a sentence that says why an update of this name is not taken; undefined when it is. */
   problem(name: string, given: unknown): string | undefined {
     if (!isOnce(given)) {
       return this.sealed
@@ -45,7 +42,7 @@ export class AskedOnce {
     return undefined;
   }
 
-  /** It was taken. */
+  /** Remembers an update that was taken. */
   note(given: unknown): void {
     if (!isOnce(given)) return;
     this.times.set(given.id, given.at);
@@ -55,7 +52,7 @@ export class AskedOnce {
     this.since = Math.max(this.since, at);
   }
 
-  /** Null: there is nothing to remember. */
+  /** Returns null while there is nothing to remember. */
   snapshot(): AskedOnceSnapshot | null {
     return this.times.size === 0 ? null : { times: [...this.times], since: this.since };
   }

@@ -1,4 +1,4 @@
-// What Temporal's clients show beside each update of a session.
+// The descriptions of a session's updates in Temporal's clients.
 import type { UPDATES } from '../contract/session.ts';
 
 export const UPDATE_DESCRIPTIONS: Readonly<Record<keyof typeof UPDATES, string>> = {

@@ -1,17 +1,17 @@
-// Questions of calls that run (L77): the activity of one tells the workflow what it asks, and looks
-// for the answer; the workflow puts it to people among the approvals. A call has one at a time, and
-// none when it has ended.
+// Puts questions of running calls to people (L77). The activity of a call signals its question and
+// queries the answer; the workflow lists it among the approvals. A call asks one question at a
+// time, and its questions end with it.
 import { CancellationScope } from '@temporalio/workflow';
 import type { ToolResult } from '../contract/activities.ts';
 import type { Elicitation, ElicitationEnd } from '../contract/people.ts';
 import { type CallKey, isHash } from '../contract/ids.ts';
-import type { Decided } from './approvals.ts';
+import type { PersonDecision } from './approvals.ts';
 
 type Asker = (asked: Elicitation) => void;
 
 type Counts = readonly (readonly [call: CallKey, count: number])[];
 
-/** Ends that are kept: whoever asked looks for them soon. */
+/** How many ends are kept: the activities query them soon. */
 const MOST_ENDS = 100;
 
 export class Elicitations {
@@ -19,22 +19,27 @@ export class Elicitations {
   private readonly ends = new Map<string, ElicitationEnd>();
   private readonly counts: Map<CallKey, number>;
 
-  /** `carried`: of calls that were open at a handover. */
+  /** `carried`: the counts of calls that were open at a handover. */
   constructor(carried: Counts = []) {
     this.counts = new Map(carried);
   }
 
-  /** How many each open call has asked: one whose activity runs again asks under other names. */
+  /**
+   * How many questions each open call has asked: an activity that runs again asks under other
+   * names.
+   */
   get asked(): Counts {
     return [...this.counts];
   }
 
-  /** The calls of the reply have all ended: none of them asks again. */
+  /** Forgets the counts: all calls of the reply have ended. */
   forget(): void {
     this.counts.clear();
   }
 
-  /** Anyone can signal: what no call that runs asks is passed over. */
+  /**
+   * Takes a signal's value. Anyone can signal: a question of a call that does not run is ignored.
+   */
   hear(value: unknown): void {
     if (isElicitation(value)) this.askers.get(value.key)?.(value);
   }
@@ -44,13 +49,13 @@ export class Elicitations {
   }
 
   /**
-   * Runs a call. What it asks meanwhile is put by `ask`, which is cancelled when it asks anew, asks
-   * no longer, or has ended.
+   * Runs a call. `ask` puts its questions; it is cancelled when the call asks anew, takes its
+   * question back, or has ended.
    */
   async during(
     key: CallKey,
     run: () => Promise<ToolResult>,
-    ask: (asked: Elicitation, count: number) => Promise<Decided | null>,
+    ask: (asked: Elicitation, count: number) => Promise<PersonDecision | null>,
   ): Promise<ToolResult> {
     let scope: CancellationScope | null = null;
     let asking: Promise<void> = Promise.resolve();
@@ -58,7 +63,8 @@ export class Elicitations {
       scope?.cancel();
       scope = null;
       if (asked.inputHash === undefined) return;
-      const [own, nth] = [new CancellationScope(), (this.counts.get(key) ?? 0) + 1];
+      const own = new CancellationScope();
+      const nth = (this.counts.get(key) ?? 0) + 1;
       this.counts.set(key, nth);
       scope = own;
       const before = asking;
@@ -82,13 +88,14 @@ export class Elicitations {
   }
 }
 
-function endOf(decision: Decided | null): ElicitationEnd {
+function endOf(decision: PersonDecision | null): ElicitationEnd {
   if (decision?.kind === 'answered') return { kind: 'answered', body: decision.body };
   return { kind: decision?.kind === 'deny' && !decision.expired ? 'declined' : 'unanswered' };
 }
 
 const LONGEST_REASON = 500;
-const [MOST_OPTIONS, LONGEST_OPTION] = [20, 200];
+const MOST_OPTIONS = 20;
+const LONGEST_OPTION = 200;
 
 function isElicitation(value: unknown): value is Elicitation {
   const { key, id, inputHash, reason, options } = (value ?? {}) as { readonly [Key in keyof Elicitation]?: unknown };

@@ -1,22 +1,17 @@
-// What a session answers to queries: for people and their programs; the store is the truth.
+// Answers the queries of people and their programs. The store holds the truth.
 import { defineQuery, setHandler } from '@temporalio/workflow';
-import type { ElicitationEnd, PassedOver } from '../contract/people.ts';
+import type { ElicitationEnd } from '../contract/people.ts';
 import { QUERIES, type SessionView } from '../contract/session.ts';
-import { nowOf, viewOf, type Shown, type Facts } from '../session/session-facts.ts';
-
-type Queried = Shown & {
-  readonly facts: { readonly now: Facts };
-  readonly elicitations: { endOf(id: unknown): ElicitationEnd };
-  readonly passedOver: { readonly last: readonly PassedOver[] };
-};
+import { sessionNow, viewOf } from '../session/session-facts.ts';
+import type { Session } from '../session/session.ts';
 
 const DESCRIPTIONS: Readonly<Record<keyof typeof QUERIES, string>> = {
   view: 'What the session does now: its phase, run and turn, the messages and approvals that wait, signals that did nothing.',
   elicited: 'How a question of a server ended, by its id.',
 };
 
-export function listenForQueries(session: Queried): void {
-  const view = (): SessionView => viewOf(session.facts.now, nowOf(session), session.passedOver.last);
+export function handleQueries(session: Session): void {
+  const view = (): SessionView => viewOf(session.facts.now, sessionNow(session), session.passedOver.last);
   setHandler(defineQuery<SessionView>(QUERIES.view), view, { description: DESCRIPTIONS.view });
   const ended = (id: unknown): ElicitationEnd => session.elicitations.endOf(id);
   setHandler(defineQuery<ElicitationEnd, [unknown]>(QUERIES.elicited), ended, { description: DESCRIPTIONS.elicited });

@@ -1,12 +1,13 @@
 // The limits of a run under way, which a person may raise. The runtime limit (L51) is an absolute
-// deadline that stands still while the run is parked and survives a handover.
+// deadline that stands still while the run is parked, and survives a handover.
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import type { Limits, RunSnapshot } from '../contract/loop.ts';
 import type { TopUp } from '../contract/session.ts';
+import { present } from '../contract/present.ts';
 
 /**
- * The snapshot of a run, with limits that may be raised while it runs: what it decides next counts
- * with them (L45, L51).
+ * The snapshot of a run with its limits as they are now: the machine decides with raised ones from
+ * the next step on (L45, L51).
  */
 export class RunLimits {
   private current: RunSnapshot;
@@ -21,12 +22,12 @@ export class RunLimits {
     return this.current;
   }
 
-  /** Of the runtime limit; null without one. */
+  /** Milliseconds left of the runtime limit; null without one. */
   get leftMs(): number | null {
     return this.clock.leftMs;
   }
 
-  /** A person's message has come: the limits that it brings are asked for once. */
+  /** Returns the limits that a person's message brings, once. */
   takeWhole(): Limits | null {
     const { whole, ...rest } = this.current;
     this.current = rest;
@@ -37,10 +38,7 @@ export class RunLimits {
     const { rules } = this.current;
     if (timeoutMs !== undefined && rules.timeoutMs !== null) this.clock.extend(timeoutMs - rules.timeoutMs);
     const raised = {
-      ...(maxTurns === undefined ? {} : { maxTurns }),
-      ...(maxBudgetUsd === undefined ? {} : { maxBudgetUsd }),
-      ...(maxTokens === undefined ? {} : { maxTokens }),
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...present({ maxTurns, maxBudgetUsd, maxTokens, timeoutMs }),
     };
     this.current = { ...this.current, rules: { ...rules, ...raised } };
   }
@@ -52,13 +50,13 @@ export class RunClock {
   private readonly expire: () => void;
   private readonly changed: (paused: boolean) => void;
   /**
-   * Whoever resumes it may be cancelled long before the run ends: a failing call, say, among its
-   * siblings.
+   * The scope that resumes the clock may be cancelled long before the run ends, as a failing call
+   * cancels its siblings.
    */
   private readonly parent = CancellationScope.current();
   private limit: number | null;
 
-  /** `changed`: it stands still, or goes on again. */
+  /** `changed` is told when the clock stands still, and when it goes on. */
   constructor(deadline: number | null, expire: () => void, changed: (paused: boolean) => void = () => {}) {
     this.limit = deadline;
     this.expire = expire;
@@ -67,7 +65,7 @@ export class RunClock {
   }
 
   /**
-   * Milliseconds since the epoch, moved on by what it stood still until now; null without a limit.
+   * Milliseconds since the epoch, moved on by the time it has stood still; null without a limit.
    */
   get deadline(): number | null {
     return this.limit === null || this.pausedAt === null ? this.limit : this.limit + Date.now() - this.pausedAt;
@@ -94,7 +92,7 @@ export class RunClock {
     this.changed(false);
   }
 
-  /** Milliseconds more until the deadline. */
+  /** Moves the deadline on by milliseconds. */
   extend(ms: number): void {
     if (this.limit === null) return;
     this.limit += ms;
@@ -122,7 +120,7 @@ export class RunClock {
       await sleep(left);
       this.expire();
     } catch (error) {
-      // Cancelled with the run, or because it ended in time.
+      // The timer is cancelled with the run, or because the run ended in time.
       if (!isCancellation(error)) throw error;
     }
   }

@@ -1,36 +1,14 @@
-// What the signals of a session do. Any Temporal client can send one, and nobody could answer it:
-// what is no signal of ours is passed over, and the view says why.
-import { defineSignal, log, patched, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
-import { ELICIT_SIGNAL, type PassedOver } from '../contract/people.ts';
+// Handles the signals of a session. Any Temporal client can send one, and a signal has no answer:
+// one that is not understood does nothing, and the view says why.
+import { defineSignal, patched, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
 import { DELEGATED_SIGNAL } from '../contract/delegation.ts';
-import { findUndecodable } from '../contract/failures.ts';
-import { SIGNALS, type SessionInput, type UserMessage } from '../contract/session.ts';
-import type { StopCause } from '../contract/loop.ts';
-import type { Pauses } from '../delegated/pauses.ts';
-import type { Delegations } from '../delegated/delegations.ts';
-import { type Inbox, isMessage, isSignalOnce, isSnip, messageProblem } from '../session/inbox.ts';
-import type { Facts } from '../session/session-state.ts';
-import type { Elicitations } from './elicitations.ts';
-import type { SteeredLog } from './steered-log.ts';
+import { findUndecodable } from '../contract/undecodable.ts';
+import { ELICIT_SIGNAL } from '../contract/people.ts';
+import { SIGNALS } from '../contract/session.ts';
+import { isMessage, isSignalOnce, isSnip, messageProblem } from '../session/inbox.ts';
+import type { Session } from '../session/session.ts';
 
-/** A session, as its signals see it. */
-export type Signalled = {
-  readonly input: Pick<SessionInput, 'sealed'>;
-  readonly inbox: Pick<Inbox, 'isNew'>;
-  readonly facts: Pick<Facts, 'addSnips'>;
-  readonly steered: SteeredLog;
-  readonly pauses: Pick<Pauses, 'hear'>;
-  readonly elicitations: Pick<Elicitations, 'hear'>;
-  readonly delegations: Pick<Delegations, 'report' | 'agents'>;
-  /** Both are false when they change nothing. */
-  stop(cause: StopCause): boolean;
-  goOn(): boolean;
-  billLate(): void;
-  take(sent: UserMessage): void;
-  readonly told: { change(): void };
-};
-
-/** What Temporal's clients show beside each. */
+/** Temporal's clients show these. */
 const DESCRIPTIONS: Readonly<Record<keyof typeof SIGNALS, string>> = {
   message: 'A prompt: {"id": "m-1", "body": {"kind": "text", "text": "…"}}. With "now": true it interrupts what runs.',
   interrupt: 'Ends the run under way. Takes nothing; with {"signal": "interrupt", "id": "…"} it counts once.',
@@ -40,75 +18,57 @@ const DESCRIPTIONS: Readonly<Record<keyof typeof SIGNALS, string>> = {
     'Says who is about to cancel: {"signal": "cancel", "id": "…", "by": "…"}. The cancellation itself is a request of Temporal’s.',
 };
 
-/** `passedOver` is told of each that does nothing. */
-export function listenForSignals(session: Signalled, count: () => void, passedOver: (what: PassedOver) => void): void {
+export function handleSignals(session: Session): void {
   const receive = (signal: string, value: unknown): void => {
-    count();
+    session.signals += 1;
     const why = receiveSignal(session, signal, value);
-    if (why !== undefined) passedOver({ signal: signal.slice(0, LONGEST_SIGNAL), why });
+    if (why !== undefined) session.passedOver.note({ signal: signal.slice(0, LONGEST_SIGNAL), why });
   };
-  // First, one handler for all: with one each, signals that have arrived together would be
-  // delivered by name instead of in order.
+  // The default handler comes first: with a handler for each name alone, signals that have arrived
+  // together would be delivered by name instead of in order.
   setDefaultSignalHandler(receive);
   for (const [name, description] of Object.entries(DESCRIPTIONS)) {
     setHandler(defineSignal<[unknown]>(name), (value) => receive(name, value), { description });
   }
 }
 
-/** Characters of a name that is told. */
+/** Characters of a signal's name in the view. */
 const LONGEST_SIGNAL = 60;
 
-/** The last are kept, of this run of the workflow: they are for whoever sent one just now. */
-const KEPT = 10;
-
-/** Signals that did nothing, and why. */
-export class PassedOverLog {
-  private kept: readonly PassedOver[] = [];
-
-  get last(): readonly PassedOver[] {
-    return this.kept;
-  }
-
-  note(what: PassedOver): void {
-    log.warn(`a signal was passed over: ${what.why}`, { signal: what.signal });
-    this.kept = [...this.kept, what].slice(-KEPT);
-  }
-}
-
 /**
- * A stop needs no seal and no form: whoever reaches the server can end the session anyway, and
- * Temporal's own clients know no other. Only one that was sent again is none.
+ * A stop needs no seal and no form: anyone who reaches the server can end the session anyway, and
+ * Temporal's own clients send no payload. Only a repeat of a sealed one is refused.
  */
-function isFormless({ input }: Signalled, name: string, value: unknown): boolean {
+function isFormless({ input }: Session, name: string, value: unknown): boolean {
   if (value === undefined && input.sealed === undefined) return true;
   return name === SIGNALS.interrupt && patched('perdure-plain-interrupt');
 }
 
-/** Returns why it was passed over, a sentence; undefined where it was not. */
-export function receiveSignal(session: Signalled, name: string, value: unknown): string | undefined {
+/** Returns a sentence that says why the signal did nothing; undefined where it did something. */
+function receiveSignal(session: Session, name: string, value: unknown): string | undefined {
   const { steered, delegations } = session;
   if (name === SIGNALS.interrupt || name === SIGNALS.resume) {
     if (isSignalOnce(value, name)) {
       if (!session.inbox.isNew(`${name} ${value.id}`)) return undefined;
-    } else if (!isFormless(session, name, value)) return wrong(value, formOf(name));
-    const changes = name === SIGNALS.interrupt ? session.stop('interrupt') : session.goOn();
+    } else if (!isFormless(session, name, value)) return describeWrong(value, formOf(name));
+    const changes = name === SIGNALS.interrupt ? session.stop('interrupt') : session.endWaits();
     if (changes) steered.note({ action: name }, value);
   } else if (name === SIGNALS.cancel) {
-    if (!isSignalOnce(value, name)) return wrong(value, formOf(name));
+    if (!isSignalOnce(value, name)) return describeWrong(value, formOf(name));
     steered.announceCancel(value);
   } else if (name === SIGNALS.snip) {
-    if (!isSnip(value)) return wrong(value, '`entries` is no list of positions');
+    if (!isSnip(value)) return describeWrong(value, '`entries` is no list of positions');
     session.facts.addSnips(value.entries);
     steered.note({ action: name }, value);
   } else if (name === DELEGATED_SIGNAL) {
     delegations.report(value);
     session.billLate();
     session.pauses.hear(value);
-    if (delegations.agents.asks.hear(value)) session.told.change();
+    if (delegations.agents.asks.hear(value)) session.memoWriter.markChanged();
   } else if (name === ELICIT_SIGNAL) session.elicitations.hear(value);
   else if (name !== SIGNALS.message) return `there is no such signal: there are ${Object.values(SIGNALS).join(', ')}`;
-  else if (!isMessage(value)) return wrong(value, messageProblem(value) ?? '');
-  else session.take(value);
+  else if (!isMessage(value)) return describeWrong(value, messageProblem(value) ?? '');
+  else session.receiveMessage(value);
   return undefined;
 }
 
@@ -116,8 +76,8 @@ function formOf(name: string): string {
   return `it is not {"signal": "${name}", "id": "…"}`;
 }
 
-/** What a codec could not read has no form at all. */
-function wrong(value: unknown, problem: string): string {
+/** Says so when a codec could not read the value; otherwise returns the problem. */
+function describeWrong(value: unknown, problem: string): string {
   const unread = findUndecodable(value);
   return unread ? `what was sent ${unread.why}` : problem;
 }

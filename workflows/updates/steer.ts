@@ -1,8 +1,9 @@
-// Updates that steer a session beside decisions: a repair, options for its next run, more for the
-// run under way (Q10). Each is refused with a sentence before it is accepted.
+// Handles the updates that steer a session: a repair, options for its next run, more for the run
+// under way (Q10). Each is refused with a sentence before it is accepted.
 import { defineUpdate, setHandler } from '@temporalio/workflow';
 import type { Rules } from '../contract/loop.ts';
-import { didYouMean, LIMITS, optionsProblem, withChanges } from '../contract/options-problem.ts';
+import { didYouMean } from '../contract/did-you-mean.ts';
+import { LIMITS, optionsProblem, withChanges } from '../contract/options-problem.ts';
 import { isHash, type Hash } from '../contract/ids.ts';
 import {
   LONGEST_LOSS,
@@ -12,74 +13,61 @@ import {
   type RunOptions,
   type TopUp,
 } from '../contract/session.ts';
-import { askedIn, isOnce, optionsDeed, type Signed, type UpdateOnce } from '../contract/steered.ts';
-import type { Facts } from '../session/session-state.ts';
-import type { RunLimits } from './run-limits.ts';
+import { unwrapAsked, isOnce, optionsDeed, type Signed, type UpdateOnce } from '../contract/steered.ts';
+import { grantProblem } from '../delegated/grant.ts';
+import type { Session } from '../session/session.ts';
 import type { SteeredLog } from './steered-log.ts';
 import { refuse } from './approvals.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
 
 const CLOSING = 'the session is closing: nothing runs in it any more';
 
-/** A session, as its updates see it. */
-export type Steered = {
-  readonly facts: Facts;
-  /** It has a run, or a message for one. */
-  readonly busy: () => boolean;
-  /** Of the run under way; null when there is none, or when it is ending. */
-  readonly limits: () => RunLimits | null;
-  /** Others see it another way now. */
-  readonly changed: () => void;
-  /** For the transcript (O12). */
-  readonly log: Pick<SteeredLog, 'note' | 'isClosing' | 'once'>;
-  /** Why the run of an agent cannot be given so much (L69). */
-  readonly grantProblem: (more: TopUp) => string | undefined;
-};
-
-export function listenForSteering({ facts, busy, limits, changed, log, grantProblem }: Steered): void {
+export function handleSteering(session: Session): void {
+  const { facts, memoWriter, steered } = session;
+  const isBusy = (): boolean => session.run !== null || session.inbox.count > 0;
   takeUpdate<Repair>(
-    log,
+    steered,
     UPDATES.repair,
-    (asked) => repairProblem(asked, facts.now.head, busy()),
+    (asked) => repairProblem(asked, facts.now.head, isBusy()),
     (asked, by) => {
       facts.repair(asked);
-      log.note({ action: 'repair' }, by);
-      changed();
+      steered.note({ action: 'repair' }, by);
+      memoWriter.markChanged();
     },
   );
   takeUpdate<OptionChanges>(
-    log,
+    steered,
     UPDATES.setOptions,
     (changes) => changesProblem(facts.now.options, changes),
     (changes, by) => {
       facts.bringOptions([{ options: changes }]);
-      log.note(optionsDeed(changes), by);
-      changed();
+      steered.note(optionsDeed(changes), by);
+      memoWriter.markChanged();
     },
   );
   takeUpdate<TopUp>(
-    log,
+    steered,
     UPDATES.topUp,
-    (more) => topUpProblem(more, limits()?.snapshot.rules ?? null) ?? grantProblem(more),
+    (more) => topUpProblem(more, session.raisableLimits?.snapshot.rules ?? null) ?? grantProblem(more, session),
     (more, by) => {
-      limits()?.raise(more);
-      log.note({ action: 'topUp', limits: more }, by);
+      session.raisableLimits?.raise(more);
+      steered.note({ action: 'topUp', limits: more }, by);
     },
   );
 }
 
 function takeUpdate<Asked>(
-  log: Steered['log'],
+  log: SteeredLog,
   name: 'repair' | 'setOptions' | 'topUp',
   problem: (asked: Asked) => string | undefined,
   act: (asked: Asked, by: unknown) => void,
 ): void {
   const validator = (given: Asked | UpdateOnce<Asked>, _by?: Signed): void => {
-    refuse(log.isClosing ? CLOSING : (log.once.problem(name, given) ?? problem(askedIn(given))));
+    refuse(log.isClosing ? CLOSING : (log.once.problem(name, given) ?? problem(unwrapAsked(given))));
   };
   const handle = (given: Asked | UpdateOnce<Asked>, by?: Signed): void => {
     log.once.note(given);
-    act(askedIn(given), isOnce(given) ? given : by);
+    act(unwrapAsked(given), isOnce(given) ? given : by);
   };
   const description = UPDATE_DESCRIPTIONS[name];
   setHandler(defineUpdate<void, [Asked | UpdateOnce<Asked>, Signed?]>(name), handle, { validator, description });
@@ -95,10 +83,10 @@ function changesProblem(options: RunOptions, changes: OptionChanges): string | u
 }
 
 /**
- * A sentence that says why a run with these rules cannot be given more, or undefined. `rules`: null
- * when nothing runs.
+ * Returns a sentence that says why a run with these rules cannot be given more, or undefined.
+ * `rules`: null when nothing runs.
  */
-export function topUpProblem(more: TopUp, rules: Rules | null): string | undefined {
+function topUpProblem(more: TopUp, rules: Rules | null): string | undefined {
   if (!isObject(more)) return 'the limits are no object';
   if (rules === null) return 'nothing runs whose limits could be raised: set the limits of the next run';
   const names = Object.keys(LIMITS) as (keyof TopUp)[];
@@ -119,8 +107,8 @@ function raiseProblem(name: string, more: number | undefined, now: number | null
 }
 
 /**
- * Why a session at `head` does not take a repair, a sentence; undefined when it does. `busy`: it
- * has a run, or a message for one.
+ * Returns a sentence that says why a session at `head` does not take a repair, or undefined.
+ * `busy`: it has a run, or a message for one.
  */
 function repairProblem(asked: Repair | undefined, head: Hash | null, busy: boolean): string | undefined {
   if (!isHash(asked?.from) || !isHash(asked.to)) return 'the repair names no head to go on from';

@@ -1,13 +1,14 @@
-// Who steered the session and how, until the next step that stores something takes it into the
-// transcript (O12). A flood of signals must not make the session larger: of many between two steps
-// the newest are kept, and the oldest of those says how many it stands after.
+// Records who steered the session and how, until the next step that stores something takes it into
+// the transcript (O12). A flood of signals must not make the session larger: between two steps the
+// newest are kept, and the oldest of those says how many came before it.
 import type { Append } from '../contract/activities.ts';
 import { AskedOnce } from './asked-once.ts';
-import { type Announced, type Deed, signedBy, type Steered } from '../contract/steered.ts';
+import { type Announced, type Deed, signatureOf, type Steered } from '../contract/steered.ts';
 
 const MOST_HELD = 20;
 /**
- * Milliseconds after which a cancel is not that of whoever said that one comes: theirs never came.
+ * Milliseconds for which an announced cancel is expected. A later one is not by the person who
+ * announced it.
  */
 const ANNOUNCED_FOR = 60_000;
 
@@ -15,13 +16,13 @@ export class SteeredLog {
   private held: readonly Steered[];
   private canceller: Announced | null;
   private cancelledAt: number | null = null;
-  /** The session takes nothing any more: what is done now would be told to nobody. */
+  /** The session is closing: what is done now would not be told. */
   private closes = false;
 
   constructor(
     carried: readonly Steered[] = [],
     canceller: Announced | null = null,
-    /** What was asked for by updates. */
+    /** The updates that were taken. */
     readonly once: AskedOnce = new AskedOnce(false),
   ) {
     this.held = carried;
@@ -36,32 +37,32 @@ export class SteeredLog {
     return this.closes;
   }
 
-  /** Not in the transcript yet, oldest first. */
+  /** Entries that are not in the transcript yet, oldest first. */
   get open(): readonly Steered[] {
     return this.held;
   }
 
   note(deed: Deed, signed: unknown, at = Date.now()): void {
-    const all = [...this.held, { ...deed, at, ...signedBy(signed) }];
+    const all = [...this.held, { ...deed, at, ...signatureOf(signed) }];
     const gone = all.slice(0, -MOST_HELD).reduce((sum, { earlier = 0 }) => sum + 1 + earlier, 0);
     const kept = all.slice(-MOST_HELD);
     this.held = gone === 0 ? kept : kept.map((one, nth) => (nth === 0 ? { ...one, earlier: gone } : one));
   }
 
-  /** The cancel itself comes after, if it comes. One that comes after another changes nothing. */
+  /** Expects the cancel of this person. After a cancel it changes nothing. */
   announceCancel(signed: unknown): void {
-    if (this.cancelledAt === null) this.canceller = { ...signedBy(signed), since: Date.now() };
+    if (this.cancelledAt === null) this.canceller = { ...signatureOf(signed), since: Date.now() };
   }
 
-  /** The session is to end: what runs is stopped first. */
-  cancelled(): void {
+  /** The session was cancelled, and is about to stop its run. */
+  noteCancelled(): void {
     this.cancelledAt = Date.now();
     if (this.canceller && this.cancelledAt - this.canceller.since > ANNOUNCED_FOR) this.canceller = null;
   }
 
   /**
-   * `isCancelled`: told as of when it was asked for. An agent is cancelled with the run that began
-   * it, by nobody.
+   * `isCancelled`: the cancel is told as of when it was asked for. The cancel of an agent has no
+   * author, because its parent's run cancels it.
    */
   close({ isCancelled, isAgent }: { readonly isCancelled: boolean; readonly isAgent: boolean }): void {
     this.closes = true;

@@ -1,7 +1,7 @@
 // Which agents the calls in a transcript have started. The id of an agent's session follows from the call, so that its
 // messages can be found while it works and when it has long ended.
 import type { Outcome, ReplyEntry } from '../../../store/log/entries.ts';
-import { agentName, agentSession, type Hash, keyHead, type SessionId } from '../../../workflows/contract/ids.ts';
+import { agentName, agentSessionId, type Hash, keyHead, type SessionId } from '../../../workflows/contract/ids.ts';
 
 /** An agent of a conversation, as the call says that started it. */
 export type CalledAgent = {
@@ -53,7 +53,7 @@ function agentOfCall({ session, depth, inBackground }: Caller, head: Hash, { rep
   const { background = inBackground.has(type) } = input;
   const root = session.replace(/\.agent-[^.]*$/, '');
   return {
-    session: agentSession(root, `agent-${head.slice(0, 16)}-${index}`),
+    session: agentSessionId(root, `agent-${head.slice(0, 16)}-${index}`),
     toolUseId: block.id,
     type,
     title: text('description'),

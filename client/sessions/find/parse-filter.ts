@@ -1,6 +1,6 @@
 // The query language of lists, page and client (O3), read without knowing any session:
 // phase:waiting cost>1 -tag:team=web "text" sort:-cost.
-import { didYouMean } from '../../../workflows/contract/options-problem.ts';
+import { didYouMean } from '../../../workflows/contract/did-you-mean.ts';
 import { ClientProblem } from '../../problem.ts';
 import { fieldOf, fields, type FieldName, shortChoices } from './fields.ts';
 

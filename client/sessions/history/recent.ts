@@ -1,7 +1,7 @@
 // What people have lately asked of a session, as its history tells: messages, decisions, more for
 // its run, options for the next one; each with who asked. Of the newest execution of its workflow:
 // what came before a handover is not among it.
-import { askedIn } from '../../../workflows/contract/steered.ts';
+import { unwrapAsked } from '../../../workflows/contract/steered.ts';
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
@@ -104,7 +104,7 @@ function updateOf(name: string, given: unknown): Bare<Asked> | null {
     const read = answer.safeParse(given).data;
     return read ? { kind: 'answer', ...read } : null;
   }
-  const { data: object } = anObject.safeParse(askedIn(given));
+  const { data: object } = anObject.safeParse(unwrapAsked(given));
   if (!object) return null;
   if (name === UPDATES.topUp) return { kind: 'topUp', limits: limits.parse(object) };
   if (name === UPDATES.setOptions) return { kind: 'setOptions', changes: object };

@@ -2,7 +2,7 @@
 // with no trace in its conversation.
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { totalTokens, type Usage } from '../../../workflows/contract/loop.ts';
-import { asideProblem, type AsideAnswer } from '../../../workflows/contract/people.ts';
+import { asideProblem, type AsideAnswer } from '../../../workflows/contract/aside.ts';
 import { UPDATES } from '../../../workflows/contract/session.ts';
 import { oneLine } from '../../paint.ts';
 import { ClientProblem } from '../../problem.ts';

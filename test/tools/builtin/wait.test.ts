@@ -4,10 +4,11 @@ import { expect, test } from 'vitest';
 import { askUserTool } from '../../../tools/builtin/ask-user.ts';
 import { waitTool } from '../../../tools/builtin/wait.ts';
 import type { ToolContext } from '../../../tools/tool.ts';
-import { beginDelegation, Delegations } from '../../../workflows/delegated/delegations.ts';
+import { beginDelegation } from '../../../workflows/delegated/carry-out.ts';
+import { Delegations } from '../../../workflows/delegated/delegations.ts';
 import type { Delegation, Question, Wait } from '../../../workflows/contract/delegation.ts';
 import type { CallKey } from '../../../workflows/contract/ids.ts';
-import { questionOf } from '../../../workflows/updates/asked.ts';
+import { makeQuestion } from '../../../workflows/updates/open-questions.ts';
 
 const NOW = Date.parse('2027-01-01T00:00:00Z');
 const DAYS = 24 * 3_600_000;
@@ -47,7 +48,7 @@ test('what an earlier release handed over is over so many seconds after the work
 
 test('a question is handed over with its deadline, whenever the workflow hears of it (L81)', async () => {
   const place = { run: 1, iteration: 1, head: 'h', index: 0, tool: 'ask_user', now: NOW + 5_000, approvalMs: 7_000 };
-  const deadlineOf = (asked: Question): number => questionOf(place as never, asked, null).deadline;
+  const deadlineOf = (asked: Question): number => makeQuestion(place as never, asked, null).deadline;
   const deadline = '2027-01-02T00:00:00Z';
   expect(deadlineOf(await asks({ deadline }))).toBe(Date.parse(deadline));
   expect(deadlineOf(await asks({}))).toBe(NOW + 12_000);

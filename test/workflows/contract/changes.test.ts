@@ -1,9 +1,9 @@
-// The changes of workflows that a release knows, by which it tells sessions that it can replay from
+// The changes of workflows that a release knows: by them it tells sessions that it can replay from
 // those that it cannot.
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { CHANGES, unknownChanges } from '../../../workflows/contract/visibility.ts';
+import { CHANGES, unknownChanges } from '../../../workflows/contract/changes.ts';
 
 const root = fileURLToPath(new URL('../../../workflows/', import.meta.url));
 

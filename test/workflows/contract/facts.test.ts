@@ -1,8 +1,8 @@
-// Variables and extra folders that a caller or a worker gives to tools: which are refused; no
-// sentence repeats a value.
+// Variables and extra folders that a caller or a worker gives to tools: which ones are refused, and
+// that no sentence repeats a value.
 import { expect, test } from 'vitest';
 import { optionsProblem } from '../../../workflows/contract/options-problem.ts';
-import { toolVariableProblem } from '../../../workflows/contract/facts.ts';
+import { toolVariableProblem } from '../../../workflows/contract/tool-env.ts';
 
 const problem = (toolEnv: unknown): string | undefined => optionsProblem({ toolEnv: toolEnv as never });
 

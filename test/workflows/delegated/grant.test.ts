@@ -1,22 +1,22 @@
-// An agent's share of its parent's limits: what is left of it from run to run, and what no message
-// makes of it.
+// An agent's share of its parent's limits: what is left of it from run to run, which no message
+// changes.
 import { expect, test } from 'vitest';
 import { Agents, type AgentsCarry } from '../../../workflows/delegated/agents.ts';
 import { Delegations } from '../../../workflows/delegated/delegations.ts';
 import {
-  billLate,
   grantProblem,
-  restOfGrant,
+  remainingGrant,
   withinGrant,
   withinPrompt,
-  withPrompt,
+  topUpForPrompt,
   withoutReserved,
-  type Granted,
+  type GrantedSession,
 } from '../../../workflows/delegated/grant.ts';
+import { billLate } from '../../../workflows/delegated/spent.ts';
 import type { AgentOrigin, AgentWork } from '../../../workflows/contract/delegation.ts';
 import type { CallKey, SessionId } from '../../../workflows/contract/ids.ts';
 import { noUsage, type Rules, type Spend } from '../../../workflows/contract/loop.ts';
-import { budgetGone } from '../../../workflows/machine/limits.ts';
+import { endIfBudgetSpent } from '../../../workflows/machine/limits.ts';
 import { initialState, type RunState } from '../../../workflows/machine/state.ts';
 import { rules } from '../../support/machine.ts';
 
@@ -24,7 +24,7 @@ const spendOf = (tokens: number, usd: number): Spend => ({ usage: { ...noUsage, 
 
 const root = 's-root' as SessionId;
 
-function agentSession(agents = new Agents(), spent?: Granted['facts']['now']['spent']): Granted {
+function agentSession(agents = new Agents(), spent?: GrantedSession['facts']['now']['spent']): GrantedSession {
   const grant = { maxBudgetUsd: 1, maxTokens: 1_000, timeoutMs: 60_000 };
   return {
     input: { agent: { root, grant } as AgentOrigin },
@@ -58,19 +58,19 @@ const ended = (tokens: number) =>
 
 test('what runs before took, and what their agents may still take, is no longer left (L69)', () => {
   const spent = { turns: 3, spend: spendOf(400, 0.25), ms: 50_000 };
-  expect(restOfGrant(agentSession(new Agents(), spent))).toEqual({
+  expect(remainingGrant(agentSession(new Agents(), spent))).toEqual({
     maxBudgetUsd: 0.75,
     maxTokens: 600,
     timeoutMs: 10_000,
   });
   const agents = new Agents();
   begin(agents);
-  expect(restOfGrant(agentSession(agents)).maxTokens).toBe(1_000);
+  expect(remainingGrant(agentSession(agents)).maxTokens).toBe(1_000);
   agents.beginRun();
-  expect(restOfGrant(agentSession(agents)).maxTokens).toBe(600);
+  expect(remainingGrant(agentSession(agents)).maxTokens).toBe(600);
   agents.report(ended(100));
-  expect(restOfGrant(agentSession(agents)).maxTokens).toBe(1_000);
-  expect(restOfGrant({ ...agentSession(), input: {} })).toEqual({});
+  expect(remainingGrant(agentSession(agents)).maxTokens).toBe(1_000);
+  expect(remainingGrant({ ...agentSession(), input: {} })).toEqual({});
 });
 
 test('the grant of an agent that was ended from outside never returns, over runs and handovers (L69)', () => {
@@ -86,7 +86,7 @@ test('the grant of an agent that was ended from outside never returns, over runs
   after.report(lost);
   for (const agents of [before, after]) {
     agents.beginRun();
-    expect(restOfGrant(agentSession(carried(agents))).maxTokens).toBe(600);
+    expect(remainingGrant(agentSession(carried(agents))).maxTokens).toBe(600);
   }
 });
 
@@ -96,13 +96,13 @@ test('an agent of a run before counts for the session and in no later run, once 
   agents.beginRun();
   agents.report(ended(100));
   agents.report(ended(100));
-  expect(agents.take()).toEqual({});
+  expect(agents.takeSpent()).toEqual({});
   expect(agents.takeLate(false).map(({ spend }) => spend.usage.input)).toEqual([100]);
   expect(agents.takeLate(true)).toEqual([]);
   begin(agents);
   agents.report(ended(50));
   expect(agents.takeLate(false)).toEqual([]);
-  expect(agents.take().agents).toHaveLength(1);
+  expect(agents.takeSpent().agents).toHaveLength(1);
 });
 
 test('a run has the lower of its own limits and what is left of the grant (L51 L69)', () => {
@@ -132,13 +132,13 @@ test('what agents in the background were granted is not for the run that works o
 test('a run that ends at a limit names the one that was set, and what of it was kept for agents in the background (L51 L71)', () => {
   const within = withoutReserved({ ...rules, maxTokens: 800, maxBudgetUsd: 1 }, { usd: 0.4, tokens: 300 });
   const state = (spend: Spend) => ({ turn: 1, spend }) as RunState;
-  expect(budgetGone(state(spendOf(500, 0)), within)?.terminal).toEqual({
+  expect(endIfBudgetSpent(state(spendOf(500, 0)), within)?.terminal).toEqual({
     reason: 'budget_exceeded',
     limitTokens: 800,
     spentTokens: 500,
     reservedTokens: 300,
   });
-  expect(budgetGone(state(spendOf(1, 0.6)), within)?.terminal).toEqual({
+  expect(endIfBudgetSpent(state(spendOf(1, 0.6)), within)?.terminal).toEqual({
     reason: 'budget_exceeded',
     limitUsd: 1,
     spentUsd: 0.6,
@@ -177,14 +177,14 @@ test('an agent of an earlier prompt that was ended from outside takes nothing fr
   agents.report(lost);
   agents.beginRun();
   expect(withinPrompt(opened, agentSession(agents)).maxTokens).toBe(800);
-  expect(restOfGrant(agentSession(agents)).maxTokens).toBe(600);
+  expect(remainingGrant(agentSession(agents)).maxTokens).toBe(600);
 });
 
 test('a message to a run that ends of agents opened brings all limits of a prompt beside what the run has taken (L71)', () => {
   const whole = { maxTurns: 10, maxBudgetUsd: null, maxTokens: 800, timeoutMs: 60_000 };
   const taken = { turn: 2, spend: spendOf(150, 0), ms: 5_000 };
-  expect(withPrompt(whole, taken, {})).toEqual({ maxTurns: 12, maxTokens: 950, timeoutMs: 65_000 });
-  expect(withPrompt(whole, taken, { maxTokens: 900 }).maxTokens).toBe(900);
+  expect(topUpForPrompt(whole, taken, {})).toEqual({ maxTurns: 12, maxTokens: 950, timeoutMs: 65_000 });
+  expect(topUpForPrompt(whole, taken, { maxTokens: 900 }).maxTokens).toBe(900);
 });
 
 test('a report that comes before its call is carried over a handover, and counts where its call is not made again (L4 L69)', () => {
@@ -196,8 +196,8 @@ test('a report that comes before its call is carried over a handover, and counts
   expect(after.takeUnclaimed()).toEqual([]);
   const made = new Delegations({ early });
   begin(made.agents);
-  made.begun(key);
+  made.claimEarlyReport(key);
   made.report(ended(100));
   expect(made.takeUnclaimed()).toEqual([]);
-  expect(made.agents.take().agents).toHaveLength(1);
+  expect(made.agents.takeSpent().agents).toHaveLength(1);
 });

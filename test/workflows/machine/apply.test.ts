@@ -4,7 +4,7 @@ import type { Transition } from '../../../workflows/machine/events.ts';
 import { KEPT_TRANSITIONS, initialState, type RunState } from '../../../workflows/machine/state.ts';
 import { hash, state, userMessage } from '../../support/machine.ts';
 
-/** Everything a transition could reset, set. */
+/** Everything a transition could reset is set. */
 const busy: Partial<RunState> = {
   turn: 3,
   iteration: 9,

@@ -1,10 +1,10 @@
-// L8 before L9, L10 and L12: what old results free, which only an activity can say; and what each
-// end of a compaction leaves.
+// L8 before L9, L10 and L12: what old results free, which only an activity can say, and the state
+// that each end of a compaction leaves.
 import { describe, expect, test } from 'vitest';
 import type { Compacted } from '../../../workflows/contract/activities.ts';
 import { noSpend, type Rules } from '../../../workflows/contract/loop.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
-import { collapseInput, compactInput } from '../../../workflows/machine/context.ts';
+import { collapseInput, compactionInput } from '../../../workflows/machine/step-inputs.ts';
 import { decide } from '../../../workflows/machine/decide.ts';
 import type { Event, Move, Performed } from '../../../workflows/machine/events.ts';
 import { runLoop } from '../../../workflows/machine/loop.ts';
@@ -25,7 +25,9 @@ function compacted(result: Compacted, because: Because = null): Event {
   return { kind: 'compacted', result, move: { do: 'compact', trigger: 'auto', because }, stop: null };
 }
 
-/** What is done until the model is called, or the run ends; `answers` to compactions, in order. */
+/**
+ * Runs until the model is called, or the run ends. `answers`: the results of compactions, in order.
+ */
 async function before(from: Partial<RunState>, answers: readonly Compacted[], limits: Partial<Rules> = {}) {
   const moves: unknown[] = [];
   const left = [...answers];
@@ -152,7 +154,7 @@ describe('the end of a compaction', () => {
     expect(waiting).toMatchObject({ pending: [], compaction: { failures: 0 }, spend: { usd: 1 } });
     const again = decide(waiting, rules, { kind: 'ready' });
     if (again.do !== 'compact') throw new Error(again.do);
-    expect(compactInput(waiting, rules, again)).toMatchObject({ trigger: 'auto', failures: 2, unlessFreed: 35_000 });
+    expect(compactionInput(waiting, rules, again)).toMatchObject({ trigger: 'auto', failures: 2, unlessFreed: 35_000 });
     expect(absorb(waiting, rules, compacted(failed)).failures).toBe(0);
   });
 
@@ -174,7 +176,7 @@ test.each([
   const { terminal } = await runLoop(state({ demand, turn: 0 }), () => rules, {
     perform: (move, at) => {
       if (move.do !== 'compact') throw new Error(`no answer to ${JSON.stringify(move)}`);
-      moves.push(compactInput(at, rules, move));
+      moves.push(compactionInput(at, rules, move));
       return Promise.resolve({ kind: 'compacted', result, move, stop: null });
     },
     wentRound: () => null,

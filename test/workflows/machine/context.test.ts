@@ -4,7 +4,7 @@ import { noSpend, type Rules } from '../../../workflows/contract/loop.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
 import { decide } from '../../../workflows/machine/decide.ts';
 import type { Event, Move } from '../../../workflows/machine/events.ts';
-import { contextAfterRun, usedTokens } from '../../../workflows/machine/context.ts';
+import { contextAfterRun, tokensInUse } from '../../../workflows/machine/context.ts';
 import { initialState, type RunState } from '../../../workflows/machine/state.ts';
 import { commitCollapses } from '../../../workflows/machine/transitions.ts';
 import { call, hash, model, modelEvent, replied, rules, state, toolsRan, userMessage } from '../../support/machine.ts';
@@ -16,16 +16,16 @@ test('a context that no reply has counted stays an estimate for the next run, wi
     [],
     contextAfterRun(aborted, () => true),
   );
-  expect(usedTokens(following, 20_000)).toBe(20_500);
+  expect(tokensInUse(following, 20_000)).toBe(20_500);
   const counted = initialState(
     null,
     [],
     contextAfterRun(state({ contextTokens: 9_000, newerTokens: 500 }), () => true),
   );
-  expect(usedTokens(counted, 20_000)).toBe(9_500);
-  // As in sessions of earlier releases.
+  expect(tokensInUse(counted, 20_000)).toBe(9_500);
+  // Sessions of earlier releases counted so.
   expect(
-    usedTokens(
+    tokensInUse(
       initialState(
         null,
         [],
@@ -64,10 +64,10 @@ const done = (tokens = 20_000): Compacted => {
 const failed: Compacted = { kind: 'failed', detail: 'no summary', spend: noSpend };
 const shrunk = (freed: number): Compacted => ({ kind: 'shrunk', head: hash('marked'), freed, spend: noSpend });
 
-/** What is asked of the activity: old results first, and a summary when they free too little. */
+/** The activity is asked for old results first, and for a summary when they free too little. */
 const compact = (unlessFreed: number): Move => ({ do: 'compact', trigger: 'auto', because: null, unlessFreed });
 
-/** Rule set 2 asks what old results free before anything else is done; here that has been asked. */
+/** Rule set 2 asks what old results free before anything else; here it has asked. */
 const asked = { ...tracking, shrunkIn: 1 };
 
 describe('before a call', () => {

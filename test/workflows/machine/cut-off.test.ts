@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { noSpend, type Rules } from '../../../workflows/contract/loop.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
-import { usedTokens, modelInput } from '../../../workflows/machine/context.ts';
+import { tokensInUse } from '../../../workflows/machine/context.ts';
+import { modelInput } from '../../../workflows/machine/step-inputs.ts';
 import { decide } from '../../../workflows/machine/decide.ts';
 import type { Event, ModelEnded } from '../../../workflows/machine/events.ts';
 import type { RunState } from '../../../workflows/machine/state.ts';
@@ -20,7 +21,7 @@ import {
   next,
 } from '../../support/machine.ts';
 
-/** The state that `event` and the transition it leads to leave. */
+/** Returns the state after `event` and its transition. */
 function after(event: Event, from: RunState): RunState {
   const absorbed = absorb(from, rules, event);
   const move = decide(absorbed, rules, event);
@@ -79,7 +80,7 @@ describe('a reply cut by max output tokens', () => {
     const { head, pending, ...counts } = after(modelEvent(cutOff(143_000)), before);
     expect(head).toBe(hash('cut'));
     expect(pending).toMatchObject([{ notice: { kind: 'continue' } }, { kind: 'transition' }]);
-    expect(usedTokens({ ...counts, head, pending }, 0)).toBe(143_000);
+    expect(tokensInUse({ ...counts, head, pending }, 0)).toBe(143_000);
   });
 
   test('after three recoveries the error is shown and the cut reply kept (L28)', () => {

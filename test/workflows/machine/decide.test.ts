@@ -120,7 +120,7 @@ describe('after the tools', () => {
     for (let n = 0; n < 4; n += 1) failing = absorb(failing, rules, fail);
     expect(decide(failing, rules, fail)).toMatchObject({ do: 'go_round' });
     expect(next(fail, { failing: failing.failing })).toMatchObject({ terminal: { reason: 'fatal_tool_error' } });
-    // Those of calls that ran with the reply count as well (L37).
+    // Failures of calls that ran with the reply count as well (L37).
     const early = { ...fail, results: [{ item: null, facts: { error: true } }] } as Event;
     expect(next(early, { failing: failing.failing })).toMatchObject({ terminal: { reason: 'fatal_tool_error' } });
     const rescued = absorb(failing, rules, toolsRan([same]));

@@ -1,8 +1,8 @@
-// What a model call is given of the calls before it.
+// The part of a model call's input that earlier calls have left.
 import { expect, test } from 'vitest';
 import { noSpend, noUsage } from '../../../workflows/contract/loop.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
-import { compactInput, modelInput } from '../../../workflows/machine/context.ts';
+import { compactionInput, modelInput } from '../../../workflows/machine/step-inputs.ts';
 import { modelLimits } from '../../../workflows/machine/limits.ts';
 import { apply } from '../../../workflows/machine/transitions.ts';
 import { model, modelEvent, replied, rules, state } from '../../support/machine.ts';
@@ -34,9 +34,9 @@ test('a window that the API has named goes before that of the rules, until anoth
   const small = absorb(state({}), rules, told);
   expect(modelLimits(small, rules)).toMatchObject({ window: 32_768, outputCap: 8_000 });
   const compacting = { do: 'compact', trigger: 'reactive', because: null } as const;
-  expect(compactInput(small, rules, compacting)).toMatchObject({ window: 32_768 });
+  expect(compactionInput(small, rules, compacting)).toMatchObject({ window: 32_768 });
   const refused = { ...compacting, because: { reason: 'image_error', detail: 'x' } } as const;
-  expect(compactInput({ ...small, maxOutput: 8_192 }, rules, refused)).toMatchObject({
+  expect(compactionInput({ ...small, maxOutput: 8_192 }, rules, refused)).toMatchObject({
     because: 'image_error',
     maxOutput: 8_192,
   });

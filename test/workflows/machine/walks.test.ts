@@ -10,7 +10,7 @@ import { random } from '../../support/random.ts';
 
 type Walk = LoopEnd & { readonly events: readonly Event[]; readonly states: readonly RunState[] };
 
-/** A bound that no walk may reach: a loop that does not end would. */
+/** Moves: no walk reaches this bound, but a loop that does not end would. */
 const MOST = 20_000;
 
 async function walk(
@@ -37,8 +37,8 @@ async function walk(
   return { ...end, events, states };
 }
 
-/** As continue-as-new carries it. */
-const carried = (state: RunState): RunState => JSON.parse(JSON.stringify(state)) as RunState;
+/** Carries the state as continue-as-new does. */
+const carryOver = (state: RunState): RunState => JSON.parse(JSON.stringify(state)) as RunState;
 
 describe('random walks', () => {
   test('a hundred thousand steps: every walk ends, counters keep their bounds, every call is answered (L1 L3 L39 L45)', async () => {
@@ -49,9 +49,9 @@ describe('random walks', () => {
       const done = await walk(rules, (move, _n, state) => anyEvent(from, move, state));
       seen.steps += done.events.length;
       for (const each of [...done.states, done.state]) withinBounds(each, rules);
-      nothingAfterWrapUp(done);
-      roundsBetweenTurns(done.state);
-      answered(done);
+      expectNothingAfterWrapUp(done);
+      expectBoundedRounds(done.state);
+      expectAllAnswered(done);
     });
     while (seen.steps < 100_000) await fc.assert(one, { numRuns: 500 });
   });
@@ -87,7 +87,7 @@ describe('random walks', () => {
         const handover = rounds[at % Math.max(1, rounds.length)];
         if (!handover) return;
         const rest = once.events.slice(handover.performed);
-        const resumed = await walk(rules, (_move, n) => rest[n]!, carried(handover.state));
+        const resumed = await walk(rules, (_move, n) => rest[n]!, carryOver(handover.state));
         expect(resumed.terminal).toEqual(once.terminal);
         expect(resumed.state).toEqual(once.state);
         expect(JSON.stringify(handover.state).length).toBeLessThan(32_000);
@@ -111,49 +111,49 @@ function withinBounds(state: RunState, rules: Rules): void {
   if (!ok) expect.fail(`out of bounds: ${JSON.stringify(state)}`);
 }
 
-/** L51: once it is asked for, only the model is called, and waited for. */
-function nothingAfterWrapUp({ events, states }: Walk): void {
+/** Once a wrap-up is asked for, only the model is called, and waited for (L51). */
+function expectNothingAfterWrapUp({ events, states }: Walk): void {
   const last = states.findIndex(({ wrapUp }) => wrapUp !== null);
   const after = last < 0 ? [] : events.slice(last).map(({ kind }) => kind);
   if (after.some((kind) => !['model', 'ready', 'stopped'].includes(kind))) expect.fail(`after it: ${after.join()}`);
 }
 
-/** No loop of recoveries: what is no turn is bounded by what bounds each of its kinds. */
-function roundsBetweenTurns({ counts, turn }: RunState): void {
+/** Recoveries never loop: the rounds between turns are bounded by the bounds of their kinds. */
+function expectBoundedRounds({ counts, turn }: RunState): void {
   const continued = counts.token_budget_continuation ?? 0;
   const fresh = turn + (counts.stop_hook_blocking ?? 0) + (counts.structured_output_retry ?? 0) + continued;
   expect(counts.collapse_drain_retry ?? 0).toBeLessThanOrEqual(turn + continued);
   expect(counts.reactive_compact_retry ?? 0).toBeLessThanOrEqual(turn + continued);
   expect(counts.max_output_tokens_recovery ?? 0).toBeLessThanOrEqual(3 * fresh);
-  // A second one of a turn follows one that the API refused, which was a recovery.
+  // A second one in a turn follows one that the API refused, which was a recovery.
   expect(counts.max_output_tokens_escalate ?? 0).toBeLessThanOrEqual(turn + (counts.max_output_tokens_recovery ?? 0));
 }
 
 /**
- * Each call of each reply has one outcome: early with the reply, or after the tools, or noted at
- * the end.
+ * Each call of each reply has one outcome: early with the reply, after the tools, or noted at the
+ * end.
  */
-function answered({ events, append, state }: Walk): void {
+function expectAllAnswered({ events, append, state }: Walk): void {
   let open: readonly number[] = [];
   for (const event of events) {
     if (event.kind === 'model' && 'calls' in event.result && event.result.kind !== 'fallback') {
-      same(open, []);
+      expectSame(open, []);
       open = event.result.calls.filter((call) => !call.outcome).map((call) => call.index);
     } else if (event.kind === 'tools_ran') {
       const items = event.results.flatMap(({ item }) => (item ? [item.index] : []));
-      same(items, open);
+      expectSame(items, open);
       open = [];
     }
   }
   const noted = append.flatMap((each: Append) =>
     each.kind === 'outcomes' ? each.items.map((item) => item.index) : [],
   );
-  same(noted, open);
+  expectSame(noted, open);
   const pending = state.pending.filter(({ kind }) => kind === 'outcomes').length;
   expect(pending).toBeLessThanOrEqual(1);
 }
 
 /** `expect` is too slow for a hundred thousand of them. */
-function same(found: readonly number[], wanted: readonly number[]): void {
+function expectSame(found: readonly number[], wanted: readonly number[]): void {
   if (found.join() !== wanted.join()) expect.fail(`calls ${wanted.join()} were to be answered, were ${found.join()}`);
 }

@@ -1,4 +1,5 @@
-// What a signal may bring as the body of a message: whoever can signal a session can send anything.
+// The bodies of messages that a signal may bring: anyone who can signal a session can send
+// anything.
 import { expect, test } from 'vitest';
 import { hashOf } from '../../../store/values/store.ts';
 import { isBody } from '../../../workflows/session/inbox.ts';

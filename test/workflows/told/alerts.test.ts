@@ -1,4 +1,4 @@
-// The queue of a session's alerts, while the hook that is told of the first of them hangs.
+// The queue of a session's alerts while the hook that is told of the first one hangs.
 import { expect, test, vi } from 'vitest';
 import { noSpend } from '../../../workflows/contract/loop.ts';
 import type { Alert } from '../../../workflows/contract/told.ts';
@@ -28,7 +28,10 @@ const asked = (call: string) => ({ call, tool: 'bash', reason: 'why', deadline: 
 
 function fail(alerts: Alerts, run: number): void {
   const terminal = { reason: 'model_error', detail: 'boom' } as const;
-  alerts.ended({ run, iterations: 1, terminal, turns: 1, spend: noSpend, durationMs: 1 } as never, hash('config'));
+  alerts.alertFailedRun(
+    { run, iterations: 1, terminal, turns: 1, spend: noSpend, durationMs: 1 } as never,
+    hash('config'),
+  );
 }
 
 test('of runs that end badly, a hundred wait to be told, and in a session of an earlier release all (O17)', () => {
@@ -45,7 +48,7 @@ test('of calls that are decided meanwhile nothing is kept (O17)', () => {
   const { alerts, decided } = hanging();
   fail(alerts, 1);
   for (let call = 0; call < 500; call++) {
-    alerts.waiting(asked(`call-${call}`), 1, hash('config'));
+    alerts.alertWaiting(asked(`call-${call}`), 1, hash('config'));
     decided.add(`call-${call}`);
     if (call % 50 === 0) fail(alerts, call);
   }

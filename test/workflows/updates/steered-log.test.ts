@@ -50,9 +50,9 @@ test('a cancel has its name also where the session continues as new in between, 
   before.announceCancel({ by: 'ana' });
   const { announced } = before;
   const log = new SteeredLog([], announced);
-  log.cancelled();
+  log.noteCancelled();
   const at = Date.now();
-  // It takes long to stop what runs.
+  // Stopping takes long.
   vi.setSystemTime(at + 61_000);
   expect(log.isClosing).toBe(false);
   log.close({ isCancelled: true, isAgent: false });
@@ -66,14 +66,14 @@ test('a cancel is nobody’s where the one who announced theirs did not get it t
   const log = new SteeredLog();
   log.announceCancel({ by: 'ana' });
   vi.setSystemTime(Date.now() + 61_000);
-  log.cancelled();
+  log.noteCancelled();
   log.announceCancel({ by: 'ben' });
   log.close({ isCancelled: true, isAgent: false });
   expect(told(log)).toEqual([{ action: 'cancel', at: expect.any(Number) }]);
   const other = new SteeredLog();
   other.announceCancel({ by: 'ana' });
-  other.cancelled();
-  // It takes long to stop what runs.
+  other.noteCancelled();
+  // Stopping takes long.
   vi.setSystemTime(Date.now() + 61_000);
   other.close({ isCancelled: true, isAgent: false });
   expect(told(other)).toMatchObject([{ action: 'cancel', by: 'ana' }]);

@@ -1,13 +1,13 @@
-// A call as people are asked about it: for a decision (L55), or with a question of the model's own
-// (L81).
+// Describes a call as people are asked about it: for a decision (L55), or with a question of the
+// model's own (L81).
 import type { Ask } from '../contract/activities.ts';
 import type { DelegatedEnd, Question } from '../contract/delegation.ts';
-import { type Elicitation, elicitedName } from '../contract/people.ts';
+import { type Elicitation, elicitationName } from '../contract/people.ts';
 import type { Hash } from '../contract/ids.ts';
 import type { PendingApproval } from '../contract/session.ts';
-import type { Decided } from './approvals.ts';
+import type { PersonDecision } from './approvals.ts';
 
-/** Where the call stands. Times in milliseconds, `now` since the epoch. */
+/** The place of a call. Times in milliseconds, `now` since the epoch. */
 export type AskedPlace = {
   readonly run: number;
   readonly iteration: number;
@@ -15,38 +15,38 @@ export type AskedPlace = {
   readonly index: number;
   readonly tool: string;
   readonly now: number;
-  /** How long a decision is waited for. */
+  /** How long a decision may take. */
   readonly approvalMs: number;
 };
 
-const nameOf = ({ run, iteration, index }: AskedPlace): string => `${run}.${iteration}.${index}`;
+const callNameOf = ({ run, iteration, index }: AskedPlace): string => `${run}.${iteration}.${index}`;
 
-/** `before`: it was asked about already, and the input that was given instead would not do. */
-export function approvalOf(place: AskedPlace, ask: Ask, before: PendingApproval | null): PendingApproval {
+/** `before`: the question that was put before, when the edited input would not do. */
+export function makeApproval(place: AskedPlace, ask: Ask, before: PendingApproval | null): PendingApproval {
   const { head, index, now, approvalMs } = place;
   const asked = { ...ask, head, index, askedAt: before?.askedAt ?? now };
-  // The same question again, for the edited input would not do: a late answer to the first is none
-  // to this one.
+  // The edited input would not do, so the same question is put again. It has another name: a late
+  // answer to the first must not answer this one.
   if (before?.inputHash === ask.inputHash)
     return { ...asked, call: nextQuestion(before.call), deadline: before.deadline };
-  return { ...asked, call: nameOf(place), deadline: now + approvalMs };
+  return { ...asked, call: callNameOf(place), deadline: now + approvalMs };
 }
 
-/** The name under which a call is asked about once more: 1.2.0, 1.2.0+2, 1.2.0+3. */
+/** Returns the name of the next question about a call: 1.2.0, 1.2.0+2, 1.2.0+3. */
 function nextQuestion(call: string): string {
   const [name = call, times = '1'] = call.split('+');
   return `${name}+${Number(times) + 1}`;
 }
 
-/** `before`: someone allowed that the question is put. */
-export function questionOf(
+/** `before`: the approval in which a person allowed the question. */
+export function makeQuestion(
   place: AskedPlace,
   { until, seconds, options, inputHash = '' }: Question,
   before: PendingApproval | null,
 ): PendingApproval {
   const { tool, head, index, now, approvalMs } = place;
   return {
-    call: before ? nextQuestion(before.call) : nameOf(place),
+    call: before ? nextQuestion(before.call) : callNameOf(place),
     tool,
     reason: 'it asks a question',
     inputHash,
@@ -58,12 +58,12 @@ export function questionOf(
   };
 }
 
-/** `count`: how many the call has asked with this, while it runs (L77). */
-export function elicitedOf(place: AskedPlace, asked: Elicitation, count: number): PendingApproval {
+/** `count`: how many questions the running call has asked, this one included (L77). */
+export function makeElicitation(place: AskedPlace, asked: Elicitation, count: number): PendingApproval {
   const { tool, head, index, now, approvalMs } = place;
   const { reason = '', inputHash = '', options } = asked;
   return {
-    call: elicitedName(nameOf(place), count),
+    call: elicitationName(callNameOf(place), count),
     tool,
     reason,
     inputHash,
@@ -75,8 +75,8 @@ export function elicitedOf(place: AskedPlace, asked: Elicitation, count: number)
   };
 }
 
-/** Null for a person's denial, which is one of the call. */
-export function endOfQuestion(decision: Decided): DelegatedEnd | null {
+/** Returns null when a person denied the question, which denies the call. */
+export function endOfQuestion(decision: PersonDecision): DelegatedEnd | null {
   if (decision.kind === 'answered') return decision;
   return decision.kind === 'deny' && decision.expired ? { kind: 'waited', by: 'time' } : null;
 }

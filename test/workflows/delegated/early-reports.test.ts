@@ -1,5 +1,5 @@
-// Reports that fit no open call: kept for calls that a reset has to make again, within what a
-// handover can carry.
+// Reports that fit no open call: they are kept for calls that a reset has to make again, within
+// what a handover can carry.
 import { expect, test } from 'vitest';
 import { Delegations } from '../../../workflows/delegated/delegations.ts';
 import { LARGEST_RESULT, type AgentSpent, type DelegatedEnd } from '../../../workflows/contract/delegation.ts';
@@ -15,14 +15,14 @@ const agent = (n: number, more: object = {}) => ({
 const size = ({ carry }: Delegations): number => JSON.stringify(carry).length;
 const tokens = (spent: readonly AgentSpent[]): readonly number[] => spent.map(({ spend }) => spend.usage.input);
 
-/** As the next workflow run has it. */
-const handedOver = ({ carry }: Delegations): Delegations =>
+/** Returns the delegations of the next workflow run. */
+const handOver = ({ carry }: Delegations): Delegations =>
   new Delegations(JSON.parse(JSON.stringify(carry)) as Delegations['carry']);
 
-/** The end that a call gets which a reset has begun again. */
-function begunAgain(delegations: Delegations, n: number): DelegatedEnd | undefined {
+/** Returns the end of a call that a reset has begun again. */
+function beginAgain(delegations: Delegations, n: number): DelegatedEnd | undefined {
   delegations.begin({ key: keyOf(n), index: n, child: 'c' });
-  delegations.begun(keyOf(n));
+  delegations.claimEarlyReport(keyOf(n));
   return delegations.endOf(keyOf(n));
 }
 
@@ -30,12 +30,12 @@ test('the late end of a call that was given up is passed over, and what an agent
   const before = new Delegations();
   before.giveUp(keyOf(0));
   before.giveUp(keyOf(1));
-  const after = handedOver(before);
+  const after = handOver(before);
   after.report(done(0, 'x'.repeat(LARGEST_RESULT - 2)));
   expect(size(after)).toBeLessThan(1_000);
-  expect(begunAgain(after, 0)).toBeUndefined();
+  expect(beginAgain(after, 0)).toBeUndefined();
   after.report(agent(1));
-  expect(tokens(handedOver(after).takeUnclaimed())).toEqual([10]);
+  expect(tokens(handOver(after).takeUnclaimed())).toEqual([10]);
 });
 
 test('early reports are carried within a bound: the newest whole, of older ones the beginning or what was spent (L4 L63)', () => {
@@ -47,10 +47,10 @@ test('early reports are carried within a bound: the newest whole, of older ones 
     before.report(done(n + 1, words));
   }
   expect(size(before)).toBeLessThan(300_000);
-  const after = handedOver(before);
-  expect(begunAgain(after, 149)).toEqual({ kind: 'done', result: words });
-  expect(begunAgain(after, 51)).toEqual({ kind: 'done', cut: `"${words.slice(0, 499)}` });
-  expect(begunAgain(after, 49)).toBeUndefined();
+  const after = handOver(before);
+  expect(beginAgain(after, 149)).toEqual({ kind: 'done', result: words });
+  expect(beginAgain(after, 51)).toEqual({ kind: 'done', cut: `"${words.slice(0, 499)}` });
+  expect(beginAgain(after, 49)).toBeUndefined();
   expect(tokens(after.takeUnclaimed())).toEqual(Array.from({ length: 50 }, () => 10));
 });
 
@@ -88,6 +88,6 @@ test('an agent with a long last sentence keeps its run (L67)', () => {
   const delegations = new Delegations();
   const terminal = { reason: 'model_error', detail: 'x'.repeat(100_000) };
   delegations.report(agent(0, { run: { run: 2, turns: 1, head: null, terminal } }));
-  const end = begunAgain(delegations, 0) as { readonly run: object; readonly session: SessionId };
+  const end = beginAgain(delegations, 0) as { readonly run: object; readonly session: SessionId };
   expect(end.run).toEqual({ run: 2, turns: 1, head: null, terminal: { ...terminal, detail: 'x'.repeat(2_000) } });
 });

@@ -1,16 +1,16 @@
-// Reports that fit no open call. After a reset, those of what has ended before come first: they
-// wait for their calls, which are begun again. The end of a call that was given up comes late, and
-// nobody waits for it. All of it travels in a handover, so that it is bounded.
+// Keeps reports that fit no open call. After a reset, ends that came before it are reported first
+// and wait for their calls, which are begun again. The end of a call that was given up is not
+// needed. All of it travels in a handover, and is bounded.
 import { LARGEST_RESULT, type AgentSpent, type DelegatedEnd, type DelegatedReport } from '../contract/delegation.ts';
 import type { CallKey } from '../contract/ids.ts';
-import { spendAlone } from './reports.ts';
+import { keepSpendOnly } from './reports.ts';
 
-/** Reports that are kept, and calls that are remembered: the newest. */
+/** How many reports are kept, and how many given-up calls are remembered: the newest. */
 const MOST_KEPT = 100;
 
 /**
- * Characters of JSON of the reports that are kept whole, the newest. Of an older one there is the
- * beginning; what an agent took counts all the same (L69).
+ * Characters of JSON of the newest reports, which are kept whole. Older ones are shortened; what an
+ * agent took counts all the same (L69).
  */
 const MOST_WHOLE = LARGEST_RESULT + 64 * 1024;
 
@@ -18,7 +18,7 @@ const BEGINNING = 500;
 
 export type EarlyCarry = {
   readonly early?: readonly DelegatedReport[];
-  /** Calls that were given up: the ends of what they had begun are passed over. */
+  /** Calls that were given up: the ends of their work are ignored. */
   readonly givenUp?: readonly CallKey[];
 };
 
@@ -31,11 +31,11 @@ export class EarlyReports {
     this.givenUp = givenUp;
   }
 
-  /** Absent without any. */
+  /** Absent while there is nothing to carry. */
   get carry(): EarlyCarry {
     const early = [...this.reports.values()];
     const { givenUp } = this;
-    return { ...(early.length > 0 ? { early } : {}), ...(givenUp.length > 0 ? { givenUp } : {}) };
+    return { ...(early.length > 0 && { early }), ...(givenUp.length > 0 && { givenUp }) };
   }
 
   giveUp(key: CallKey): void {
@@ -44,21 +44,21 @@ export class EarlyReports {
 
   keep(report: DelegatedReport): void {
     const { key, end } = report;
-    // What an agent took counts, whoever still waits for its end.
+    // The spending of an agent counts although its call does not wait for it.
     if (end.kind !== 'agent' && this.givenUp.includes(key)) return;
     const others = [...this.reports.values()].filter((each) => each.key !== key);
-    const kept = withinBound([...others, report].slice(-MOST_KEPT));
+    const kept = boundReports([...others, report].slice(-MOST_KEPT));
     this.reports = new Map(kept.map((each) => [each.key, each]));
   }
 
-  /** Its call has begun. */
+  /** Returns the report of a call that has begun, once. */
   take(key: CallKey): DelegatedReport | undefined {
     const report = this.reports.get(key);
     this.reports = new Map([...this.reports].filter(([each]) => each !== key));
     return report;
   }
 
-  /** What agents took whose calls were not made again, each once. */
+  /** Returns the spending of agents whose calls were not made again, once. */
   takeSpent(): readonly AgentSpent[] {
     const reports = [...this.reports.values()];
     this.reports = new Map();
@@ -68,19 +68,19 @@ export class EarlyReports {
   }
 }
 
-function withinBound(reports: readonly DelegatedReport[]): readonly DelegatedReport[] {
+function boundReports(reports: readonly DelegatedReport[]): readonly DelegatedReport[] {
   let room = MOST_WHOLE;
   return reports
     .toReversed()
     .map((report) => {
       room -= JSON.stringify(report).length;
-      return room >= 0 ? report : { ...report, end: beginningOf(report.end) };
+      return room >= 0 ? report : { ...report, end: keepBeginning(report.end) };
     })
     .toReversed();
 }
 
-function beginningOf(end: DelegatedEnd): DelegatedEnd {
-  if (end.kind === 'agent') return spendAlone(end);
+function keepBeginning(end: DelegatedEnd): DelegatedEnd {
+  if (end.kind === 'agent') return keepSpendOnly(end);
   if (end.kind === 'failed') return { ...end, detail: end.detail.slice(0, BEGINNING) };
   if (end.kind !== 'done') return end;
   return { kind: 'done', cut: (end.cut ?? JSON.stringify(end.result ?? null)).slice(0, BEGINNING) };

@@ -1,6 +1,6 @@
-// Runs work beside the loop that never holds it up: the summary of the last batch (L42), a
-// compaction that is prepared (L9), the handlers after a natural end (L56), and questions that
-// people ask aside.
+// Runs work that the loop does not wait for: the summary of the last batch (L42), a compaction that
+// is prepared (L9), the handlers after a natural end (L56), and answers to questions that people
+// ask aside.
 import { ActivityFailure, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import type {
   Activities,
@@ -14,16 +14,16 @@ import type {
 } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
 import { addSpend, noSpend, type Spend } from '../contract/loop.ts';
-import type { PreparedBeside } from '../machine/events.ts';
+import type { TakenPreparation } from '../machine/events.ts';
 import type { PendingSummary } from '../machine/state.ts';
-import { activityProblem } from '../ports.ts';
+import { activityProblem } from '../activity-problem.ts';
 import type { CarriedFacts } from '../session/session-state.ts';
 
 type Summary = { readonly iteration: number; readonly scope: CancellationScope; result: BatchSummary | null };
 
 type Preparation = { readonly iteration: number; readonly scope: CancellationScope; result: PreparedCompaction | null };
 
-/** `left`: of the run's limits. */
+/** `left`: what is left of the run's limits. */
 type SummaryTerms = { readonly config: Hash; readonly left: Pick<SummarizeBatch, 'left'> };
 
 export type Suggestion = Pick<CarriedFacts, 'suggestion'>;
@@ -32,59 +32,62 @@ type Bill = (spend: Spend, more?: Suggestion) => void;
 
 type Ports = Pick<Activities, 'afterStop' | 'answerAside' | 'prepareCompaction' | 'summarizeBatch'>;
 
-export class Beside {
+export class SideWork {
   private summary: Summary | null = null;
   /**
-   * Nobody waits for their texts any more. They are being cancelled, and will say what they were
-   * billed.
+   * Summaries that a newer one has overtaken: their texts are not wanted, and they are being
+   * cancelled, but they still report what they were billed.
    */
   private readonly overtaken = new Set<Summary>();
-  /** The bill of those that have reported one. */
+  /** The sum of what overtaken summaries have reported. */
   private billed: Spend | null = null;
   private preparation: Preparation | null = null;
-  private handlers = 0;
+  private pending = 0;
   private readonly ports: Ports;
-  private readonly bill: Bill;
+  private readonly billSession: Bill;
 
   /**
-   * `bill` is told what handlers took: the run that they follow is over, and the session alone
-   * counts it (L80).
+   * `bill` receives what handlers took: their run is over, so that the session alone counts it
+   * (L80).
    */
   constructor(ports: Ports, bill: Bill) {
     this.ports = ports;
-    this.bill = bill;
+    this.billSession = bill;
   }
 
-  /** Does nothing when the summary of that batch is being made already. */
+  /** Begins a summary, unless that of the same batch is being made already. */
   summarize({ head, append, iteration }: PendingSummary, { config, left }: SummaryTerms, step: () => number): void {
     if (this.summary?.iteration === iteration) return;
     this.dropSummary();
     const summary: Summary = { iteration, scope: new CancellationScope(), result: null };
     this.summary = summary;
-    const made = summary.scope.run(() =>
+    const receiveSummary = summary.scope.run(() =>
       this.ports.summarizeBatch({ head, append, config, iteration, step: step(), ...left }),
     );
-    void made.catch(nothing).then((result) => this.made(summary, result));
+    void receiveSummary.catch(missingSummary).then((result) => this.made(summary, result));
   }
 
-  /** The summary, if it was made by now, and what overtaken ones were billed; each once. */
-  take(): { readonly summary?: BatchSummary; readonly overtaken?: Spend } {
+  /**
+   * Returns the summary, if it is made by now, and the bill of overtaken ones; each is returned
+   * once.
+   */
+  takeSummary(): { readonly summary?: BatchSummary; readonly overtaken?: Spend } {
     const { billed } = this;
     const summary = this.summary?.result ?? null;
     if (summary) this.summary = null;
     this.billed = null;
-    return { ...(summary ? { summary } : {}), ...(billed ? { overtaken: billed } : {}) };
+    return { ...(summary && { summary }), ...(billed && { overtaken: billed }) };
   }
 
   /**
-   * The run ends, or goes on in another workflow run. What is still being made is given up, and
-   * counted as `estimate` (L51).
+   * Gives up the summaries that are still being made, because the run ends or goes on in another
+   * workflow run, and counts each as `estimate` (L51).
    */
   endSummaries(estimate: Spend): Spend {
     this.dropSummary();
     const unknown = [...this.overtaken].reduce((sum) => addSpend(sum, estimate), noSpend);
     this.overtaken.clear();
-    return addSpend(this.take().overtaken ?? noSpend, unknown);
+    return addSpend(this.takeSummary().overtaken ?? noSpend, unknown);
   }
 
   private dropSummary(): void {
@@ -101,21 +104,24 @@ export class Beside {
     if (this.overtaken.delete(summary)) this.billed = addSpend(this.billed ?? noSpend, result.spend);
   }
 
-  /** One at a time. The session neither closes nor is handed over before it has ended. */
+  /**
+   * Begins a preparation; call it only when none is under way. The session neither closes nor
+   * continues as new before it has ended.
+   */
   prepareCompaction(input: PrepareCompaction): void {
     const { iteration } = input;
     const preparation: Preparation = { iteration, scope: new CancellationScope(), result: null };
     this.preparation = preparation;
-    this.handlers += 1;
-    const made = preparation.scope.run(() => this.ports.prepareCompaction(input));
-    void made.catch(unprepared).then((result) => {
-      this.handlers -= 1;
+    this.pending += 1;
+    const making = preparation.scope.run(() => this.ports.prepareCompaction(input));
+    void making.catch(missingPreparation).then((result) => {
+      this.pending -= 1;
       if (this.preparation === preparation) preparation.result = result;
-      else this.bill(result.spend);
+      else this.billSession(result.spend);
     });
   }
 
-  /** One is under way, or its result is not taken yet. */
+  /** A preparation is under way, or its result is not taken yet. */
   get isPreparing(): boolean {
     return this.preparation !== null;
   }
@@ -124,8 +130,8 @@ export class Beside {
     return this.preparation?.result !== null;
   }
 
-  /** Once: the one that has ended. */
-  takePrepared(): PreparedBeside {
+  /** Returns the preparation that has ended, once. */
+  takePreparation(): TakenPreparation {
     const { iteration, result } = this.preparation ?? { iteration: 0, result: null };
     if (!result) return {};
     this.preparation = null;
@@ -133,73 +139,77 @@ export class Beside {
   }
 
   /**
-   * The run ends: one that is still being prepared is given up, and the session alone counts it.
+   * Gives up the preparation at the end of the run; the session alone counts one that was still
+   * being made.
    */
-  endPreparation(): PreparedBeside {
-    const taken = this.takePrepared();
+  endPreparation(): TakenPreparation {
+    const taken = this.takePreparation();
     this.preparation?.scope.cancel();
     this.preparation = null;
     return taken;
   }
 
   /**
-   * `isRunning`: a run is under way, which pays for it with its next step; else the session alone
-   * counts it. Cancelled with the session.
+   * `isRunning` says whether a run is under way, which then pays for the answer with its next step;
+   * otherwise the session alone counts it. It is cancelled with the session.
    */
   async answerAside(input: AnswerAside, isRunning: () => boolean): Promise<AsideEnd> {
-    this.handlers += 1;
+    this.pending += 1;
     try {
-      const end = await this.ports.answerAside(input).catch(unanswered);
+      const end = await this.ports.answerAside(input).catch(missingAnswer);
       if (isRunning()) this.billed = addSpend(this.billed ?? noSpend, end.spend);
-      else this.bill(end.spend);
+      else this.billSession(end.spend);
       return end;
     } finally {
-      this.handlers -= 1;
+      this.pending -= 1;
     }
   }
 
-  /** Not cancelled with the session: it finishes or times out by itself. */
-  afterStop(input: AfterStop): void {
-    this.handlers += 1;
-    const ended = CancellationScope.nonCancellable(() => this.ports.afterStop(input));
-    void ended.catch(onlyFailures).then((done) => {
-      // Before it counts as settled: a handover carries it.
-      const { suggestion: text } = done ?? {};
-      if (done?.spend) this.bill(done.spend, text === undefined ? {} : { suggestion: { run: input.run, text } });
-      this.handlers -= 1;
+  /**
+   * Runs the handlers after a natural end. They are not cancelled with the session: they finish or
+   * time out.
+   */
+  runAfterStop(input: AfterStop): void {
+    this.pending += 1;
+    const handlers = CancellationScope.nonCancellable(() => this.ports.afterStop(input));
+    void handlers.catch(throwUnlessFailure).then((end) => {
+      // The suggestion is stored before the work counts as settled, so that a handover carries it.
+      const { suggestion: text } = end ?? {};
+      if (end?.spend) this.billSession(end.spend, text === undefined ? {} : { suggestion: { run: input.run, text } });
+      this.pending -= 1;
     });
   }
 
-  /** No handler runs: the session may close or continue as new. */
+  /** The session may close or continue as new. */
   get isSettled(): boolean {
-    return this.handlers === 0;
+    return this.pending === 0;
   }
 
-  async settled(): Promise<void> {
+  async awaitSettled(): Promise<void> {
     if (this.isSettled) return;
     await CancellationScope.nonCancellable(() => condition(() => this.isSettled));
   }
 }
 
-/** Its failure changes nothing; a bug stays one. */
-function nothing(error: unknown): BatchSummary {
-  onlyFailures(error);
+/** A failure changes nothing; a defect is thrown on. */
+function missingSummary(error: unknown): BatchSummary {
+  throwUnlessFailure(error);
   return { text: null, spend: noSpend };
 }
 
-function unprepared(error: unknown): PreparedCompaction {
-  onlyFailures(error);
+function missingPreparation(error: unknown): PreparedCompaction {
+  throwUnlessFailure(error);
   return { kind: 'nothing', spend: noSpend };
 }
 
-function unanswered(error: unknown): AsideEnd {
-  onlyFailures(error);
+function missingAnswer(error: unknown): AsideEnd {
+  throwUnlessFailure(error);
   const detail = isCancellation(error)
     ? 'the session was ended meanwhile'
     : (activityProblem(error)?.detail ?? 'it timed out');
   return { kind: 'failed', detail, spend: noSpend };
 }
 
-function onlyFailures(error: unknown): void {
+function throwUnlessFailure(error: unknown): void {
   if (!isCancellation(error) && !(error instanceof ActivityFailure)) throw error;
 }

@@ -1,5 +1,5 @@
-// Tells the worker what the session has come to. A replay tells nothing, and no sink has to be
-// there for it.
+// Reports to the worker what the session has come to. A replay reports nothing, and a worker
+// without the sink ignores it.
 import { proxySinks, workflowInfo, type Sinks } from '@temporalio/workflow';
 import type { QuerySource } from '../contract/facts.ts';
 import { SEEN_SINK, type Seen, type SeenAbout, type WaitEnd } from '../contract/told.ts';
@@ -9,7 +9,7 @@ type SeenSinks = Sinks & { readonly [SEEN_SINK]: { see(seen: Seen): void } };
 
 const sinks = proxySinks<SeenSinks>();
 
-export function see(seen: Seen): void {
+export function reportSeen(seen: Seen): void {
   if (!workflowInfo().unsafe.isReplaying) sinks[SEEN_SINK].see(seen);
 }
 
@@ -21,13 +21,13 @@ type Now = {
 };
 type Place = { readonly facts: { readonly now: Now } };
 
-export function seenIn({ facts }: Place, iteration: number): SeenAbout {
+export function seenAbout({ facts }: Place, iteration: number): SeenAbout {
   const { chain, runs: run, traceparent, querySource } = facts.now;
   return { chain, run, iteration, ...(traceparent && { traceparent }), ...(querySource && { querySource }) };
 }
 
-export function seeWait(place: Place, iteration: number, approval: PendingApproval, how: WaitEnd): void {
+export function reportWait(place: Place, iteration: number, approval: PendingApproval, how: WaitEnd): void {
   const to = Date.now();
   const { call, tool, askedAt: from = to } = approval;
-  see({ ...seenIn(place, iteration), kind: 'waited', from, to, call, tool, how });
+  reportSeen({ ...seenAbout(place, iteration), kind: 'waited', from, to, call, tool, how });
 }

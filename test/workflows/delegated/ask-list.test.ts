@@ -1,6 +1,6 @@
-// What waits in the sessions of agents, as their root lists it: it travels in every handover.
+// The root's list of what waits in the sessions of agents: it travels in every handover.
 import { expect, test } from 'vitest';
-import { AskList } from '../../../workflows/delegated/asks.ts';
+import { AskList } from '../../../workflows/delegated/ask-list.ts';
 
 const ask = (n: number, more: object = {}) => ({
   call: `1.1.${n}`,
@@ -22,7 +22,7 @@ test('all that agents ask is carried within a bound, whoever tells it, and what 
   expect(size(list)).toBeLessThan(270_000);
   expect(list.waiting.length).toBeGreaterThan(150);
   const told = list.waiting.length;
-  // Whoever is decided makes room.
+  // A decided question makes room.
   expect(list.hear({ session: 's-0', asks: [] })).toBe(true);
   expect(list.hear({ session: 's-49', asks: [ask(0)] })).toBe(true);
   expect(list.waiting).toHaveLength(told - 19);

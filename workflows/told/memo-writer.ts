@@ -1,6 +1,6 @@
-// The face of a session from outside, with no worker alive: its memo and its search attributes.
-// Written once an activation has settled, and only when it differs: a hundred calls that begin to
-// wait together change it once.
+// Writes the memo and the search attributes of a session, by which it is seen with no worker alive.
+// It writes once an activation has settled, and only what differs: a hundred calls that begin to
+// wait together are one write.
 import {
   CancellationScope,
   condition,
@@ -13,48 +13,47 @@ import { defineSearchAttributeKey, type SearchAttributeUpdatePair } from '@tempo
 import { MEMO_KEY, type SessionInput, type SessionMemo } from '../contract/session.ts';
 import { ATTRIBUTES, type AttributeKey, type AttributeValues, attributeValues } from '../contract/visibility.ts';
 
-/**
- * Sessions of 0.1.0 told their phase alone: what is scheduled when must stay as it was in histories
- * of theirs.
- */
+/** Sessions of 0.1.0 wrote their phase alone, and their histories must replay. */
 const WITH_FACTS = 'perdure-facts';
 
-export class Told {
-  /** The memo has the session's numbers, and the attributes are all of them (O1). */
+export class MemoWriter {
+  /** The memo has the session's numbers, and all attributes are written (O1). */
   readonly withFacts = patched(WITH_FACTS);
   private readonly memo: (withFacts: boolean) => SessionMemo;
   private readonly input: SessionInput;
-  /** Changes so far, and how many of them were looked at. */
+  /** `changes`: so far; `seen`: how many of them were looked at. */
   private changes = 0;
   private seen = 0;
-  /** As it was written last. */
+  /** The memo as it was written last. */
   private written = '';
   private values: Partial<AttributeValues> = {};
 
   constructor(memo: (withFacts: boolean) => SessionMemo, input: SessionInput) {
     this.memo = memo;
     this.input = input;
-    void CancellationScope.nonCancellable(() => this.tellChanges());
+    void CancellationScope.nonCancellable(() => this.writeChanges());
   }
 
-  change(): void {
+  markChanged(): void {
     this.changes += 1;
   }
 
-  /** Before the workflow ends: nothing settles after its last command. */
-  tell(): void {
+  /**
+   * Writes what differs. Call it before the workflow ends: nothing settles after the last command.
+   */
+  write(): void {
     this.seen = this.changes;
     const memo = this.memo(this.withFacts);
-    setCurrentDetails(detailsOf(memo));
+    setCurrentDetails(renderDetails(memo));
     const now = JSON.stringify(memo);
     if (now === this.written) return;
     this.written = now;
     upsertMemo({ [MEMO_KEY]: memo });
-    if (this.input.visibility) this.tellAttributes(memo);
+    if (this.input.visibility) this.writeAttributes(memo);
   }
 
-  /** Those alone that have changed since they were told. */
-  private tellAttributes(memo: SessionMemo): void {
+  /** Writes the attributes that have changed since they were written. */
+  private writeAttributes(memo: SessionMemo): void {
     const all = attributeValues(memo, this.input.sealed === true);
     const values = this.withFacts && this.input.attributes ? all : { phase: all.phase };
     const pairs = attributePairs(values, this.values);
@@ -63,10 +62,10 @@ export class Told {
   }
 
   /**
-   * One change wakes others, who change more: it is told when a whole round of conditions has
-   * changed nothing.
+   * Waits until a whole round of conditions has changed nothing: one change wakes others, which may
+   * change more.
    */
-  private async tellChanges(): Promise<never> {
+  private async writeChanges(): Promise<never> {
     for (;;) {
       await condition(() => this.changes > this.seen);
       while (this.changes > this.seen) {
@@ -74,26 +73,26 @@ export class Told {
         await nextRound();
       }
       await nextRound();
-      if (this.changes === this.seen) this.tell();
+      if (this.changes === this.seen) this.write();
     }
   }
 }
 
 /**
- * A condition is looked at when it is made, and from then on whenever nothing else of the
- * activation is left to run.
+ * Resolves once nothing else of the activation is left to run: a condition is looked at when it is
+ * made, and again then.
  */
 function nextRound(): Promise<void> {
   let looks = 0;
   return condition(() => (looks += 1) > 1);
 }
 
-/** Those of `values` that differ from `told`. */
+/** Returns the attributes of `values` that differ from the written ones. */
 function attributePairs(
   values: Partial<AttributeValues>,
-  told: Partial<AttributeValues>,
+  written: Partial<AttributeValues>,
 ): readonly SearchAttributeUpdatePair[] {
-  const before = new Map(Object.entries(told));
+  const before = new Map(Object.entries(written));
   return Object.entries(values)
     .filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(before.get(key)))
     .map(([key, value]) => {
@@ -102,23 +101,21 @@ function attributePairs(
     });
 }
 
-// The current details of a session in Temporal's own UI (O2): Markdown for whoever looks there. A
-// worker answers it when it is asked, so that it leaves no event.
-
 /**
- * Nothing of a conversation but the session's title; what is not ours stands in code, where
- * Markdown means nothing.
+ * Renders the current details of a session in Temporal's own UI (O2). A worker answers them when
+ * asked, so they leave no event. They tell nothing of a conversation but its title, and put what is
+ * not ours in code, where Markdown means nothing.
  */
-function detailsOf({ title, phase, cwd, runs, last, facts, approvals = [] }: SessionMemo): string {
+function renderDetails({ title, phase, cwd, runs, last, facts, approvals = [] }: SessionMemo): string {
   const { model, turns = 0, tokens = 0, cents = null } = facts ?? {};
   const cost = cents === null ? '' : ` · $${(cents / 100).toFixed(2)}`;
   const lines = [
-    `**${phase.replaceAll('_', ' ')}** · ${code(title)}`,
-    `${runs} runs · ${turns} turns · ${tokens} tokens${cost}${model === undefined ? '' : ` · ${code(model)}`}`,
-    `in ${code(cwd)}`,
+    `**${phase.replaceAll('_', ' ')}** · ${inCode(title)}`,
+    `${runs} runs · ${turns} turns · ${tokens} tokens${cost}${model === undefined ? '' : ` · ${inCode(model)}`}`,
+    `in ${inCode(cwd)}`,
     ...approvals.map(
       ({ call, tool, question }) =>
-        `- waits for ${question ? 'an answer' : 'a decision'}: ${code(tool)}, call ${code(call)}`,
+        `- waits for ${question ? 'an answer' : 'a decision'}: ${inCode(tool)}, call ${inCode(call)}`,
     ),
     ...(last === null ? [] : [`run ${last.run} ended: ${last.terminal.reason}`]),
   ];
@@ -126,10 +123,10 @@ function detailsOf({ title, phase, cwd, runs, last, facts, approvals = [] }: Ses
 }
 
 /**
- * A fence is longer than any run of backticks in it. Options may come from any Temporal client: a
- * folder may be no text.
+ * Puts a text in code, with a fence longer than any run of backticks in it. Options may come from
+ * any Temporal client, so a folder may not be a text.
  */
-function code(text: unknown): string {
+function inCode(text: unknown): string {
   const line = String(text).replaceAll(/\s+/g, ' ');
   const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);

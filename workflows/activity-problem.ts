@@ -1,0 +1,20 @@
+// Tells why an activity failed for good. The loop goes on with the reason as a value: an error that
+// is thrown on would end the workflow, and the session with it.
+import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
+import { STORE_CORRUPT } from './contract/failures.ts';
+
+export type ActivityProblem = { readonly damaged: boolean; readonly detail: string };
+
+/**
+ * Returns null for an error that no activity caused. `damaged`: what is stored is damaged; any
+ * other failure that is not retried is a defect, or somebody failed the activity by hand. Call it
+ * when nothing was stopped, for a cancelled activity fails as well.
+ */
+export function activityProblem(error: unknown): ActivityProblem | null {
+  if (!(error instanceof ActivityFailure)) return null;
+  const { cause, activityType: type } = error;
+  if (cause instanceof ApplicationFailure && cause.type === STORE_CORRUPT)
+    return { damaged: true, detail: cause.message };
+  const why = cause?.message ?? error.message;
+  return { damaged: false, detail: `internal error: ${type} failed and is not tried again: ${why}` };
+}

@@ -1,0 +1,166 @@
+// The entries that a step appends to the transcript, as the workflow names them: hashes, ids and
+// the loop's own words.
+import type { OutcomeItem } from './calls.ts';
+import type { AgentNews, AgentSpent } from './delegation.ts';
+import type { QuerySource } from './facts.ts';
+import type { Hash, MessageId } from './ids.ts';
+import type { RunLimit, Spend, TransitionReason } from './loop.ts';
+import type { MessageBody } from './people.ts';
+import type { RunSummary } from './session.ts';
+import type { Steered } from './steered.ts';
+
+/**
+ * The input of every step that stores something: it appends to `head`, or stores nothing. `step`
+ * names its live file.
+ */
+export type AppendingStep = {
+  readonly head: Hash | null;
+  readonly append: readonly Append[];
+  readonly config: Hash;
+  /** The number of the activity in its session. */
+  readonly step: number;
+  readonly iteration: number;
+};
+
+/**
+ * Something to append to the transcript before the next thing happens. It is built from inputs
+ * only, so that a retry hashes the same.
+ */
+export type Append =
+  | { readonly kind: 'run_started'; readonly run: number; readonly config: Hash; readonly at: number }
+  | {
+      readonly kind: 'user';
+      readonly id: MessageId;
+      readonly body: MessageBody;
+      readonly by?: string;
+      readonly querySource?: QuerySource;
+    }
+  | { readonly kind: 'outcomes'; readonly items: readonly OutcomeItem[] }
+  /** Stored as a notice, with the agent's last words (L71). */
+  | { readonly kind: 'agent_ended'; readonly ended: AgentNews }
+  | { readonly kind: 'notice'; readonly notice: Notice }
+  /**
+   * The oldest `count` staged collapses that are not committed yet are shown short from here on
+   * (L9).
+   */
+  | { readonly kind: 'collapse_committed'; readonly count: number }
+  /**
+   * Stored as the prepared boundary, or not at all where the summarised entries have changed since
+   * (L9).
+   */
+  | { readonly kind: 'prepared_boundary'; readonly boundary: Hash }
+  /** `entries`: positions of entries that the model no longer sees (L7). */
+  | { readonly kind: 'snip'; readonly entries: readonly number[] }
+  /** Only people are told (O12). */
+  | { readonly kind: 'steered'; readonly steered: Steered }
+  | { readonly kind: 'transition'; readonly iteration: number; readonly reason: TransitionReason }
+  | { readonly kind: 'run_ended'; readonly ended: RunEnded }
+  | { readonly kind: 'session_closed'; readonly notTaken: readonly MessageId[] };
+
+/**
+ * Things said by the loop itself. Some are sent to the model as user text; the others are for
+ * people.
+ */
+export type Notice =
+  | { readonly kind: 'interrupted' }
+  | { readonly kind: 'continue' }
+  | { readonly kind: 'call_cut' }
+  | { readonly kind: 'max_turns_reached'; readonly limit: number; readonly turnNotTaken: number }
+  /** The run is about to reach this limit and is to sum up (L51). The model is told. */
+  | { readonly kind: 'wrap_up'; readonly limit: RunLimit }
+  /** The run before ended for this limit. The model is told. */
+  | { readonly kind: 'budget_spent'; readonly limit: 'cost' | 'tokens' }
+  | { readonly kind: 'error'; readonly text: string }
+  /**
+   * `calls`: names of the calls that the abandoned attempt had started (L19). The model is told all
+   * but `detail`, the reason.
+   */
+  | {
+      readonly kind: 'model_switched';
+      readonly from: string;
+      readonly to: string;
+      readonly calls: readonly string[];
+      readonly detail: string;
+    }
+  /** A stop hook's blocking error. The model is told (L30). */
+  | { readonly kind: 'stop_hook'; readonly text: string }
+  /** Output tokens spent and wanted. The model is told (L31). */
+  | { readonly kind: 'token_budget'; readonly spent: number; readonly budget: number }
+  /** Why the model's final answer is not valid. The model is told (L53). */
+  | { readonly kind: 'structured_output'; readonly problem: string }
+  /** A text that a hook adds to the conversation. The model is told. */
+  | { readonly kind: 'hook_context'; readonly hook: string; readonly text: string }
+  /**
+   * Files that the agent has read or written, and that someone else has changed since. The model is
+   * told (L43).
+   */
+  | { readonly kind: 'files_changed'; readonly paths: readonly string[]; readonly files?: readonly SeenFile[] }
+  /** A notification or a memory. The model is told (L43). */
+  | { readonly kind: 'attachment'; readonly source: string; readonly text: string }
+  /** The last batch of calls in a line. Only people are told (L42). */
+  | { readonly kind: 'batch_summary'; readonly text: string }
+  /** Only people are told. `spent`: autocompact is off for the rest of the run (L10). */
+  | { readonly kind: 'compaction_failed'; readonly detail: string; readonly spent: boolean }
+  /** The transcript went on from here because later entries were damaged. The model is told. */
+  | { readonly kind: 'repaired'; readonly lost: string }
+  /** A property of a model that is unknown. Only people are told (X1). */
+  | { readonly kind: 'about_model'; readonly text: string }
+  /** A file that is not a skill, although it lies where skills do. Only people are told (L79). */
+  | { readonly kind: 'about_skills'; readonly text: string }
+  /** A hook that crashed or timed out. Only people are told (L30). */
+  | { readonly kind: 'hook_failed'; readonly hook: string; readonly detail: string }
+  /**
+   * The differences from the system prompt and tools that were sent first (L44, L58). The model is
+   * told.
+   */
+  | PreambleChanged;
+
+/**
+ * `ended`: names of parts that no longer hold. `toolsGone`: tools that were removed; `toolsBack`:
+ * tools that are there again.
+ */
+export type PreambleChanged = {
+  readonly kind: 'preamble_changed';
+  readonly parts: readonly SystemPart[];
+  readonly ended: readonly string[];
+  readonly toolsGone: readonly string[];
+  readonly toolsBack: readonly string[];
+  /** Definitions, for models that take tools from messages. */
+  readonly toolsNew?: readonly Readonly<Record<string, unknown>>[];
+  /**
+   * The message that tells it, in an epoch that uses the role system: a user's, or one of that
+   * role, with the tools or without. Absent from those of earlier releases.
+   */
+  readonly by?: 'user' | 'system' | 'tools';
+};
+
+/**
+ * A part of a system prompt. The name is words for the model, and stays when the text changes.
+ * `foreign`: its author is not the person who runs the agent, but an MCP server or a hook; a change
+ * of it is told as a user's words.
+ */
+export type SystemPart = { readonly name: string; readonly text: string; readonly foreign?: true };
+
+/**
+ * A file as the agent knows it, by absolute path. Times in milliseconds since the epoch, sizes in
+ * bytes; both 0 when it was `gone`.
+ */
+export type SeenFile = {
+  readonly path: string;
+  readonly mtimeMs: number;
+  readonly size: number;
+  readonly gone?: true;
+};
+
+/**
+ * The end of a run, as its entry has it. `head` is absent: the entry is part of what the head
+ * hashes.
+ */
+export type RunEnded = Omit<RunSummary, 'head'> & {
+  /** The spending of the run and its agents. */
+  readonly spend: Spend;
+  /** Agents that have ended; absent without any (L69). */
+  readonly agents?: readonly AgentSpent[];
+  readonly durationMs: number;
+  readonly at: number;
+};

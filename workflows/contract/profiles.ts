@@ -1,0 +1,29 @@
+// The times after which a session, a worker or the server counts as lost. `machine`: measured for
+// one machine, where a call to the server costs little and dead workers are seen to be dead.
+// `fleet`: for many workers, where each heartbeat is a write to a server that they share.
+
+export type Profile = 'machine' | 'fleet';
+
+export type Times = {
+  /** An attempt without a heartbeat for this long is lost. */
+  readonly heartbeatTimeout: '30s' | '15s';
+  /** The same for a few writes that an interrupt or a run's end waits for. */
+  readonly recordsTimeout: '10s';
+  /** How long a workflow task may take before it is given to another worker. */
+  readonly workflowTask: '5s' | '10s';
+  /** How long the server waits for a worker that holds a session in memory. */
+  readonly sticky: '1s' | '5s';
+  /**
+   * The time between two heartbeats, and so the delay of a cancel: L48 leaves tools five seconds.
+   */
+  readonly throttle: '500ms' | '2s';
+};
+
+/**
+ * On one machine a heartbeat timeout is the last resort: the next worker sees that the one before
+ * is dead.
+ */
+export const profiles: Readonly<Record<Profile, Times>> = {
+  machine: { heartbeatTimeout: '30s', recordsTimeout: '10s', workflowTask: '5s', sticky: '1s', throttle: '500ms' },
+  fleet: { heartbeatTimeout: '15s', recordsTimeout: '10s', workflowTask: '10s', sticky: '5s', throttle: '2s' },
+};

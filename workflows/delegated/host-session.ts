@@ -1,0 +1,29 @@
+// The session that delegates calls, as far as this room needs it: session.ts lies above this room.
+import type { AgentOrigin } from '../contract/delegation.ts';
+import type { SessionId } from '../contract/ids.ts';
+import type { PendingApproval, RunOptions, SessionInput } from '../contract/session.ts';
+import type { Delegations } from './delegations.ts';
+import type { GrantingRun } from './shares.ts';
+import type { RunTaken, SpentSince } from './spent.ts';
+
+/** `agent`: the session is itself that of an agent. */
+export type HostInput = SessionInput & { readonly agent?: AgentOrigin };
+
+export type HostSession = {
+  readonly id: SessionId;
+  readonly input: HostInput;
+  readonly facts: {
+    readonly now: { readonly options: RunOptions } & SpentSince;
+    beginPrompt(taken: RunTaken): void;
+  };
+  readonly delegations: Delegations;
+  readonly approvals: { readonly pending: readonly PendingApproval[] };
+  /** `count`: how many messages wait. */
+  readonly inbox: { readonly count: number };
+  /** The run under way; null without one. */
+  readonly run: unknown;
+  /** The run under way, as it grants shares of its limits to agents. */
+  readonly granting: GrantingRun | null;
+  /** A person has ended the waits that are open. */
+  readonly resumed: boolean;
+};

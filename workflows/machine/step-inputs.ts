@@ -1,0 +1,112 @@
+// The inputs of the steps that ask a model, as far as the state and the move know them. A field
+// that is as the run began with is absent, which keeps the input of a plain step short.
+import type {
+  AnswerAside,
+  AppendingStep,
+  CallModel,
+  Collapse,
+  Compact,
+  PrepareCompaction,
+} from '../contract/activities.ts';
+import type { Rules } from '../contract/loop.ts';
+import { present } from '../contract/present.ts';
+import { tokensInUse } from './context.ts';
+import type { Move } from './events.ts';
+import { budgetLeft, modelLimits } from './limits.ts';
+import type { RunState } from './state.ts';
+
+export function modelInput(state: RunState, rules: Rules): Omit<CallModel, keyof AppendingStep> {
+  const { supersedes, retells, failures, overloads, toolContext, taskRemaining, wrapUp } = state;
+  return {
+    cap: outputCapOf(state, rules),
+    ...present({
+      supersedes: supersedes ?? undefined,
+      retells: retells || undefined,
+      failures: failures || undefined,
+      overloads: overloads || undefined,
+      ...modelPosition(state),
+      context: toolContext ?? undefined,
+      taskRemaining: taskRemaining ?? undefined,
+      wrapUp: wrapUp === null ? undefined : (true as const),
+      ...budgetInput(state, rules),
+    }),
+  };
+}
+
+/**
+ * A raised cap (L26) holds on, but after a fallback or with more in context, less may be possible.
+ */
+export function outputCapOf(state: RunState, rules: Rules): number {
+  const { window, outputCap, raisedOutputCap, leastOutputCap } = modelLimits(state, rules);
+  const room = window - tokensInUse(state, rules.fixedTokens);
+  const most = Math.min(outputCap, state.maxOutput ?? outputCap);
+  const cap = leastOutputCap === undefined ? most : Math.min(most, Math.max(leastOutputCap, room));
+  if (state.capOverride === null) return cap;
+  return Math.max(cap, Math.min(state.capOverride, raisedOutputCap, state.maxOutput ?? raisedOutputCap, room));
+}
+
+/**
+ * The input of a question that is asked while the run goes on: it has the terms of the run's next
+ * request.
+ */
+export function asideTerms(
+  state: RunState,
+  rules: Rules,
+): Pick<AnswerAside, 'cap' | 'model' | 'taskRemaining' | 'left'> {
+  const { taskRemaining } = state;
+  const remaining = taskRemaining === null ? {} : { taskRemaining };
+  return { cap: outputCapOf(state, rules), ...modelPosition(state), ...remaining, ...budgetInput(state, rules) };
+}
+
+/** The budget of a step that asks a model. */
+export function budgetInput(state: RunState, rules: Rules): Pick<CallModel, 'left'> {
+  const some = budgetLeft(state, rules);
+  return some === null ? {} : { left: some };
+}
+
+function modelPosition({ modelPosition: position }: RunState): Pick<CallModel, 'model'> {
+  return position === 0 ? {} : { model: position };
+}
+
+type Input<Step> = Omit<Step, keyof AppendingStep>;
+
+export function compactionInput(state: RunState, rules: Rules, move: Extract<Move, { do: 'compact' }>): Input<Compact> {
+  const { trigger, unlessFreed, because } = move;
+  return {
+    trigger,
+    ...present({
+      instructions: state.demand?.instructions || undefined,
+      because: because?.reason,
+      maxOutput: state.maxOutput ?? undefined,
+      ...modelPosition(state),
+      window: state.window ?? undefined,
+      unlessFreed,
+      failures: state.failures || undefined,
+      ...budgetInput(state, rules),
+    }),
+  };
+}
+
+export function preparationInput(
+  state: RunState,
+  rules: Rules,
+): Pick<PrepareCompaction, 'model' | 'window' | 'maxOutput' | 'left'> {
+  return {
+    ...modelPosition(state),
+    ...present({ window: state.window ?? undefined, maxOutput: state.maxOutput ?? undefined }),
+    ...budgetInput(state, rules),
+  };
+}
+
+export function collapseInput(
+  state: RunState,
+  rules: Rules,
+  { unlessFreed }: Extract<Move, { do: 'collapse' }>,
+): Input<Collapse> {
+  return {
+    ...modelPosition(state),
+    ...present({ window: state.window ?? undefined }),
+    unlessFreed,
+    ...budgetInput(state, rules),
+  };
+}
