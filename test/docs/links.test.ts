@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { DEMO_TASK } from '../../scripted-model/index.ts';
+import { TOPS } from './house-report.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
 const documents = [
@@ -42,6 +43,15 @@ describe('documents', () => {
     );
     expect(tests.filter((named) => !existsSync(join(root, named)))).toEqual([]);
   });
+
+  test.each(documents.filter((path) => path !== 'CHANGELOG.md'))(
+    '%s names only files of the tree that are there',
+    (path) => {
+      const named = [...read(path).matchAll(/`((?:[\w-]+\/)+(?:[\w.-]+\.\w+)?)`/g)].map(([, file = '']) => file);
+      const ours = named.filter((file) => TOPS.some((top) => file.startsWith(`${top}/`)));
+      expect(ours.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+    },
+  );
 
   test('no document links to the index of tests, which is generated and not in git', () => {
     expect(documents.filter((path) => read(path).includes('loop.md)'))).toEqual([]);
