@@ -84,7 +84,7 @@ export type RunState = {
    * absent without one.
    */
   readonly preparing?: Preparing | null;
-  /** The run is there to sum the conversation up, and for nothing else (L10). */
+  /** The run sums the conversation up, and does nothing else (L10). */
   readonly demand?: CompactionAsked;
   /** With that of its agents. */
   readonly spend: Spend;
