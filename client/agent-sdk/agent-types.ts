@@ -40,7 +40,7 @@ export function withAgentServers(options: Options, say: (line: string) => void):
 }
 
 /**
- * `own` has the names of the program's tools and servers, and `servers` its servers by the names that
+ * `own` names the tools and servers of the program, and `servers` has its servers by the names that
  * the program gave. Throws ClientProblem `refused`: a part of one that is not there would have
  * guarded, or made another agent of it.
  */

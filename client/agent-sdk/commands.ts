@@ -54,11 +54,10 @@ export function* promptParts(prompt: QueryPrompt): Generator<PromptPart, void> {
     return yield { prompt: nothing(), clearedBy: () => null };
   }
   const messages = prompt[Symbol.asyncIterator]();
-  for (let isOver = false; !isOver;) {
+  for (;;) {
     let clearedBy: SDKUserMessage | null = null;
     const part = async function* (): AsyncGenerator<SDKUserMessage, void> {
       for (let next = await messages.next(); ; next = await messages.next()) {
-        isOver = next.done === true;
         if (next.done) return;
         if (isClear(next.value.message.content)) {
           clearedBy = next.value;

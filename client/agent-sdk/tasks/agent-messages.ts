@@ -1,6 +1,5 @@
 // Makes messages of the transcript of an agent: its calls and their results, with
 // `parent_tool_use_id`, and how it stands as a task.
-import type { UUID } from 'node:crypto';
 import type { Bodies } from '../../../store/log/bodies.ts';
 import type { Entry, ReplyEntry } from '../../../store/log/entries.ts';
 import type { RunEnded } from '../../../workflows/contract/activities.ts';
@@ -111,7 +110,7 @@ function saidBy(
   const { session: own, toolUseId, type, title } = agent;
   const facts = {
     session_id: session,
-    uuid: uuidOf(own, position) as UUID,
+    uuid: uuidOf(own, position),
     parent_tool_use_id: toolUseId,
     agent_id: taskOf(agent),
     subagent_type: type,

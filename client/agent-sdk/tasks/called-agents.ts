@@ -53,8 +53,7 @@ function agentOfCall({ session, depth, inBackground }: Caller, head: Hash, { rep
   const block = reply.message.content[index];
   if (block?.type !== 'tool_use' || block.name !== AGENT_TOOL) return null;
   const input = (block.input ?? {}) as Readonly<Record<string, unknown>>;
-  const text = (key: string, otherwise = ''): string =>
-    typeof input[key] === 'string' ? (input[key] as string) : otherwise;
+  const text = (key: string, otherwise = ''): string => (typeof input[key] === 'string' ? input[key] : otherwise);
   const type = text('type', 'general');
   const { background = inBackground.has(type) } = input;
   const root = session.replace(/\.agent-[^.]*$/, '');

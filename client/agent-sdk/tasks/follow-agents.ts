@@ -133,7 +133,7 @@ export function followAgents(followed: FollowedAgents): Agents {
     expect: (head, reply) => expect(main, head, reply),
     end: (reply, outcome) => end(main, reply, outcome),
     tell: async function* () {
-      for (const each of [...known.values()])
+      for (const each of known.values())
         if (each.head !== null && each.head !== each.told && !each.isOver) yield* tellUpTo(each, each.head);
     },
     wake: () => wake(),
@@ -143,7 +143,7 @@ export function followAgents(followed: FollowedAgents): Agents {
     begun: () => [...known.values()].filter(({ head, isOver }) => head !== null || isOver),
     stop: async () => {
       for (const { stop } of known.values()) stop.abort();
-      await Promise.all([...known.values()].map(({ following }) => following));
+      await Promise.all([...known.values()].flatMap(({ following }) => following ?? []));
     },
   };
 }
