@@ -18,7 +18,7 @@ export type AgentType = {
   readonly permissionMode?: PermissionMode;
   /** `worktree`: each agent of it works in a git work tree and on a branch of its own (L72). */
   readonly isolation?: Isolation;
-  /** Its calls end at once, where they do not say otherwise (L71). */
+  /** Its calls end at once, unless they say otherwise (L71). */
   readonly background?: boolean;
   /**
    * Of each of its runs. What is left of its parent's limits goes before where it is less (L69).

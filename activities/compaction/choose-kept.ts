@@ -28,7 +28,7 @@ type Shares = {
 const SHARES: Readonly<Record<CompactionTrigger, Shares>> = {
   auto: { recent: 0.2, newest: 0.4, open: 0.4 },
   reactive: { recent: 0.05, newest: 0.2, open: 0.1 },
-  // Whoever asks for it means all that was said.
+  // A person who asks for a summary means all that was said.
   manual: { recent: 0, newest: 0, open: 0 },
 };
 const PROMPTS_SHARE = 0.25;

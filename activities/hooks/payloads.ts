@@ -21,7 +21,7 @@ export type Payloads = {
     readonly isError: boolean;
   };
   readonly postSampling: { readonly message: Message };
-  /** `instructions`: of whoever asked for it. */
+  /** `instructions` are those of the person who asked for it. */
   readonly preCompact: {
     readonly trigger: CompactionTrigger;
     readonly tokens: number;

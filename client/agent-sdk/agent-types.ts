@@ -22,8 +22,8 @@ const INSTEAD: Readonly<Partial<Record<keyof AgentDefinition, string>>> = {
 type Types = NonNullable<PerdureConfig['agents']>;
 
 /**
- * With the servers that agents bring themselves among those of the query: an agent may do no more than the session that
- * began it. Throws ClientProblem `refused` where two have one name.
+ * Adds the servers that agents bring themselves to those of the query: an agent may do no more than
+ * the session that began it. Throws ClientProblem `refused` when two servers have one name.
  */
 export function withAgentServers(options: Options, say: (line: string) => void): Options {
   const { agents = {}, mcpServers = {} } = options;
@@ -40,8 +40,9 @@ export function withAgentServers(options: Options, say: (line: string) => void):
 }
 
 /**
- * `own`: the names of the program's tools and servers. `servers`: by the names that the program gave. Throws ClientProblem `refused`: a part of
- * one that is not there would have guarded, or made another agent of it.
+ * `own` names the tools and servers of the program, and `servers` has its servers by the names that
+ * the program gave. Throws ClientProblem `refused`: a part of one that is not there would have
+ * guarded, or made another agent of it.
  */
 export function agentTypes(
   agents: Readonly<Record<string, AgentDefinition>>,
@@ -62,7 +63,7 @@ export function agentTypes(
   return Object.fromEntries(types);
 }
 
-/** What the query has: names of tools and servers, and servers by the names that the program gave. */
+/** The query's names of tools and servers, and its servers by the names that were given. */
 type Offered = { readonly own: readonly string[]; readonly servers: ReadonlyMap<string, string> };
 
 function agentType(definition: AgentDefinition, offered: Offered, say: (line: string) => void): Types[string] {
@@ -95,7 +96,7 @@ function agentType(definition: AgentDefinition, offered: Offered, say: (line: st
   };
 }
 
-/** By their names here. Those that a definition brings itself have become the query's by now. */
+/** Returns their names here. Servers that a definition brings have become the query's by now. */
 function serversOf(specs: readonly AgentMcpServerSpec[], servers: Offered['servers']): readonly string[] {
   return specs
     .flatMap((spec) => (typeof spec === 'string' ? [spec] : Object.keys(spec)))

@@ -65,7 +65,7 @@ type Any = OurInput<HookName> & Readonly<Record<string, unknown>>;
 type About = {
   readonly say: (line: string) => void;
   readonly mode: PermissionMode;
-  /** How a session begins. */
+  /** It says how the session begins. */
   readonly source: 'startup' | 'clear';
 };
 
@@ -98,7 +98,10 @@ function subjectsOf(event: Heard, input: Any): readonly (string | null)[] {
   return typeof input['tool'] === 'string' ? outwardNames(input['tool']) : [null];
 }
 
-/** One kind of ours stands for two of theirs: a call that went well or failed, a session or an agent that starts. */
+/**
+ * One kind of ours stands for two of theirs: a call that went well or failed, a session or an agent
+ * that starts.
+ */
 function fits(event: Heard, input: Any): boolean {
   if (event === 'PostToolUse') return input['isError'] === false;
   if (event === 'PostToolUseFailure') return input['isError'] === true;
@@ -106,7 +109,7 @@ function fits(event: Heard, input: Any): boolean {
   return event !== 'SubagentStart' || agentIn(input) !== undefined;
 }
 
-/** The session that the program knows. */
+/** Returns the session that the program knows. */
 function rootOf(input: Any): string | undefined {
   return (input['agent'] as HookInputs<'sessionStart'>['agent'])?.root;
 }

@@ -1,4 +1,4 @@
-// The commands that a program may send in the place of a prompt.
+// Reads the commands that a program may send in the place of a prompt.
 import type { CompactionAsked } from '../../workflows/contract/session.ts';
 import type { Prompt } from '../sessions/prompt.ts';
 import type { SlashCommand } from './shapes/facts.ts';
@@ -21,7 +21,7 @@ export const COMMANDS: readonly SlashCommand[] = [
   },
 ];
 
-/** Undefined for a prompt. */
+/** Returns undefined for a prompt. */
 export function compactionIn(content: Prompt | SDKUserMessage['message']['content']): CompactionAsked | undefined {
   const found = /^\/compact(?:\s+([^]*))?$/.exec(textOf(content));
   if (!found) return undefined;
@@ -33,17 +33,20 @@ export function isClear(content: Prompt | SDKUserMessage['message']['content']):
   return /^\/(?:clear|reset|new)$/.test(textOf(content));
 }
 
-/** Empty for what is no text alone. */
+/** Returns an empty text for content that is more than a text. */
 function textOf(content: Prompt | SDKUserMessage['message']['content']): string {
   if (typeof content === 'string') return content.trim();
   const [first, ...more] = content;
   return first?.type === 'text' && more.length === 0 ? first.text.trim() : '';
 }
 
-/** The messages up to a `/clear`, or to the end. `clearedBy`: that message, once the part was read to its end. */
+/**
+ * A part has the messages up to a `/clear`, or to the end. `clearedBy` returns that message, once
+ * the part was read to its end.
+ */
 export type PromptPart = { readonly prompt: QueryPrompt; readonly clearedBy: () => Partial<SDKUserMessage> | null };
 
-/** One after the other: the next begins where the one before it was read to its end. */
+/** Each part begins where the one before it was read to its end. */
 export function* promptParts(prompt: QueryPrompt): Generator<PromptPart, void> {
   if (typeof prompt === 'string') {
     if (!isClear(prompt)) return yield { prompt, clearedBy: () => null };
@@ -51,11 +54,10 @@ export function* promptParts(prompt: QueryPrompt): Generator<PromptPart, void> {
     return yield { prompt: nothing(), clearedBy: () => null };
   }
   const messages = prompt[Symbol.asyncIterator]();
-  for (let isOver = false; !isOver;) {
+  for (;;) {
     let clearedBy: SDKUserMessage | null = null;
     const part = async function* (): AsyncGenerator<SDKUserMessage, void> {
       for (let next = await messages.next(); ; next = await messages.next()) {
-        isOver = next.done === true;
         if (next.done) return;
         if (isClear(next.value.message.content)) {
           clearedBy = next.value;

@@ -1,5 +1,5 @@
-// How full the window of a session's model is, from what the API counted of its last request: what
-// that had of instructions, tools and messages is not told apart.
+// Tells how full the window of a session's model is, from the count that the API gave of its last
+// request. Instructions, tools and messages are not told apart.
 import type { Entry } from '../../store/log/entries.ts';
 import { baseName, catalogue } from '../../models/catalogue.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -18,7 +18,7 @@ export async function contextUsage({
   return usageIn(await transcriptReader(store).entries(session, await headOf(temporal.client, session)));
 }
 
-/** Since a compaction it is what that was estimated to leave. */
+/** After a compaction the estimate of what it left counts. */
 export function usageIn(entries: readonly Entry[]): SDKControlGetContextUsageResponse {
   const last = entries.findLastIndex(({ kind }) => kind === 'reply');
   const reply = entries[last];

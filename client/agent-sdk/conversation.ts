@@ -25,7 +25,7 @@ export type Conversation = {
   readonly sessions: Pick<PerdureClient, 'follow' | 'describe' | 'interrupt'>;
   readonly reader: Pick<TranscriptReader, 'since'>;
   readonly bodies: BodyReader;
-  /** The data folder. */
+  /** The path of the data folder. */
   readonly root: string;
   readonly smallModel: SpendPorts['smallModel'];
   readonly program: Pick<ProgramQuery, 'received' | 'note' | 'receivedOf' | 'noteOf'>;
@@ -34,9 +34,9 @@ export type Conversation = {
   readonly partial: boolean;
   /** Hooks are told of as they run. */
   readonly hookEvents: boolean;
-  /** What agents say in words is told, too. */
+  /** The texts of agents are told, too. */
   readonly agentText: boolean;
-  /** Types of agents that work in the background, where a call does not say otherwise. */
+  /** Agents of these types work in the background, unless a call says otherwise. */
   readonly inBackground: ReadonlySet<string>;
   /** The newest head, from the session's history. */
   readonly headNow: () => Promise<Hash | null>;
@@ -64,11 +64,14 @@ export type Talk = {
   answer(message: MessageId): AsyncGenerator<SDKMessage>;
   /** Throws ClientProblem. */
   stopTask(id: string): Promise<void>;
-  /** No agent is followed any more. */
+  /** Agents are no longer followed. */
   stop(): Promise<void>;
 };
 
-/** `sent`: the messages that the program has sent, or sends again; `compactions`: those of them that are no prompts. */
+/**
+ * `sent` has the messages that the program has sent, or sends again, and `compactions` has the ones
+ * among them that are no prompts.
+ */
 export function openTalk(conversation: Conversation, mine: Mine): Talk {
   const { session, partial, hookEvents, sessions } = conversation;
   const live = liveMessages(session, partial, hookEvents);
@@ -138,7 +141,7 @@ function storedMessages(
         if (entry.kind === 'reply') [iteration, reply, isOpen] = [entry.iteration, entry, true];
         isMine ||= position >= next && isOwn(mine, entry);
         if (entry.kind === 'outcomes') isOpen = false;
-        // What its agents said comes before what they came to.
+        // The messages of its agents come before their outcomes.
         if (entry.kind === 'outcomes' && isMine)
           for (const outcome of entry.outcomes) yield* agents.end(reply, outcome);
         const tasks = isMine ? commands.tell(entry, position) : [];
@@ -147,7 +150,7 @@ function storedMessages(
           const message = isMine ? messageOfEntry(session, entry, position) : null;
           const messages = message === null ? tasks : [message, ...tasks];
           yield* messages;
-          // Whoever asks for the next one has these.
+          // A program that asks for the next one has these.
           if (messages.length > 0) program.note(next);
         }
         if (entry.kind !== 'run_ended' || entry.ended.run < until) continue;

@@ -96,7 +96,7 @@ const REASONS: Partial<Record<TerminalReason, TheirReason>> = {
   structured_output_failed: 'structured_output_retry_exhausted',
 };
 
-/** `entries`: of the run. `spent`: by it and its agents, by model. */
+/** `entries` are the run's. `spent` says what it and its agents spent, by model. */
 export function resultMessage(
   outcome: RunOutcome,
   entries: readonly Entry[],
@@ -127,7 +127,7 @@ export function resultMessage(
   return { ...facts, subtype: 'success', is_error: false, result: said, ...structured };
 }
 
-/** A run without a turn was there for a compaction. */
+/** A run that took no turn was there for a compaction. */
 function compactionText(entries: readonly Entry[]): string {
   if (entries.some(({ kind }) => kind === 'boundary')) return '';
   for (const entry of entries)
@@ -136,7 +136,7 @@ function compactionText(entries: readonly Entry[]): string {
   return 'Not compacted: there is nothing to sum up yet.';
 }
 
-/** After `/clear`: nothing was asked of a model. */
+/** It follows a `/clear`, which asks nothing of a model. */
 export function clearedMessage(session: string): SDKResultMessage {
   return {
     type: 'result',

@@ -19,7 +19,10 @@ import { SYSTEM_PROMPT_DYNAMIC_BOUNDARY } from './values.ts';
 
 export type Translated = { readonly config: PerdureConfig; readonly run: OptionChanges & { readonly cwd: string } };
 
-/** `afterClear`: of a session that follows a cleared one. Throws ClientProblem `refused` for what would make another program of it. */
+/**
+ * `afterClear`: the session follows one that was cleared. Throws ClientProblem `refused` for what
+ * would make another program of it.
+ */
 export function translateOptions(options: Options, say: (line: string) => void, afterClear = false): Translated {
   checkOptions(options, say);
   if (options.continue === true && (options.resume ?? options.sessionId) !== undefined) {

@@ -96,7 +96,7 @@ async function* open(prompt: QueryPrompt, written: Options, steering: Steering):
 /** The session that was left, and the message that asked for it. */
 type Cleared = { readonly session: string; readonly by: Partial<SDKUserMessage> };
 
-/** `cleared`: how often one was left; `before`: the last of them. */
+/** `cleared` counts the sessions that were left, and `before` is the last of them. */
 type Opening = {
   readonly prompt: QueryPrompt;
   readonly part: PromptPart;
@@ -138,7 +138,7 @@ async function* openPart(
   }
 }
 
-/** The session that follows the one before it, also when the program is started again. */
+/** Names the next session, the same one when the program is started again. */
 function afterClear({ identity, program, session, resume }: Asked, cleared: number): Asked {
   const named = session === undefined ? undefined : `${session}-cleared-${cleared}`;
   const again = JSON.stringify([identity, resume, cleared]);

@@ -16,16 +16,16 @@ import type { QueryPrompt, SDKControlGetContextUsageResponse } from './shapes/qu
 export type Steering = {
   /** Options for the next message. */
   changes: OptionChanges;
-  /** Those that went with a message: a session that begins anew has them, too. */
+  /** Options that went with a message: a session that begins anew has them, too. */
   sent: OptionChanges;
   interrupt: () => Promise<void>;
   /** From now on, for calls that are asked about. Null before the session is open. */
   grantMode: ((mode: PermissionMode) => void) | null;
   /** Null before the session is open, and when all is answered. */
   add: ((stream: AsyncIterable<SDKUserMessage>) => Promise<void>) | null;
-  /** Null while nothing runs. */
+  /** It is null while nothing runs. */
   stopTask: ((id: string) => Promise<void>) | null;
-  /** Null while nothing runs. */
+  /** It is null while nothing runs. */
   contextUsage: (() => Promise<SDKControlGetContextUsageResponse>) | null;
   /**
    * Aborted when the rest is read by nobody, or when the program aborts it: its reason is thrown.
@@ -45,7 +45,7 @@ export type Running = {
 type Sender = {
   readonly messages: AsyncIterable<{ readonly id: MessageId } | { readonly error: unknown }>;
   readonly sent: ReadonlySet<MessageId>;
-  /** Those of them that ask for a compaction. */
+  /** The ids among them that ask for a compaction. */
   readonly compactions: ReadonlySet<MessageId>;
 };
 

@@ -129,7 +129,7 @@ function runAnswering(entries: readonly Entry[], message: MessageId | null): num
   for (const entry of entries) {
     if (entry.kind === 'user') taken ||= entry.id === message;
     if (entry.kind !== 'run_ended') continue;
-    // A compaction that was asked for leaves no message.
+    // A compaction that was asked for leaves no message in the transcript.
     if (taken || (message !== null && entry.ended.messages.includes(message))) return entry.ended.run;
   }
   return null;

@@ -192,7 +192,7 @@ export type StartOptions = OptionChanges &
      * (O15). Absent: the client's.
      */
     readonly traceparent?: string;
-    /** It is no prompt: what was said is to be summed up, and the model is not asked (L10). */
+    /** It is no prompt: the conversation is to be summed up, and the model is not asked (L10). */
     readonly compact?: CompactionAsked;
   };
 

@@ -1,4 +1,4 @@
-// What a program is told of agents and of commands in the background, and how it steers them.
+// A program is told of agents and of commands in the background, and steers them.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -22,7 +22,7 @@ async function place(script: Parameters<typeof modelFor>[0]) {
 
 type Facts = Readonly<Record<string, unknown>>;
 
-/** What tells one message from another. */
+/** It tells one message from another. */
 function shown(message: SDKMessage): string {
   const { parent_tool_use_id: parent, message: said } = message as { parent_tool_use_id?: string; message?: Facts };
   const kind = 'subtype' in message ? message.subtype : message.type;
@@ -198,7 +198,7 @@ test('asked again under its name, a query tells each message of an agent once, a
   ]);
   const again = await all(query(asked));
   const before = new Set(first.slice(1).map(({ uuid }) => uuid));
-  // Whoever asked for no further message may not have had the last one.
+  // A program that asked for no further message may not have had the last one.
   expect(
     again
       .slice(1)

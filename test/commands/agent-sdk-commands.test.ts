@@ -1,4 +1,4 @@
-// `/compact` and `/clear` in the place of prompts.
+// A program sends `/compact` and `/clear` in the place of prompts.
 import { expect, test } from 'vitest';
 import { query } from '../../client/agent-sdk/query.ts';
 import type { SDKMessage, SDKUserMessage } from '../../client/agent-sdk/shapes/messages.ts';
@@ -22,7 +22,7 @@ const said = (content: string): SDKUserMessage => ({
   parent_tool_use_id: null,
 });
 
-/** Each message once the one before it has its result. */
+/** Sends each message once the one before it has its result. */
 async function talk(prompts: readonly string[], options: Options): Promise<readonly SDKMessage[]> {
   const told: SDKMessage[] = [];
   let answered = (): void => undefined;

@@ -1,5 +1,5 @@
-// A compaction that somebody asks for (L10), on a real server: in a run of its own, whatever waits
-// beside it.
+// A compaction that somebody asks for (L10) has a run of its own, whatever else waits, on a real
+// server.
 import { expect, test } from 'vitest';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { asksForSummary } from '../support/asks-for-summary.ts';

@@ -69,7 +69,7 @@ function isolationOf(types: AgentSettings['types'], type: string, given: Isolati
   return given ?? (Object.hasOwn(types, type) ? types[type]?.isolation : undefined);
 }
 
-/** Of the call, or of all agents of its type (L71). */
+/** The call says so, or its type does (L71). */
 function inBackground(types: AgentSettings['types'], type: string, given: boolean | undefined): boolean {
   return given ?? (Object.hasOwn(types, type) && types[type]?.background === true);
 }

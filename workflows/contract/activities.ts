@@ -156,12 +156,15 @@ export type Committed = { readonly head: Hash };
  * Replaces what the model sees of older messages by a summary (L10, L24). Stores `append` and a
  * boundary, or nothing.
  */
-/** `auto`: there is no room any more. `reactive`: a request was too large. `manual`: somebody asked for it. */
+/**
+ * `auto`: the window is nearly full. `reactive`: a request was too large. `manual`: somebody asked
+ * for it.
+ */
 export type CompactionTrigger = 'auto' | 'reactive' | 'manual';
 
 export type Compact = AppendingStep & {
   readonly trigger: CompactionTrigger;
-  /** Of whoever asked for it, beside ours. */
+  /** The person who asked for it gave these, and ours come first. */
   readonly instructions?: string;
   /**
    * Why the request was refused that a reactive compaction answers; absent from workflows of

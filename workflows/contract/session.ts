@@ -192,10 +192,10 @@ export type UserMessage = {
   readonly ended?: AgentNews;
 };
 
-/** `instructions`: for the model that sums up, beside ours. */
+/** `instructions` are for the model that sums up, after ours. */
 export type CompactionAsked = { readonly instructions?: string };
 
-/** Characters of those. */
+/** Characters of these instructions. */
 export const LONGEST_INSTRUCTIONS = 4_000;
 
 /** The workflow's argument. */

@@ -33,7 +33,7 @@ export type ProgramQuery = {
   /** Under a name the same for the same message in the same place. */
   messageId(content: string): MessageId;
   note(received: number): void;
-  /** The same of the transcript of an agent. */
+  /** The position after the last entry of an agent's transcript that the program has received. */
   receivedOf(agent: string): number;
   noteOf(agent: string, received: number): void;
   /** It got no result, and what ran for it was interrupted: asked again, it is another message. */
@@ -157,7 +157,7 @@ function sessionName(name: string): string {
 
 type Log = {
   readonly received: Map<string, number>;
-  /** By query and the session of an agent. */
+  /** The positions in the transcripts of agents, by query and session. */
   readonly ofAgents: Map<string, number>;
   readonly continued: Map<string, string>;
   /** By query and message, how often it was left without a result. */

@@ -53,7 +53,7 @@ export type Query = AsyncGenerator<SDKMessage, void> & {
   /** Those that are sold, newest first. */
   supportedModels(): Promise<ModelInfo[]>;
   supportedAgents(): Promise<AgentInfo[]>;
-  /** None. */
+  /** `compact` and `clear`: each may be sent in the place of a prompt. */
   supportedCommands(): Promise<SlashCommand[]>;
   mcpServerStatus(): Promise<McpServerStatus[]>;
   accountInfo(): Promise<AccountInfo>;

@@ -1,6 +1,5 @@
-// The messages that come of the transcript of an agent: what it calls and what comes back, with `parent_tool_use_id`, and
-// how it stands as a task.
-import type { UUID } from 'node:crypto';
+// Makes messages of the transcript of an agent: its calls and their results, with
+// `parent_tool_use_id`, and how it stands as a task.
 import type { Bodies } from '../../../store/log/bodies.ts';
 import type { Entry, ReplyEntry } from '../../../store/log/entries.ts';
 import type { RunEnded } from '../../../workflows/contract/activities.ts';
@@ -10,7 +9,7 @@ import type { SDKAssistantMessage, SDKMessage, SDKUserMessage } from '../shapes/
 import { type CalledAgent, taskOf } from './called-agents.ts';
 
 export type AgentTeller = {
-  /** In their order; those of one entry are received together. */
+  /** Returns the messages for an entry, which are received together. */
   tell(entry: Entry, position: number): readonly SDKMessage[];
 };
 
@@ -24,7 +23,7 @@ export type AgentTelling = {
   readonly bodies: Bodies;
 };
 
-/** From the first entry of its transcript on. */
+/** The entries are to be told from the first one on. */
 export function agentTeller(telling: AgentTelling): AgentTeller {
   const { session, agent } = telling;
   let [run, startedAt, calls] = [0, 0, 0];
@@ -99,7 +98,7 @@ export function agentTeller(telling: AgentTelling): AgentTeller {
   };
 }
 
-/** Without its texts a message may have nothing left that is told. */
+/** A message may have nothing left to tell once its texts are gone. */
 function saidBy(
   telling: AgentTelling,
   entry: Entry,
@@ -111,7 +110,7 @@ function saidBy(
   const { session: own, toolUseId, type, title } = agent;
   const facts = {
     session_id: session,
-    uuid: uuidOf(own, position) as UUID,
+    uuid: uuidOf(own, position),
     parent_tool_use_id: toolUseId,
     agent_id: taskOf(agent),
     subagent_type: type,
@@ -124,7 +123,7 @@ function saidBy(
   return content.length === 0 ? [] : [{ ...said, message: { ...said.message, content }, ...facts }];
 }
 
-/** Null where texts are not told. */
+/** Returns null when texts are not told. */
 function promptMessage(
   { withText, bodies }: AgentTelling,
   { body }: Extract<Entry, { kind: 'user' }>,

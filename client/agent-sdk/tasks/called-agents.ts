@@ -1,5 +1,5 @@
-// Which agents the calls in a transcript have started. The id of an agent's session follows from the call, so that its
-// messages can be found while it works and when it has long ended.
+// Finds the agents that the calls of a transcript have started. The id of an agent's session
+// follows from the call, so that its messages are found while it works and long after.
 import type { Outcome, ReplyEntry } from '../../../store/log/entries.ts';
 import { agentName, agentSessionId, type Hash, keyHead, type SessionId } from '../../../workflows/contract/ids.ts';
 
@@ -18,7 +18,10 @@ export type CalledAgent = {
   readonly parent?: string;
 };
 
-/** Whose calls are looked at: the main session, or an agent. `inBackground`: the types that work there by themselves. */
+/**
+ * The main session, or the agent, that made the calls. Agents of the types in `inBackground` work
+ * in the background by themselves.
+ */
 export type Caller = Pick<CalledAgent, 'session' | 'depth'> & { readonly inBackground: ReadonlySet<string> };
 
 const AGENT_TOOL = 'agent';
@@ -26,7 +29,10 @@ const AGENT_TOOL = 'agent';
 /** The id that messages, hooks and the model know an agent by. */
 export const taskOf = ({ session }: Pick<CalledAgent, 'session'>): string => agentName(session);
 
-/** Those that the calls of a reply start, where they are allowed. `head`: of the transcript that ends with the reply. */
+/**
+ * Returns the agents that the calls of a reply start if they are allowed. `head` is that of the
+ * transcript that ends with the reply.
+ */
 export function agentsOfReply(caller: Caller, head: Hash, reply: ReplyEntry): readonly CalledAgent[] {
   return reply.message.content.flatMap((_, index) => {
     const agent = agentOfCall(caller, head, { reply, index });
@@ -34,7 +40,7 @@ export function agentsOfReply(caller: Caller, head: Hash, reply: ReplyEntry): re
   });
 }
 
-/** Null where the call is not one of `Agent`, or has started none. */
+/** Returns null when the call is not one of `Agent`, or has started no agent. */
 export function agentOfOutcome(caller: Caller, reply: ReplyEntry | null, outcome: Outcome): CalledAgent | null {
   const { key, name } = outcome.log;
   const head = name === AGENT_TOOL && key !== null ? keyHead(key) : null;
@@ -47,8 +53,7 @@ function agentOfCall({ session, depth, inBackground }: Caller, head: Hash, { rep
   const block = reply.message.content[index];
   if (block?.type !== 'tool_use' || block.name !== AGENT_TOOL) return null;
   const input = (block.input ?? {}) as Readonly<Record<string, unknown>>;
-  const text = (key: string, otherwise = ''): string =>
-    typeof input[key] === 'string' ? (input[key] as string) : otherwise;
+  const text = (key: string, otherwise = ''): string => (typeof input[key] === 'string' ? input[key] : otherwise);
   const type = text('type', 'general');
   const { background = inBackground.has(type) } = input;
   const root = session.replace(/\.agent-[^.]*$/, '');

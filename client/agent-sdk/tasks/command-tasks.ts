@@ -1,5 +1,5 @@
-// Commands in the background as tasks: their start stands in the outcome of the call, their end in a note to the model or
-// in the outcome of the call that ended them.
+// Tells commands in the background as tasks: the outcome of the call says that one started, and a
+// note to the model, or the outcome of the call that ended it, says how it ended.
 import type { Entry, Outcome, ReplyEntry } from '../../../store/log/entries.ts';
 import { describeCommand, sourceOf, startedIn } from '../../../tools/builtin/shell/background.ts';
 import { uuidOf } from '../messages.ts';
@@ -8,16 +8,19 @@ import type { SDKMessage } from '../shapes/messages.ts';
 type Command = { readonly id: string; readonly command: string; readonly toolUseId: string };
 
 export type CommandTasks = {
-  /** The same again for the same entry. */
+  /** Returns the same messages again for the same entry. */
   tell(entry: Entry, position: number): readonly SDKMessage[];
-  /** The program has ended it: nothing more is told of it. Null where that was told. */
+  /**
+   * The program has ended it, so that nothing more is told of it. Returns null when its end was
+   * told before.
+   */
   stop(id: string): SDKMessage | null;
 };
 
-/** `owner`: whose transcript it is, the main session's or an agent's. `parent`: the task that this agent is. */
+/** The transcript is that of `owner`, a session or an agent. `parent` is the agent's own task. */
 export function commandTasks(session: string, owner: string, parent?: string): CommandTasks {
   const started = new Map<string, Command>();
-  /** By command, the position of the entry that told its end first. */
+  /** The position of the entry that told the end of each command first. */
   const ended = new Map<string, number>();
   let reply: ReplyEntry | null = null;
   const common = (id: string, position: number, what: string) => ({
@@ -74,7 +77,7 @@ export function commandTasks(session: string, owner: string, parent?: string): C
   };
 }
 
-/** In the place of the position of an entry. */
+/** It stands in the place of the position of an entry. */
 const BY_PROGRAM = -1;
 
 const SOURCE = new RegExp(`^${sourceOf('(bg-[0-9a-f]{8})')}$`);
@@ -94,7 +97,7 @@ const withoutOutput = (text: string): string =>
 
 type Status = { readonly status: 'completed' | 'failed' | 'stopped'; readonly reason?: 'worker_restart' };
 
-/** Null where it says no end. */
+/** Returns null when the line says no end. */
 function statusOf(line: string): Status | null {
   if (/ended with exit status 0\b/.test(line)) return { status: 'completed' };
   if (/ended with exit status|was killed by/.test(line)) return { status: 'failed' };

@@ -1,5 +1,6 @@
-// The agents of a conversation, at every depth: followed while they work, and told to their end before the outcome of the
-// call that started them. What is told comes from their transcripts, by its place there, each message once.
+// Follows the agents of a conversation, at every depth, while they work, and tells them to their
+// end before the outcome of the call that started them. Messages come from their transcripts, each
+// once, by its place there.
 import { pause } from '../../../system/async.ts';
 import { reasonOf } from '../../../system/text.ts';
 import type { BodyReader } from '../../../store/log/bodies.ts';
@@ -20,25 +21,25 @@ export type FollowedAgents = {
   readonly reader: Pick<TranscriptReader, 'since'>;
   readonly bodies: BodyReader;
   readonly program: Pick<ProgramQuery, 'receivedOf' | 'noteOf'>;
-  /** Types of which each agent works in the background, where its call does not say otherwise. */
+  /** Agents of these types work in the background, unless their call says otherwise. */
   readonly inBackground: ReadonlySet<string>;
-  /** What agents say in words is told, too. */
+  /** The texts of agents are told, too. */
   readonly withText: boolean;
   readonly failed: AbortSignal;
   readonly say: (line: string) => void;
 };
 
 export type Agents = {
-  /** The calls of a reply run, or are about to. `head`: of the transcript that ends with it. */
+  /** The calls of a reply run, or are about to. The transcript up to the reply has this `head`. */
   expect(head: Hash, reply: ReplyEntry): void;
-  /** What is left of the agent that the call had started. */
+  /** Tells the rest of the agent that the call had started. */
   end(reply: ReplyEntry | null, outcome: Outcome): AsyncGenerator<SDKMessage>;
-  /** What has been stored since. */
+  /** Tells the messages that have been stored since. */
   tell(): AsyncGenerator<SDKMessage>;
-  /** Called when there is something to tell. */
+  /** The listener is called when there is something to tell. */
   onNews(listener: () => void): void;
   wake(): void;
-  /** Those that have begun, with their commands in the background. */
+  /** Returns the agents that have begun, with their commands in the background. */
   begun(): readonly Pick<Known, 'agent' | 'commands'>[];
   stop(): Promise<void>;
 };
@@ -121,7 +122,7 @@ export function followAgents(followed: FollowedAgents): Agents {
       if (position < each.next) continue;
       each.next = position + 1;
       yield* messages;
-      // Whoever asks for the next one has these.
+      // A program that asks for the next one has these.
       if (messages.length > 0) program.noteOf(agent.session, each.next);
     }
     each.told = head;
@@ -132,7 +133,7 @@ export function followAgents(followed: FollowedAgents): Agents {
     expect: (head, reply) => expect(main, head, reply),
     end: (reply, outcome) => end(main, reply, outcome),
     tell: async function* () {
-      for (const each of [...known.values()])
+      for (const each of known.values())
         if (each.head !== null && each.head !== each.told && !each.isOver) yield* tellUpTo(each, each.head);
     },
     wake: () => wake(),
@@ -142,12 +143,15 @@ export function followAgents(followed: FollowedAgents): Agents {
     begun: () => [...known.values()].filter(({ head, isOver }) => head !== null || isOver),
     stop: async () => {
       for (const { stop } of known.values()) stop.abort();
-      await Promise.all([...known.values()].map(({ following }) => following));
+      await Promise.all([...known.values()].flatMap(({ following }) => following ?? []));
     },
   };
 }
 
-/** `hear`: told each head of its transcript. Its trouble is said, and ends nothing: its end is told in any case. */
+/**
+ * `hear` is told each head of its transcript. A problem is said and ends nothing, since the rest is
+ * told in any case.
+ */
 async function followAgent(
   { sessions, failed, say }: Pick<FollowedAgents, 'sessions' | 'failed' | 'say'>,
   { agent, stop }: Pick<Known, 'agent' | 'stop'>,
@@ -162,7 +166,7 @@ async function followAgent(
       after = null;
       for await (const event of followed) {
         if (event.type === 'result') after = event.run;
-        // What it calls may run for long.
+        // Its calls may run for long.
         else if (event.type === 'reply' && event.head !== undefined && event.stopReason === 'tool_use')
           hear(event.head);
       }
@@ -185,7 +189,7 @@ async function isThere(sessions: FollowedAgents['sessions'], session: SessionId)
   }
 }
 
-/** Null for one that is not there, or has stored nothing. */
+/** Returns null for a session that is not there, or has stored nothing. */
 async function lastHead(sessions: FollowedAgents['sessions'], session: SessionId): Promise<Hash | null> {
   try {
     const { last, head } = await sessions.describe(session);

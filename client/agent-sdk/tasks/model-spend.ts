@@ -1,5 +1,5 @@
-// What a run and its agents spent, by model: the replies of each transcript say what they took, and what no reply says counts
-// for the small model, which makes summaries and reads pages.
+// Sums what a run and its agents spent, by model. The replies of each transcript say what they
+// took, and the rest counts for the small model, which makes summaries and reads pages.
 import type { Entry } from '../../../store/log/entries.ts';
 import type { AgentSpent } from '../../../workflows/contract/delegation.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
@@ -9,13 +9,13 @@ import { StoreError } from '../../../store/values/store.ts';
 import type { RunOutcome } from '../../sessions/outcome.ts';
 
 export type SpendPorts = {
-  /** All that an agent has stored. Throws ClientProblem and StoreError. */
+  /** Reads all that an agent has stored. Throws ClientProblem and StoreError. */
   readonly entriesOf: (session: SessionId) => Promise<readonly Entry[]>;
-  /** Of the run that began with this configuration. Throws StoreError. */
+  /** Reads the small model of the run that began with this configuration. Throws StoreError. */
   readonly smallModel: (config: Hash) => Promise<string>;
 };
 
-/** `entries`: of the run. The sum is what the outcome says. Throws StoreError. */
+/** `entries` are the run's. The sum is what the outcome says. Throws StoreError. */
 export async function spentByModel(
   { usage, costUsd, agents }: Pick<RunOutcome, 'usage' | 'costUsd' | 'agents'>,
   entries: readonly Entry[],
@@ -40,7 +40,7 @@ export async function spentByModel(
   return spent;
 }
 
-/** Of an agent that is gone it is known what it took, and not by which model. */
+/** When an agent is gone, its models are unknown, and its cost is part of the rest. */
 async function readable(reading: Promise<readonly Entry[]>): Promise<readonly Entry[]> {
   try {
     return await reading;
@@ -53,7 +53,7 @@ async function readable(reading: Promise<readonly Entry[]>): Promise<readonly En
 /** Sums of prices are off by less than this. */
 const NOTHING_USD = 1e-8;
 
-/** Null without any. */
+/** Returns null when nothing is left. */
 function restOf(whole: Spend, parts: Spend): Spend | null {
   const left = (key: keyof Usage): number => Math.max(0, whole.usage[key] - parts.usage[key]);
   const usage = {

@@ -1,4 +1,5 @@
-// Ends a task of a conversation, by the id that its messages have: an agent, or a command in the background.
+// Ends a task of a conversation, by the id that its messages have: an agent, or a command in the
+// background.
 import { backgroundRoot } from '../../../system/process/background-files.ts';
 import { endCommand } from '../../../tools/builtin/shell/background.ts';
 import type { PerdureClient } from '../../perdure-client.ts';
@@ -11,14 +12,17 @@ import type { Agents } from './follow-agents.ts';
 export type StoppableTasks = {
   readonly session: string;
   readonly sessions: Pick<PerdureClient, 'interrupt'>;
-  /** The data folder. */
+  /** The path of the data folder. */
   readonly root: string;
   readonly agents: Pick<Agents, 'begun'>;
-  /** Of the main session. */
+  /** They are the main session's. */
   readonly commands: CommandTasks;
 };
 
-/** What is told of it at once; an agent tells of its end itself. Throws ClientProblem `refused` for an unknown id. */
+/**
+ * Returns the message to tell at once, or null for an agent, which tells of its end itself. Throws
+ * ClientProblem `refused` for an unknown id.
+ */
 export async function stopTask(
   { session, sessions, root, agents, commands }: StoppableTasks,
   id: string,

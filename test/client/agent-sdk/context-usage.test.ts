@@ -1,4 +1,4 @@
-// How full the window of a model is, as a query tells it.
+// A query tells how full the window of its model is.
 import { expect, test } from 'vitest';
 import { usageIn } from '../../../client/agent-sdk/context-usage.ts';
 import { boundary, reply, textBlock, user } from '../../support/transcript.ts';

@@ -1,5 +1,5 @@
-// What the transcript of an agent is to a program, which agents calls have started, how commands in
-// the background stand, and what was spent by which model.
+// A program is told of the transcripts of agents, of commands in the background, and of what each
+// model spent.
 import { expect, test } from 'vitest';
 import { agentTeller } from '../../../client/agent-sdk/tasks/agent-messages.ts';
 import { agentOfOutcome, agentsOfReply, type CalledAgent } from '../../../client/agent-sdk/tasks/called-agents.ts';
@@ -125,7 +125,7 @@ test.each([
     { subtype: 'task_started', task_id: id, tool_use_id: 'call-0', description: 'npm test' },
     { subtype: 'task_notification', task_id: id, tool_use_id: 'call-0', ...expected },
   ]);
-  // Whoever reads the transcript again finds the same.
+  // A second reading of the transcript finds the same.
   expect(entries.flatMap((entry, position) => tasks.tell(entry, position))).toEqual(told);
 });
 

@@ -185,8 +185,8 @@ export function createBackground({ folder: root, held, lookMs = LOOK_MS }: Optio
 }
 
 /**
- * Ends one for a person: its worker writes down how it ended, and the model is told. Null for one
- * that is not known on this machine.
+ * Ends a command for a person: its worker writes down how it ended, and the model is told. Returns
+ * null for one that is not known on this machine.
  */
 export async function endCommand(root: string, session: string, id: string): Promise<BackgroundRecord | null> {
   const files = backgroundFolder(root, session);
