@@ -11,7 +11,7 @@ import { baseName, catalogue } from '../../models/catalogue.ts';
 import { asksForSearch, inwardName, outwardInput, outwardName, SESSION_TOOLS } from './names.ts';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import { isListed } from '../../tools/listed.ts';
-import { searches } from '../../activities/model/bill.ts';
+import { searches } from '../../activities/model/usage-counts.ts';
 import { statusesOf, toolsOf } from './tools.ts';
 import type { UUID } from 'node:crypto';
 import type {
