@@ -42,8 +42,8 @@ export type ReplyBlock =
     }
   /**
    * The API searches the web by itself: what it finds stands right behind it. Without `results` and
-   * `error` the search is left open, as in a reply that is paused (`stop_reason: "pause_turn"`), and
-   * `web_search_result` closes it in the reply that goes on.
+   * `error` the search is left open, as in a reply that is paused (`stop_reason: "pause_turn"`),
+   * and `web_search_result` closes it in the reply that goes on.
    */
   | {
       readonly type: 'web_search';

@@ -3,6 +3,7 @@
 // conversation, or handed over to another model. Each of these has an entry of its own.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelStep } from './step.ts';
+import { type Counts, isCounts, searches, wholeCount } from './usage-counts.ts';
 import {
   addUsage,
   costOf,
@@ -36,25 +37,6 @@ export function spendOf(usage: Message['usage'] | undefined, { price, priceOf }:
 }
 
 /**
- * The head of a reply that was paused and went on: each of its requests was billed by itself, and
- * the last one says how full the window is.
- */
-export function joinReplies(paused: Message | null, last: Message): Message {
-  if (paused === null) return last;
-  const iterations = [...iterationsOf(paused.usage), ...iterationsOf(last.usage)];
-  const found = searches(paused.usage) + searches(last.usage);
-  const used = (last.usage as unknown as Counts)['server_tool_use'] ?? paused.usage?.server_tool_use ?? {};
-  const counted = found > 0 && { server_tool_use: { ...used, web_search_requests: found } };
-  return { ...last, usage: { ...last.usage, iterations, ...counted } as Message['usage'] };
-}
-
-function iterationsOf(usage: Message['usage'] | undefined): readonly Counts[] {
-  const { iterations, ...own } = (usage ?? {}) as unknown as Counts;
-  const listed = Array.isArray(iterations) ? iterations.filter(isCounts) : [];
-  return listed.length > 0 ? listed : [{ ...own, type: 'message' }];
-}
-
-/**
  * Tokens in context after a reply: those of its last own entry. What was spent on a summary is none
  * of it.
  */
@@ -77,9 +59,6 @@ function isAnothers({ type }: BilledEntry): boolean {
   return type === 'fallback_message' || type === 'advisor_message';
 }
 
-/** As a server sent it: any of it may be missing, or be anything. */
-type Counts = Readonly<Record<string, unknown>>;
-
 /**
  * Those that the usage lists, or the usage itself: with a list, its own counts are a part of what
  * was billed, or nothing.
@@ -91,15 +70,15 @@ function entriesOf(usage: Message['usage']): readonly BilledEntry[] {
 }
 
 function entryOf(counts: Counts): BilledEntry {
-  const cacheWrite = whole(counts['cache_creation_input_tokens']);
+  const cacheWrite = wholeCount(counts['cache_creation_input_tokens']);
   const split = counts['cache_creation'];
-  const kept = isCounts(split) ? whole(split['ephemeral_1h_input_tokens']) : 0;
+  const kept = isCounts(split) ? wholeCount(split['ephemeral_1h_input_tokens']) : 0;
   const { model, type } = counts;
   return {
     usage: {
-      input: whole(counts['input_tokens']),
-      output: whole(counts['output_tokens']),
-      cacheRead: whole(counts['cache_read_input_tokens']),
+      input: wholeCount(counts['input_tokens']),
+      output: wholeCount(counts['output_tokens']),
+      cacheRead: wholeCount(counts['cache_read_input_tokens']),
       cacheWrite,
     },
     written1h: Math.min(kept, cacheWrite),
@@ -123,22 +102,4 @@ function factorOf(usage: Message['usage'], { factors = {} }: Price): number {
   const fast = speed === 'fast' ? (factors.fast ?? 1) : 1;
   const batch = tier === 'batch' ? (factors.batch ?? 1) : 1;
   return us * fast * batch;
-}
-
-/** Searches of the web that a reply was billed for. */
-export function searches(usage: Message['usage'] | undefined): number {
-  const { server_tool_use: used } = (usage ?? {}) as unknown as Counts;
-  return isCounts(used) ? whole(used['web_search_requests']) : 0;
-}
-
-/** No reply has so many tokens: sums of what a server makes up must stay numbers. */
-const MOST_TOKENS = 1_000_000_000;
-
-/** Missing or absurd counts of a server count as nothing. */
-function whole(value: unknown): number {
-  return typeof value === 'number' && value > 0 && value <= MOST_TOKENS ? Math.ceil(value) : 0;
-}
-
-function isCounts(value: unknown): value is Counts {
-  return typeof value === 'object' && value !== null;
 }

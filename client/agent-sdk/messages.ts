@@ -12,7 +12,7 @@ import { COMMANDS } from './commands.ts';
 import { asksForSearch, inwardName, outwardInput, outwardName, SESSION_TOOLS } from './names.ts';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import { isListed } from '../../tools/listed.ts';
-import { searches } from '../../activities/model/bill.ts';
+import { searches } from '../../activities/model/usage-counts.ts';
 import { statusesOf, toolsOf } from './tools.ts';
 import type { UUID } from 'node:crypto';
 import type {

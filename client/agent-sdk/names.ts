@@ -83,7 +83,7 @@ function withActiveForms({ todos: given, ...shown }: Input): Input {
 /** As such programs ask it: one of several questions, whose options are described. */
 export function questionOf({ question, options }: Readonly<Record<string, unknown>>) {
   const labels = Array.isArray(options) ? options.map((label) => ({ label: String(label), description: '' })) : [];
-  return { question: String(question ?? ''), header: '', options: labels, multiSelect: false };
+  return { question: typeof question === 'string' ? question : '', header: '', options: labels, multiSelect: false };
 }
 
 /** Reverses `outwardInput`. */

@@ -59,7 +59,7 @@ export class ProgramServer implements ProgramMcpServer {
       inputSchema === undefined ? given(extra) : given(args, extra);
     const shape: AnyZodRawShape = fieldsOf(inputSchema);
     this.#tools.push({ name, description, inputSchema: shape, handler: run, ...(annotations && { annotations }) });
-    this.#real?.registerTool(name, { description, inputSchema: shape, annotations }, run as Handler);
+    this.#real?.registerTool(name, { description, inputSchema: shape, annotations }, run);
   };
 
   async connect(transport: unknown): Promise<void> {

@@ -57,7 +57,7 @@ export function tellPreamble(entries: readonly Entry[], wanted: Preamble, asked:
   const news = wanted.tools.filter(
     (tool) => !isKnown(known.tools.get(tool.name), tool) || isLost(tool, current, known),
   );
-  const why = whyAnew(entries, current, { known, news, asked, offersOtherwise: offersOtherwise(current, wanted) });
+  const why = whyAnew(entries, current, { known, news, asked, offersOtherwise: isOfferedOtherwise(current, wanted) });
   if (why !== null) return toldIn(beginEpoch(why, wanted, begins));
   const notice = difference(known, wanted, news);
   const { epoch } = current;
@@ -70,8 +70,8 @@ type Compared = {
   readonly news: readonly Tool[];
   readonly asked: Asked;
   /**
-   * A tool of the API's own comes, goes or is bounded in another way: it carries out what the request
-   * offers, whatever a message says.
+   * A tool of the API's own comes, goes or is bounded in another way, and the API carries out what
+   * the request offers, whatever a message says; or tools have other names than before.
    */
   readonly offersOtherwise: boolean;
 };
@@ -91,7 +91,7 @@ function whyAnew(
   return news.length > 0 && !isBrought ? 'tools' : null;
 }
 
-function offersOtherwise({ epoch }: Current, wanted: Preamble): boolean {
+function isOfferedOtherwise({ epoch }: Current, wanted: Preamble): boolean {
   if (namesDiffer(epoch.names, wanted.names)) return true;
   return !isDeepStrictEqual(epoch.tools.filter(isServerTool), wanted.tools.filter(isServerTool));
 }

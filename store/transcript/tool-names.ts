@@ -1,6 +1,6 @@
 // Tools under other names for the model than our own (L89): a session may speak to it as programs
-// and prompts know tools. What is stored, ruled, shown and recovered has our names: they are changed
-// where a request is made and where a reply comes in, and nowhere else.
+// and prompts know tools. What is stored, ruled, shown and recovered has our names: they are
+// changed where a request is made and where a reply comes in, and nowhere else.
 import type { Tool, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages';
 import type { FieldNames, SentNames, ToolNames } from '../configuration.ts';
 import { isBrokenInput } from '../../system/json.ts';

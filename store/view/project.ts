@@ -167,8 +167,8 @@ type Round = {
 };
 
 /**
- * Calls of the API's own that the first of two replies leaves open and the second one answers: where
- * nothing but results of other calls is said between them, and for the last one of all, is yet to be.
+ * Calls of the API's own that the first of two replies leaves open and the second one answers, with
+ * nothing but results of other calls between them. The last reply of all has its answer to come.
  */
 function carriedOver(round: Round | undefined, next: Round | undefined): readonly string[] {
   if (!round?.reply) return [];

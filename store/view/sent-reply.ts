@@ -63,7 +63,7 @@ export function openServerCalls({ message: { content, stop_reason } }: ReplyEntr
 
 export function answeredServerCalls(content: readonly ContentBlock[]): readonly string[] {
   return content.flatMap((block) =>
-    block.type.endsWith('_tool_result') && 'tool_use_id' in block ? [String(block.tool_use_id)] : [],
+    block.type.endsWith('_tool_result') && 'tool_use_id' in block ? [block.tool_use_id] : [],
   );
 }
 
@@ -90,8 +90,8 @@ function sendable({ message }: ReplyEntry, across: ReadonlySet<string>): readonl
 }
 
 /**
- * What goes back of a reply that the API has paused, so that it goes on: all of it, also a call that
- * the API has yet to carry out.
+ * What goes back of a reply that the API has paused, so that it goes on: all of it, also a call
+ * that the API has yet to carry out.
  */
 export function pausedBlocks({ content }: Pick<Message, 'content'>): readonly ContentBlockParam[] {
   return content.flatMap((block) => mended(block) ?? []);
@@ -115,7 +115,7 @@ function withWholeServerCalls(sent: readonly SentBlock[], across: ReadonlySet<st
   }
   const isServers = ({ block }: SentBlock): boolean => block.type === 'server_tool_use' || 'tool_use_id' in block;
   const isShared = ({ block }: SentBlock): boolean =>
-    across.has('tool_use_id' in block ? block.tool_use_id : 'id' in block ? String(block.id) : '');
+    across.has('tool_use_id' in block ? block.tool_use_id : 'id' in block ? block.id : '');
   return sent.filter((each) => !isServers(each) || paired.has(each) || isShared(each));
 }
 

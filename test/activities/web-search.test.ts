@@ -113,8 +113,15 @@ test('a paused reply goes on with what it has, however often, and is one reply, 
   expect([stop_reason, content.map(({ type }) => type)]).toEqual([
     'end_turn',
     [
-      ...['thinking', 'text', 'server_tool_use', 'web_search_tool_result', 'thinking'],
-      ...['server_tool_use', 'web_search_tool_result', 'thinking', 'text'],
+      'thinking',
+      'text',
+      'server_tool_use',
+      'web_search_tool_result',
+      'thinking',
+      'server_tool_use',
+      'web_search_tool_result',
+      'thinking',
+      'text',
     ],
   ]);
   const bodies = one.bodies();

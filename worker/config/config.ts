@@ -130,8 +130,8 @@ export type PerdureConfig = {
   /** Beside the built-in ones. A function is asked again between iterations (L44). */
   readonly tools?: ToolSource;
   /**
-   * Names of tools, by ours, that the model knows them under (L89): rules, lists, events and what is
-   * stored have ours.
+   * Names of tools, by ours, that the model knows them under (L89): rules, lists, events and what
+   * is stored have ours.
    */
   readonly toolNames?: ToolNames;
   /** Servers whose tools runs are offered, by name (L74). */

@@ -139,7 +139,9 @@ export const toolNamesSchema = z
   )
   .refine(haveOwnNames, 'two tools have the same name: give each its own');
 
-function haveOwnNames(names: Readonly<Record<string, { readonly name: string; readonly also?: readonly string[] | undefined }>>) {
+function haveOwnNames(
+  names: Readonly<Record<string, { readonly name: string; readonly also?: readonly string[] | undefined }>>,
+) {
   const all = Object.values(names).flatMap(({ name, also = [] }) => [name, ...also]);
   return new Set(all).size === all.length;
 }

@@ -2,7 +2,7 @@
 // inputs are kept as the raw text they came as until their block ends: a truncated one must be
 // recognised, never repaired (L15, L28).
 import type { ContentBlock, Message, RawMessageStreamEvent, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages';
-import { joinReplies } from '../bill.ts';
+import { joinReplies } from '../usage-counts.ts';
 import { DEEPEST_JSON, deeperThan, keptInput, parseInput } from '../../../system/json.ts';
 
 /** The stream broke the protocol: the attempt died (L14). */
@@ -48,7 +48,9 @@ export type Accumulator = {
 
 type Open = { block: ContentBlock; json: string; complete: boolean; brokenInput: boolean };
 
-/** `paused`: the reply that goes on. `named`: a call that is whole, under the names that are kept. */
+/**
+ * `paused`: the reply that goes on. `named` gives a call that is whole the names that are kept.
+ */
 export function createAccumulator(
   paused: Message | null = null,
   named: (call: ToolUseBlock) => ToolUseBlock = (call) => call,

@@ -362,8 +362,22 @@ test('tools that are not here are left out of a list, which says so and goes on 
 
 test('init lists what is offered, under the names that the model knows it by (Q7 L89)', () => {
   expect(initMessage('s', {}, '/w').tools).toEqual([
-    ...['Bash', 'BashOutput', 'KillShell', 'Read', 'Write', 'Edit', 'Glob', 'Grep', 'Agent', 'WebFetch', 'TodoWrite'],
-    ...['AskUserQuestion', 'wait', 'agent_output', 'agent_send', 'agent_stop'],
+    'Bash',
+    'BashOutput',
+    'KillShell',
+    'Read',
+    'Write',
+    'Edit',
+    'Glob',
+    'Grep',
+    'Agent',
+    'WebFetch',
+    'TodoWrite',
+    'AskUserQuestion',
+    'wait',
+    'agent_output',
+    'agent_send',
+    'agent_stop',
   ]);
   const listed = initMessage('s', { tools: ['Task', 'bash', 'NotebookEdit'] }, '/w').tools;
   expect(listed).toEqual(['Bash', 'BashOutput', 'KillShell', 'Agent', 'agent_output', 'agent_send', 'agent_stop']);
