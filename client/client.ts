@@ -1,5 +1,5 @@
-// The typed client: everything a program or a person does with sessions. It needs a server, never a
-// worker.
+// The typed client: everything a program or a person does with sessions. It needs a server but
+// never a worker.
 import type { Client } from '@temporalio/client';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import { SIGNALS, UPDATES } from '../workflows/contract/session.ts';
@@ -37,8 +37,8 @@ import { cancel, setOptions, topUp } from './sessions/steer.ts';
 const LOOK_MS = 1_000;
 
 /**
- * Throws ClientProblem for an option that is not known, as every method does; SetupProblem for a
- * data folder that cannot be used.
+ * Creates a client. Like every method it throws ClientProblem for an unknown option; it throws
+ * SetupProblem for a data folder that cannot be used.
  */
 export function createClient(given: CreateClient): PerdureClient {
   refuseUnknown('createClient()', given, known.client);
@@ -49,8 +49,8 @@ export function createClient(given: CreateClient): PerdureClient {
   const look = (session: SessionId) =>
     persist(temporal, `look at session ${session}`, () => describeHere(options, session), impatient);
   /**
-   * A server that others use too: what is sent to a session of theirs would be passed over, and
-   * nobody would know.
+   * Other stores may share the server. Looking first keeps a message from being lost in a session
+   * of another store.
    */
   const reach = async (id: string): Promise<SessionId> => {
     const session = checkedId(id);
@@ -107,7 +107,7 @@ export function createClient(given: CreateClient): PerdureClient {
           id === undefined ? listSessions(finder, { open: true, waiting: true }) : [await look(checkedId(id))];
         const found: WaitingApproval[] = [];
         for await (const { session, status, approvals = [], facts } of sessions)
-          // Those of an agent are listed at the session that a person began.
+          // The approvals of an agent are listed at the session that a person began.
           for (const pending of status === 'open' && (id !== undefined || !facts?.agent) ? approvals : [])
             found.push(await reader.waiting(session, pending));
         return found;
@@ -189,14 +189,14 @@ function guardedSchedules(schedules: Schedules, { wait, each }: Waits): Schedule
 }
 
 type Waits = {
-  /** One wait of a method: its options are checked, and its signal ends it. */
+  /** Checks the options of a method and runs it until its signal aborts. */
   wait<T>(
     method: string,
     options: Abortable | undefined,
     keys: Readonly<Record<string, true>>,
     work: () => Promise<T>,
   ): Promise<T>;
-  /** The same for each item of an iteration. */
+  /** Does the same for each item of an iteration. */
   each<T>(options: Abortable, items: () => AsyncIterable<T>): AsyncIterable<T>;
 };
 

@@ -79,7 +79,7 @@ const seenFile = z.strictObject({
   gone: z.literal(true).optional(),
 });
 
-/** `kind`, and texts under these names. */
+/** A notice with its `kind` and texts under these names. */
 const texts = <Kind extends string, Name extends string>(kind: Kind, names: readonly Name[]) =>
   z.strictObject({
     kind: z.literal(kind),

@@ -1,10 +1,13 @@
 // The schema of the events that `query()`, `follow` and `--json` give (Q12).
-// docs/events.v1.schema.json is made from it, and every event that a test collects is held to it. A
-// change that takes something away, or gives it another meaning, is another version.
+// docs/events.v1.schema.json is made from it, and tests hold every collected event to it. A change
+// that removes something or gives it another meaning needs another version.
 import { z } from 'zod';
 import { agents, count, ends, notice, reasons, runEnded, steered, transition, usage, usd } from './event-parts.ts';
 
-/** Of an event that an attempt of a step tells. Step 0: it is told from the transcript. */
+/**
+ * Place of an event that an attempt of a step tells. Step 0 means that it is told from the
+ * transcript.
+ */
 const place = { step: count, attempt: count };
 const told = <Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
   z.strictObject({ type: z.literal(type), ...shape, ...place });
@@ -90,8 +93,8 @@ export const resultSchema = z.strictObject({
 });
 
 /**
- * The events of this version of Perdure. A field or a type that is not in it fails: other programs
- * read docs/events.v1.schema.json, which allows more.
+ * The events of this version of Perdure. It fails on unknown fields and types; other programs read
+ * docs/events.v1.schema.json, which allows more.
  */
 export const eventSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('session'), sessionId: z.string() }),
@@ -128,8 +131,8 @@ export const eventSchema = z.discriminatedUnion('type', [
 export const EVENTS_VERSION = 1;
 
 /**
- * For people and programs that read events: they pass over fields and types that a later version
- * adds.
+ * Returns the JSON schema for readers of events, which pass over fields and types that a later
+ * version adds.
  */
 export function eventJsonSchema(): object {
   const { $schema, ...schema } = z.toJSONSchema(eventSchema, {

@@ -1,5 +1,5 @@
-// Everything a person can be shown of a session: what the server knows, what the store has, and
-// whether it is sound.
+// Reads everything a person can be shown of a session: the server's facts, the stored transcript,
+// and whether it is sound.
 import { askedIn } from '../../workflows/contract/steered.ts';
 import type { Client } from '@temporalio/client';
 import type { SerializationContext } from '@temporalio/common';
@@ -22,11 +22,11 @@ export type SessionReading = {
   /** The runs that ended, oldest first. */
   readonly runs: readonly RunOutcome[];
   /**
-   * Oldest first; empty when they cannot be read. Where an old part is damaged, those that the
-   * session goes on with.
+   * The entries, oldest first; empty when they cannot be read. If an old part is damaged, these are
+   * the entries that the session continues with.
    */
   readonly entries: readonly Entry[];
-  /** Position of the first of them in the transcript. */
+  /** Position of the first entry in the transcript. */
   readonly first: number;
   /** Texts of the messages that are stored by hash. */
   readonly bodies: ReadonlyMap<Hash, string>;
@@ -40,8 +40,8 @@ export type ReadingPorts = {
 };
 
 /**
- * Throws ClientProblem when there is no such session, StoreError for what is no damage; damage is
- * told in `problems`.
+ * Reports damage in `problems`. Throws ClientProblem when the session does not exist, and
+ * StoreError for other failures of the store.
  */
 export async function readSession(
   { temporal, store, sessions }: ReadingPorts,
@@ -64,7 +64,7 @@ export async function readSession(
   return { description, runs, entries, first, bodies, problems };
 }
 
-/** Null for what is damaged: `problems` has the sentence. */
+/** Returns null for damaged data, which `problems` describes. */
 async function readable<T>(reading: Promise<T>): Promise<T | null> {
   try {
     return await reading;
@@ -74,27 +74,24 @@ async function readable<T>(reading: Promise<T>): Promise<T | null> {
   }
 }
 
-// Reading a session's transcript from the store, with no worker alive.
-
+/** Reads a session's transcript from the store; no worker has to be alive. */
 export type TranscriptReader = {
-  /** Oldest first. Throws StoreError. */
+  /** Returns the entries, oldest first. Throws StoreError. */
   entries(session: SessionId, head: Hash | null): Promise<readonly Entry[]>;
   /**
-   * From the start of run `run` on, or from `mark` on where that is still in it. Throws StoreError.
+   * Returns the entries from the start of run `run` on, or from `mark` on if it is still in the
+   * transcript. Throws StoreError.
    */
   since(session: SessionId, head: Hash, run: number, mark?: Mark): Promise<Since>;
   /** Throws StoreError, also when the run's end is not in the transcript. */
   outcome(session: SessionId, head: Hash | null, run: number): Promise<RunOutcome>;
-  /** With its input. Throws StoreError only when the store cannot be used. */
+  /** Adds the call's input. Throws StoreError only when the store cannot be used. */
   waiting(session: SessionId, pending: PendingApproval): Promise<WaitingApproval>;
 };
 
 const readers = new WeakMap<Store, TranscriptReader>();
 
-/**
- * One of each store, with a cache for all sessions and all who read them: what one of them saw is
- * not read again.
- */
+/** Returns the store's one reader. All sessions and callers share its cache. */
 export function transcriptReader(store: Store): TranscriptReader {
   const reader = readers.get(store) ?? openReader(store);
   readers.set(store, reader);
@@ -128,7 +125,7 @@ function openReader(store: Store): TranscriptReader {
   };
 }
 
-/** The position after the end of the run before it. */
+/** Returns the position after the end of the run before it. */
 function startOf(view: View, run: number): number {
   for (let position = view.length - 1; position >= 0; position -= 1) {
     const entry = view.at(position);
@@ -137,9 +134,7 @@ function startOf(view: View, run: number): number {
   return 0;
 }
 
-// The newest head of a session, from the workflow's history: it is the only head there is, and
-// reading it needs no worker.
-
+/** Finds the newest head in the workflow's history, which needs no worker. */
 type Service = Client['workflowService'];
 type HistoryEvent = NonNullable<
   NonNullable<Awaited<ReturnType<Service['getWorkflowExecutionHistoryReverse']>>['history']>['events']
@@ -149,17 +144,20 @@ type HistoryEvent = NonNullable<
 const PAGE = 100;
 
 const hash = z.custom<Hash>(isHash).nullable();
-/** An activity's input. */
+/** Input of an activity. */
 const withHead = z.object({ head: hash });
-/** The argument of an update that was accepted. */
+/** Argument of an accepted update. */
 const withRepair = z.object({ to: hash }).transform(({ to: head }) => ({ head }));
 const answered = z.object({ done: withHead });
-/** The part of the workflow's argument that says where a session goes on after a handover. */
+/** The part of the workflow's argument that says where a session continues after a handover. */
 const withCarry = z.object({
   carry: z.object({ head: hash, run: z.object({ state: withHead }).nullable() }),
 });
 
-/** Null when nothing is stored yet. Throws what the server throws. */
+/**
+ * Returns the session's newest head, or null when nothing is stored yet. Passes on errors of the
+ * server.
+ */
 export async function headOf(client: Client, session: SessionId): Promise<Hash | null> {
   const { namespace } = client.options;
   const execution = { workflowId: session };
@@ -179,8 +177,8 @@ export async function headOf(client: Client, session: SessionId): Promise<Hash |
 type Found = { readonly head: Hash | null };
 
 /**
- * Takes out what it has looked at. A result waits for the event that names its activity, which may
- * be on a page to come.
+ * Removes the events it has looked at. A result waits for the event that names its activity, which
+ * may be on a later page.
  */
 async function newestHead(
   client: Client,
@@ -202,7 +200,7 @@ async function newestHead(
   return undefined;
 }
 
-/** The context that its payloads are sealed for. */
+/** Returns the context that the session's payloads are sealed for. */
 export function contextOf(
   client: Client,
   workflowId: SessionId,
@@ -236,10 +234,9 @@ async function headIn(client: Client, event: HistoryEvent, context: Serializatio
 }
 
 /**
- * Entries of a transcript from position `first` on, oldest first; the first of them belongs to run
- * `run`.
+ * Entries of a transcript from position `first` on, oldest first; the first belongs to run `run`.
  */
 export type Since = { readonly run: number; readonly first: number; readonly entries: readonly Entry[] };
 
-/** An entry that was found at a position, in a run. */
+/** Remembers an entry with its position and run. */
 export type Mark = { readonly run: number; readonly position: number; readonly entry: Entry };

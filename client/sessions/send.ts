@@ -1,5 +1,5 @@
-// How messages and stops reach a session: signals, durable when the server has acknowledged them,
-// with no worker alive (L61).
+// Sends messages and stops to a session as signals. They are durable once the server has
+// acknowledged them; no worker has to be alive (L61).
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
 import { type QuerySource, querySourceProblem } from '../../workflows/contract/facts.ts';
@@ -41,16 +41,13 @@ type Opening = {
   readonly input: SessionInput;
   readonly message: UserMessage;
   readonly workers: ForWorkers;
-  /** The id of the store that holds what the session says. */
+  /** Id of the store that holds the session's content. */
   readonly store?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 };
 
-/**
- * Opens the session with its first message; a session that is open already gets the message as its
- * next.
- */
+/** Opens the session with its first message. An open session gets it as its next message. */
 export async function signalWithStart(client: Client, opening: Opening): Promise<void> {
   const { session, input, message } = opening;
   const start = () =>
@@ -68,9 +65,9 @@ export async function signalWithStart(client: Client, opening: Opening): Promise
 }
 
 /**
- * Opens a session that goes on from what its input carries, and waits. False when it was opened
- * from the same head before, by a try whose answer was lost, say: it is left as it is. Throws
- * ClientProblem when there is another one of its id, open or closed.
+ * Opens a session that continues from what its input carries and waits. Returns false and changes
+ * nothing when it was opened from the same head before, say by a try whose answer was lost. Throws
+ * ClientProblem when another session has its id, open or closed.
  */
 export async function startCarried(
   client: Client,
@@ -102,7 +99,7 @@ function startOptions({ session, input, workers, now, store }: Omit<Opening, 'me
     workflowId: session,
     taskQueue: workers.taskQueue,
     args: [input] as [SessionInput],
-    // Never an execution timeout: it would skip the clean-up.
+    // Never set an execution timeout: it would skip the clean-up.
     workflowTaskTimeout: profiles[input.profile ?? 'machine'].workflowTask,
     workflowIdReusePolicy: 'REJECT_DUPLICATE',
     memo: {
@@ -145,8 +142,8 @@ export async function describe(client: Client, session: SessionId): Promise<Sess
 }
 
 /**
- * A sentence when another store, or nothing that we can read, holds what the session says; what is
- * sent there would be lost. `own`: absent where it is not checked.
+ * Returns a sentence when the session's content is in another store or cannot be read here, since
+ * messages to it would be lost. Without `own` the store is not checked.
  */
 export function elsewhereProblem(
   { session, store, unreadable }: SessionInfo,
@@ -175,7 +172,7 @@ export async function reach(
     await persist(client, doing, call);
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
-    // The server says the same of a session that is closed and of one that never was.
+    // The server gives the same answer for a closed session and for one that never existed.
     throw closedProblem(await describe(client, session));
   }
 }
@@ -189,12 +186,9 @@ function noSession(session: SessionId): ClientProblem {
   return new ClientProblem('no_session', `no session ${session}: \`perdure list\` shows those there are`);
 }
 
-// A user's text on its way into a session: short ones travel with the signal, longer ones are
-// stored first and travel by hash.
-
 /**
- * Durable before it is sent, so that a message never refers to what is not there. Throws
- * StoreError.
+ * Stores a long text before it is sent, so that a message never refers to a missing body; a short
+ * one travels with the signal. Throws StoreError.
  */
 async function messageBody(store: Store, { text, media }: ReadPrompt): Promise<MessageBody> {
   const stored = await Promise.all(
@@ -232,14 +226,16 @@ export async function messageOf(
   return { id: checked, body, ...changes, ...(traceparent && { traceparent }), ...(by && { by }), querySource };
 }
 
-/** A sentence that says what is wrong with the name of whoever acts, or undefined. */
+/**
+ * Returns a sentence that says what is wrong with the name of the person who acts, or undefined.
+ */
 export function nameProblem(by: string): string | undefined {
   const { length } = by;
   if (isName(by)) return undefined;
   return `the name of who acts has ${length} characters: give 1 to ${LONGEST_NAME}`;
 }
 
-/** A sentence that says what is wrong with the options, or undefined. */
+/** Returns a sentence that says what is wrong with the options, or undefined. */
 export function findWrongOption(changes: OptionChanges): string | undefined {
   const options = withChanges<Partial<RunOptions>>({}, changes);
   return optionsProblem(options) ?? modelProblem(options) ?? schemaProblem(options.outputSchema);

@@ -1,6 +1,5 @@
-// Takes entries out of the model's sight, by position; they stay in the transcript (L7). The
-// session passes over positions it does not have and those that a snip cannot mean, so the caller
-// is told here.
+// Hides entries from the model, by position; they stay in the transcript (L7). The session passes
+// over unknown positions and entries that a snip cannot hide, so this code tells the caller.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { MOST_SNIPS } from '../../workflows/contract/session.ts';
 import type { Entry } from '../../store/log/entries.ts';
@@ -11,18 +10,18 @@ import { closedProblem } from './send.ts';
 import { inView, isShown } from '../../store/view/in-view.ts';
 import { noticeText } from '../../store/view/notices.ts';
 
-/** Each throws ClientProblem, `entries` StoreError too. */
+/** Each port throws ClientProblem; `entries` throws StoreError too. */
 type SnipPorts = {
   readonly look: (session: SessionId) => Promise<SessionDescription>;
-  /** As of now. */
+  /** Returns the entries of this moment. */
   readonly entries: (session: SessionId) => Promise<readonly Entry[]>;
   readonly send: (session: SessionId) => Promise<void>;
 };
 
 export type Snipped = {
   /**
-   * Positions that go only when the model has ended its turn: signed thinking has to go back to it
-   * until then (L59).
+   * Positions that disappear only when the model has ended its turn: signed thinking must go back
+   * to it until then (L59).
    */
   readonly later: readonly number[];
 };
@@ -48,10 +47,7 @@ function refuse(problem: string | undefined): void {
   if (problem !== undefined) throw new ClientProblem('refused', problem);
 }
 
-/**
- * A sentence that says what is wrong with positions to be snipped, whatever the session, or
- * undefined.
- */
+/** Returns a sentence that says what is wrong with the positions in any session, or undefined. */
 export function snipProblem(given: readonly number[]): string | undefined {
   if (given.length === 0) return 'no entry is named: `perdure show ID --json` has their positions';
   if (given.length > MOST_SNIPS) return `${given.length} entries are named: give at most ${MOST_SNIPS} at once`;
@@ -59,7 +55,7 @@ export function snipProblem(given: readonly number[]): string | undefined {
   return wrong === undefined ? undefined : `${wrong} is no position of an entry: give whole numbers from 0`;
 }
 
-/** `there`: how many entries the session has, at positions from 0. */
+/** `there` counts the session's entries, at positions from 0. */
 function absentProblem(session: SessionId, given: readonly number[], there: number): string | undefined {
   const absent = given.find((entry) => entry >= there);
   if (absent === undefined) return undefined;
@@ -85,7 +81,7 @@ const whats: Readonly<Record<Entry['kind'], string>> = {
   session_closed: 'the end of the session',
 };
 
-/** Why a snip would not take the entry out of sight, and what to name instead. */
+/** Says why a snip would not hide the entry, and what to name instead. */
 function effectProblem(session: SessionId, position: number, { kind }: Entry, effect: SnipEffect): string | undefined {
   const what = `entry ${position} is ${whats[kind]}`;
   switch (effect.kind) {
@@ -104,24 +100,22 @@ function effectProblem(session: SessionId, position: number, { kind }: Entry, ef
   }
 }
 
-// The effect of snipping entries of a transcript, by the rules that make the model's view (L7,
-// L59).
-
+/** Effect of snipping an entry, by the rules that make the model's view (L7, L59). */
 type SnipEffect =
-  /** Out of sight from the next request on, or already by a snip. */
+  /** Hidden from the next request on, or already hidden by a snip. */
   | { readonly kind: 'removed' }
-  /** When the trajectory it is in is closed: its thinking is signed (L59). */
+  /** Hidden when its trajectory is closed, because its thinking is signed (L59). */
   | { readonly kind: 'later' }
-  /** Outcomes: only with the reply at this position. */
+  /** Outcomes disappear only with the reply at this position. */
   | { readonly kind: 'with_reply'; readonly reply: number }
-  /** Something else hides it, or stands for it. */
+  /** Something else hides the entry or replaces it. */
   | { readonly kind: 'out_of_sight' }
-  /** No snip means it. */
+  /** A snip cannot hide the entry. */
   | { readonly kind: 'never' };
 
 /**
- * The effect on the entry at each position of `named`, when they are snipped together. Positions
- * beyond the entries are `never`.
+ * Returns the effect on the entry at each position of `named` when they are snipped together.
+ * Positions beyond the entries are `never`.
  */
 function snipEffects(entries: readonly Entry[], named: readonly number[]): readonly SnipEffect[] {
   const { shown, marks } = inView(entries);

@@ -1,5 +1,5 @@
-// Opens a session with its first message, or gives one that is open its next; and looks at one,
-// which must be of this store.
+// Opens a session with its first message, or gives an open one its next. Also defines the options
+// of a client, and checks that a session belongs to the client's store.
 import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
@@ -24,12 +24,12 @@ import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import type { Env } from '../../connection/data-folder.ts';
 
 /**
- * A client of Temporal is enough: store, live channel and visibility are those of the data folder
- * unless they are given.
+ * Only a Temporal client is required: store, live channel and visibility default to those of the
+ * data folder.
  */
 export type CreateClient = Pick<ClientOptions, 'temporal'> &
   Partial<ClientOptions> & {
-    /** Where the data folder is. Absent: as this process's environment says. */
+    /** Environment that names the data folder. Absent: this process's environment. */
     readonly env?: Env;
   };
 
@@ -43,7 +43,7 @@ export async function describeHere(
   return description;
 }
 
-/** Null when nobody has opened it. */
+/** Returns null when the session does not exist. */
 async function openedBefore(client: ClientOptions, session: SessionId): Promise<SessionDescription | null> {
   try {
     return await describeHere(client, session);
@@ -70,7 +70,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
   const session = checkedId(named ?? newSessionId());
   // A new session has nothing that null could take back.
   const options: RunOptions = { cwd: process.cwd(), ...ifNew, ...withChanges<Partial<RunOptions>>({}, given) };
-  // A session that is open already has options of its own: those given hold from its next run on.
+  // An open session has options of its own: the given ones apply from its next run on.
   const facts = { id: messageId, options: id === undefined ? undefined : given, traceparent, by, querySource };
   const message = await messageOf(client, task, facts);
   const problem = findWrongOption(options);
@@ -89,15 +89,15 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
 }
 
 /**
- * Of a start that names a message and no session: sent again, from another process or for another
- * try, it finds what the first began.
+ * Derives the session's id from the message's id for a start that names no session, so that a
+ * repeated start, even from another process, finds what the first began.
  */
 function sessionOfMessage(by: string | undefined, messageId: string): string {
   const digest = createHash('sha256').update(JSON.stringify([by, messageId]));
   return `s-${digest.digest('hex').slice(0, 20)}`;
 }
 
-/** Of a session that is opened by this client. */
+/** Makes the input of a session that this client opens. */
 export async function sessionInput(client: ClientOptions, options: RunOptions, title: string): Promise<SessionInput> {
   return {
     options,
@@ -111,8 +111,8 @@ export async function sessionInput(client: ClientOptions, options: RunOptions, t
 export type Sent = { readonly session: SessionId; readonly messageId: MessageId };
 
 /**
- * What is said while it happens. `onTrouble`: told why nothing comes for now, and null when it does
- * again.
+ * Yields events as they happen. `onTrouble` gets the reason why events are interrupted, and null
+ * when they continue.
  */
 export type LiveEvents = (
   session: SessionId,
@@ -122,80 +122,74 @@ export type LiveEvents = (
 
 export type ClientOptions = {
   readonly temporal: Client;
-  /** The store its workers use. */
+  /** The store that the client's workers use. */
   readonly store: Store;
   readonly live: LiveEvents;
-  /** Whether the server has all search attributes registered. */
+  /** Tells whether the server has all search attributes registered. */
   readonly visibility: () => Promise<boolean>;
-  /** For sessions that it begins. */
+  /** Task queue of the sessions that it begins. */
   readonly taskQueue?: string;
   /**
-   * The store's own id: a session of another one, or one that cannot be read, is refused. Absent:
-   * not checked.
+   * Id of the store. The client refuses sessions of another store and unreadable ones. Absent: not
+   * checked.
    */
   readonly storeId?: () => Promise<string>;
-  /** For sessions that are opened here; absent: `machine`. */
+  /** Profile of the sessions that it opens; absent: `machine`. */
   readonly profile?: Profile;
-  /** Whether the payloads of sessions that are opened here are sealed. */
+  /** Whether the payloads of the sessions that it opens are sealed. */
   readonly sealed?: boolean;
   /**
-   * Whoever acts by it, for transcripts, where a method names nobody (O12). Absent: as the client
-   * of Temporal names itself, and its messages say nothing.
+   * Name of the person who acts, for transcripts, unless a method names one (O12). Absent: the
+   * Temporal client's identity for decisions, and no name for messages.
    */
   readonly by?: string;
-  /** How its prompts come, where a method does not say it. Absent: `sdk`. */
+  /** Source of its prompts unless a method gives one. Absent: `sdk`. */
   readonly querySource?: QuerySource;
   /**
-   * The span that what it sends is a part of, by its W3C trace context (O15), where a message names
-   * none.
+   * W3C trace context of the span that its messages belong to (O15), unless a message gives one.
    */
   readonly traceparent?: string;
-  /** Milliseconds between looks at a session that is followed. */
+  /** Milliseconds between looks at a followed session. */
   readonly lookMs?: number;
 };
 
 /**
- * `messageId`: the same on a retry is the same message. Where no session is named, the session's id
- * follows from it and from `by`: a start that is sent again opens no second session, whatever its
- * prompt and options say, and also when the first is closed by then.
+ * A retry with the same `messageId` is the same message. Without a session the session's id is
+ * derived from `messageId` and `by`: a repeated start opens no second session, whatever its prompt
+ * and options say, even when the first is closed by then.
  */
 export type StartOptions = OptionChanges &
   Abortable & {
     /**
-     * Chosen here when absent. One that is open takes the options given, and null takes one of its
-     * own back.
+     * Absent: chosen here. An open session takes the given options, and null takes one of its own
+     * back.
      */
     readonly session?: string;
     readonly messageId?: string;
     /**
-     * Options for those not given, or null, when this opens the session: one that is open keeps its
-     * own.
+     * Options for those that are absent or null, used only when this opens the session: an open one
+     * keeps its own.
      */
     readonly ifNew?: Partial<RunOptions>;
-    /**
-     * For a session that is opened by this, where `session` names none: made with newSessionId().
-     */
+    /** Id made with newSessionId() for a session that this opens, when `session` is absent. */
     readonly newId?: string;
-    /**
-     * Which workers a session that is opened by this is for; absent: those of the client's task
-     * queue.
-     */
+    /** Workers for a session that this opens; absent: those of the client's task queue. */
     readonly workers?: ForWorkers;
-    /** Whoever sends it, by name, for the transcript; absent: the client's. */
+    /** Name of the sender, for the transcript; absent: the client's. */
     readonly by?: string;
-    /** How it came; absent: as the client's do. */
+    /** Source of the prompt; absent: the client's. */
     readonly querySource?: QuerySource;
     /**
-     * The span that sends it, by its W3C trace context: the run it opens is a part of that trace
-     * (O15). Absent: the client's.
+     * W3C trace context of the sending span; the run becomes a part of that trace (O15). Absent:
+     * the client's.
      */
     readonly traceparent?: string;
   };
 
-/** `messageId`: the same on a retry asks once, so that no later run is stopped by it. */
+/** A retry with the same `messageId` asks once, so that it cannot stop a later run. */
 export type OnceOptions = ActOptions & { readonly messageId?: string };
 
-/** `by`, `querySource` and `traceparent`: as in StartOptions. */
+/** `by`, `querySource` and `traceparent` mean the same as in StartOptions. */
 export type SendOptions = Abortable & {
   readonly by?: string;
   readonly querySource?: QuerySource;

@@ -1,5 +1,5 @@
-// More for a run under way, and options for the next one (Q10): updates that a session takes or
-// refuses with a sentence. And its end.
+// Raises limits of the current run and sets options for the next one (Q10), by updates that a
+// session accepts or refuses with a sentence. It also cancels a session.
 import { SIGNALS, UPDATES, type OptionChanges, type TopUp } from '../../workflows/contract/session.ts';
 import type { Client } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
@@ -19,7 +19,7 @@ export async function topUp({ look, update }: DecidePorts, session: SessionId, m
   await update(session, UPDATES.topUp, more, { by });
 }
 
-/** A sentence that says what is wrong with it, whatever the run, or undefined. */
+/** Returns a sentence that says what is wrong with the limits in any run, or undefined. */
 export function topUpProblem(more: TopUp): string | undefined {
   if (Object.keys(more).length === 0) return `no limit is named: give ${Object.keys(LIMITS).join(', ')}`;
   return optionsProblem(more);
@@ -43,8 +43,8 @@ export async function setOptions(
 const TOLD_WITHIN = 5_000;
 
 /**
- * Temporal's cancel says nothing to the session about who asks for it, so that is told before. A
- * session that is flooded takes no more signals, and is to end all the same: then nobody is named.
+ * Temporal's cancel does not tell the session who asks, so a signal says it first. A flooded
+ * session takes no more signals and must end all the same; then no name is recorded.
  */
 export async function cancel(client: Client, session: SessionId, by: string): Promise<void> {
   const told: SignalOnce = { signal: 'cancel', id: randomUUID(), by };

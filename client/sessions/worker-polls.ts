@@ -1,5 +1,5 @@
-// Whether anyone polls for the work of a server that is not ours: without a worker a session waits,
-// and a person has to know.
+// Tells whether anyone polls for work on a server that is not ours. Without a worker a session
+// waits, and a person has to know.
 import type { Client } from '@temporalio/client';
 import { isAlive, parseIdentity } from '../../system/process/identity.ts';
 import { hostQueue, TASK_QUEUE, type Configuration } from '../../workflows/contract/session.ts';
@@ -9,16 +9,16 @@ import { type ForWorkers, forAnyWorker } from '../../workflows/contract/task-que
 import { ClientProblem } from '../problem.ts';
 import type { SessionInfo } from './info.ts';
 
-/** A poll waits up to a minute for work, and is counted from its beginning. */
+/** A poll waits up to a minute for work, and counts from its beginning. */
 const RECENT_MS = 75_000;
 const LOOK_MS = 1_000;
-/** A call that the server does not answer. */
+/** Milliseconds before a call to the server is given up. */
 const CALL_MS = 5_000;
 
 export type WorkerPolls = {
   readonly temporal: Client;
   readonly taskQueue?: string;
-  /** Absent: those that poll for workflow tasks, as every worker of a session's own queue does. */
+  /** Absent: pollers of workflow tasks, as every worker of a session's own queue is. */
   readonly of?: 'activities';
 };
 
@@ -27,22 +27,22 @@ type Request = Parameters<Client['workflowService']['describeTaskQueue']>[0];
 /** TASK_QUEUE_TYPE_ACTIVITY, whose enum comes with no package of ours. */
 const ACTIVITIES: unknown = 2;
 
-/** Whether one polls, or did a moment ago. */
+/** Tells whether a worker polls, or did a moment ago. */
 export async function workerPolls(polls: WorkerPolls): Promise<boolean> {
   return (await lastPoll(polls)) !== null;
 }
 
 /**
- * When the last poll began, in milliseconds since the epoch by the server's clock; null when none
- * counts. The server remembers pollers that are gone: those provably dead on this host, and those
- * silent for long, do not count.
+ * Returns when the last poll began, in milliseconds since the epoch by the server's clock, or null.
+ * The server remembers pollers that are gone, so those provably dead on this host and those silent
+ * for long do not count.
  */
 export async function lastPoll(polls: WorkerPolls): Promise<number | null> {
   const begun = (await pollersOf(polls)).map(({ seen }) => seen);
   return begun.length === 0 ? null : Math.max(...begun);
 }
 
-/** Those that count, each with its identity and when its last poll began. */
+/** Returns the pollers that count, each with its identity and when its last poll began. */
 export async function pollersOf({ temporal, taskQueue = TASK_QUEUE, of }: WorkerPolls) {
   const { namespace } = temporal.options;
   const request: Request = {
@@ -62,7 +62,10 @@ export async function pollersOf({ temporal, taskQueue = TASK_QUEUE, of }: Worker
   });
 }
 
-/** False when none polled for `ms` milliseconds; the signal ends the wait as if one did. */
+/**
+ * Returns false when no worker polled for `ms` milliseconds. The signal ends the wait as if one
+ * did.
+ */
 export async function waitForWorker(
   polls: WorkerPolls,
   ms: number,
@@ -77,15 +80,16 @@ export async function waitForWorker(
   }
 }
 
-// A session that has work, of a queue that nobody polls, waits for a worker: a phase of its own,
-// which the session cannot say itself. Where hosts share a store, so does one whose host has none.
-
-/** Milliseconds that an answer about a queue counts: a list asks once for each. */
+/** Milliseconds for which a list reuses an answer about a queue. */
 const ANSWER_MS = 1_000;
 
+/**
+ * Adds what only an observer can know. A session that has work which no worker polls for, on its
+ * queue or on its host, is in phase `waiting_worker`; it cannot say so itself.
+ */
 type Waiting = <Seen extends SessionInfo & { readonly unseen?: boolean }>(seen: Seen) => Promise<Seen>;
 
-/** Where the server does not say who polls, it is taken for granted that one does. */
+/** Assumes that a worker polls if the server does not say. */
 function queueWatcher(temporal: Client): (polls: Omit<WorkerPolls, 'temporal'>) => Promise<boolean> {
   const answers = new Map<string, { readonly at: number; readonly polled: Promise<boolean> }>();
   return (polls) => {
@@ -98,7 +102,7 @@ function queueWatcher(temporal: Client): (polls: Omit<WorkerPolls, 'temporal'>) 
   };
 }
 
-/** The session with the phase that it is seen in. */
+/** Returns the session with the phase that an observer sees. */
 export function seenPhases(temporal: Client): Waiting {
   const isPolled = queueWatcher(temporal);
   const hosted = seenHosts(temporal);
@@ -110,8 +114,8 @@ export function seenPhases(temporal: Client): Waiting {
 }
 
 /**
- * The session, with the host that it waits for where no worker of it polls. One without a host
- * costs nothing.
+ * Names the host that a session waits for when no worker polls there. A session without a host
+ * costs no call.
  */
 export function seenHosts(temporal: Client): Waiting {
   const isPolled = queueWatcher(temporal);
@@ -128,7 +132,7 @@ export function hostAway({ session, cwd, waitsFor }: SessionInfo): string {
   return `session ${session} waits for ${where}: start a worker there (\`perdure worker\`), and it goes on by itself`;
 }
 
-/** Says once that its host is away, and once that it is back. */
+/** Says once that the session's host is away, and once that it is back. */
 export function hostTeller(say: ((line: string) => void) | undefined): (seen: SessionInfo) => void {
   let waitsFor: string | undefined;
   return (seen) => {
@@ -139,12 +143,13 @@ export function hostTeller(say: ((line: string) => void) | undefined): (seen: Se
   };
 }
 
-// On a server that is not ours: says when nobody polls, at first as a failure, later, when a worker
-// went away, as a notice.
-
+/**
+ * Watches a server that is not ours for pollers. Their absence is first a failure, and a notice
+ * when a worker went away later.
+ */
 export type WatchPollers = {
   readonly temporal: Client;
-  /** Absent: those of the queue that every worker that stays polls. */
+  /** Absent: those of the queue that every staying worker polls. */
   readonly workers?: ForWorkers;
   readonly session?: string;
   readonly say: (line: string) => void;
@@ -155,12 +160,12 @@ export type WatchPollers = {
 /** Milliseconds. */
 export type PollerPatience = { readonly first: number; readonly look: number; readonly later: number };
 
-/** A person waits no longer than `first` to hear that nobody works. */
+/** A person waits no longer than `first` to learn that no worker runs. */
 export const pollerPatience: PollerPatience = { first: 8_000, look: 1_000, later: 20_000 };
 
 export function watchPollers(watching: WatchPollers): { stop(): Promise<void> } {
   const stopped = new AbortController();
-  // A server that does not answer is the follower's to tell.
+  // The follower reports a server that does not answer.
   const ended = watch(watching, stopped.signal).catch(() => undefined);
   return {
     stop: () => {
@@ -185,14 +190,15 @@ async function watch(
   }
 }
 
-// How people are told that a session waits for workers of a configuration, and how to bring one.
-
+/** Names a configuration for people. */
 export function configurationName({ name, file }: Configuration): string {
   if (name !== undefined) return `the configuration "${name}"`;
   return file === undefined ? 'a configuration that its program gave' : `the configuration ${file}`;
 }
 
-/** Nobody works on `session`, or on any of its queue when it is not said. */
+/**
+ * Says that no worker runs for `session`, or for any session of the queue, and how to start one.
+ */
 export function describeNoWorker({ taskQueue, configuration }: ForWorkers, session?: string): string {
   if (!configuration)
     return `no worker polls task queue ${taskQueue}: start one with \`perdure worker\` where the workspace is`;

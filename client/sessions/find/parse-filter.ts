@@ -1,5 +1,5 @@
-// The query language of lists, page and client (O3), read without knowing any session:
-// phase:waiting cost>1 -tag:team=web "text" sort:-cost.
+// Parses the query language of lists, page and client (O3): phase:waiting cost>1 -tag:team=web
+// "text" sort:-cost. It does not look at any session.
 import { didYouMean } from '../../../workflows/contract/options-problem.ts';
 import { ClientProblem } from '../../problem.ts';
 import { fieldOf, fields, type FieldName, shortChoices } from './fields.ts';
@@ -7,8 +7,8 @@ import { fieldOf, fields, type FieldName, shortChoices } from './fields.ts';
 export type Operator = ':' | '=' | '>' | '>=' | '<' | '<=';
 
 /**
- * One of `values` holds, or with `not` none does. Numbers are in the field's own unit: cents,
- * milliseconds.
+ * Holds when one of `values` matches, or with `not` when none does. Numbers are in the field's own
+ * unit: cents, milliseconds.
  */
 export type FieldTerm = {
   readonly kind: 'field';
@@ -21,7 +21,7 @@ export type FieldTerm = {
 export type Term = FieldTerm | { readonly kind: 'text'; readonly text: string; readonly not: boolean };
 
 export type Filter = {
-  /** All hold. */
+  /** All terms must hold. */
   readonly terms: readonly Term[];
   /** Absent: newest first. */
   readonly sort?: { readonly field: FieldName; readonly descending: boolean };
@@ -30,7 +30,7 @@ export type Filter = {
 /** Characters. */
 const LONGEST = 2_000;
 
-/** The place of a mistake: characters of the query, from 0. */
+/** Locates a mistake by characters of the query, from 0. */
 export class FilterProblem extends ClientProblem {
   readonly from: number;
   readonly to: number;
@@ -138,7 +138,7 @@ const examples = {
 const sizes: Readonly<Record<string, number>> = { k: 1_000, m: 1_000_000 };
 const times: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Undefined for a unit that the kind does not have. A time needs one. */
+/** Returns undefined for a unit that the kind does not have. A time needs one. */
 function factorOf(kind: 'number' | 'money' | 'time', unit: string | undefined): number | undefined {
   if (kind === 'time') return unit === undefined ? undefined : times[unit];
   if (kind === 'money') return unit === undefined ? 100 : undefined;
@@ -180,17 +180,17 @@ class Reader {
     return found;
   }
 
-  /** To the next blank. */
+  /** Reads to the next blank. */
   word(): string {
     return this.take(/\S+/y)?.[0] ?? '';
   }
 
-  /** To the next blank or comma. */
+  /** Reads to the next blank or comma. */
   part(): string {
     return this.take(/[^\s,"]+/y)?.[0] ?? '';
   }
 
-  /** In it \" is a quote and \\ a backslash. */
+  /** Reads a quoted text, in which \" is a quote and \\ a backslash. */
   quoted(): string {
     const from = this.at;
     const found = this.take(/"((?:[^"\\]|\\.)*)"/sy);
@@ -200,7 +200,7 @@ class Reader {
     return text;
   }
 
-  /** About what lies from there to here, or to the next blank. */
+  /** Makes a problem about the text from `from` to `to`, or to the next blank. */
   problem(from: number, why: string, to?: number): FilterProblem {
     const end = this.query.slice(from).search(/\s/);
     return new FilterProblem(this.query, from, to ?? (end <= 0 ? this.query.length : from + end), why);
