@@ -4,7 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { isName } from '../workflows/contract/people.ts';
-import { sessionIdProblem } from '../client/sessions/info.ts';
+import { sessionIdProblem } from '../client/sessions/session-id.ts';
 import { WORKFLOW_TYPE } from '../workflows/contract/session.ts';
 import type { Opened } from '../client/runtime/open-server.ts';
 import { ClientProblem } from '../client/problem.ts';

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { efforts, optionsProblem, permissionModes, MOST, withChanges } from '../workflows/contract/options-problem.ts';
 import type { Effort, OptionChanges, PermissionMode, RunOptions } from '../workflows/contract/session.ts';
-import { sessionIdProblem } from '../client/sessions/info.ts';
+import { sessionIdProblem } from '../client/sessions/session-id.ts';
 import { UsageError } from './errors.ts';
 import { type JsonSchema, schemaProblem } from '../system/schema/json-schema.ts';
 import { readNamedFile, whyUnread } from '../system/read-named-file.ts';

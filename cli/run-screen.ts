@@ -8,7 +8,7 @@ import type { PerdureClient } from '../client/perdure-client.ts';
 import { eventRenderer } from './render/events.ts';
 import type { TerminalPen } from './terminal/pens.ts';
 import { FRAME_MS, nextStatus, type RunStatus, statusText } from './render/run-status.ts';
-import { isApprovalEvent } from '../client/sessions/decide.ts';
+import { isApprovalEvent } from '../client/sessions/waiting-approval.ts';
 import { createAlways } from '../client/sessions/always-allow.ts';
 import { askApprovals } from './approving/ask-approvals.ts';
 import { typedAsides } from './chat/aside.ts';

@@ -99,7 +99,7 @@ async function stoppers(cli: Cli, opened: Opened, { wait }: Stop, before: Sessio
   const failure = new AbortController();
   const fail = (error: unknown): void => failure.abort(error);
   if (opened.embedded === null) {
-    const { watchPollers } = await import('../client/sessions/worker-polls.ts');
+    const { watchPollers } = await import('../client/sessions/watch-pollers.ts');
     const onNobody = ({ kind, message }: ClientProblem): void => {
       const told = `${message}; the server keeps the request`;
       if (wait) cli.say(told);

@@ -67,7 +67,7 @@ export async function sayIfNobodyWorks(
 ): Promise<void> {
   const workers = await sessions.describe(session);
   const { taskQueue, configuration } = workers;
-  const { describeNoWorker: nobodyWorks } = await import('../client/sessions/worker-polls.ts');
+  const { describeNoWorker: nobodyWorks } = await import('../client/sessions/no-worker.ts');
   if (embedded !== null) {
     const { workersOf } = await import('../worker/embedded/members.ts');
     if (workersOf(folder, taskQueue).length > 0) return;

@@ -4,7 +4,8 @@ import type { OptionChanges, PendingApproval, TopUp } from '../workflows/contrac
 import type { Abortable } from './async.ts';
 import type { Followed } from './follow/cursor.ts';
 import type { FollowOptions } from './follow/follow.ts';
-import type { ActOptions, ApproveOptions, DenyOptions, WaitingApproval } from './sessions/decide.ts';
+import type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
+import type { WaitingApproval } from './sessions/waiting-approval.ts';
 import type { ListOptions, PageOptions, SessionCounts, SessionPage } from './sessions/find/list-sessions.ts';
 import type { SessionDescription, SessionInfo } from './sessions/info.ts';
 import type { Prompt } from './sessions/prompt.ts';

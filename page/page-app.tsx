@@ -5,7 +5,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { showUnseen, reasonOf } from '../system/text.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { ClientProblem } from '../client/problem.ts';
-import { sessionIdProblem } from '../client/sessions/info.ts';
+import { sessionIdProblem } from '../client/sessions/session-id.ts';
 import { API, type Api, apiApp } from './api/api-app.ts';
 import { statusOf } from './api/problems.ts';
 import { type Access, guard, personIn } from './hosting/access.ts';

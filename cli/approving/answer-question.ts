@@ -1,5 +1,6 @@
 // The answer to a question of the model, as a person gives it (L81).
-import { answerProblem, type WaitingApproval } from '../../client/sessions/decide.ts';
+import { answerProblem } from '../../client/sessions/decide.ts';
+import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { oneLine } from '../../client/paint.ts';
 import { areNumbered, questionOf } from '../../client/render/approval-text.ts';

@@ -2,7 +2,8 @@
 // questions to them, one at a time (L55, L81). Who decides elsewhere is heeded: the question is
 // withdrawn.
 import { reasonOf } from '../../system/text.ts';
-import { type ApprovalEvent, type WaitingApproval, reasonProblem } from '../../client/sessions/decide.ts';
+import { reasonProblem } from '../../client/sessions/decide.ts';
+import type { ApprovalEvent, WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { oneLine } from '../../client/paint.ts';

@@ -16,7 +16,7 @@ import {
 } from '../worker-config.ts';
 import { readPrompt } from '../arguments.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
-import { newSessionId } from '../../client/sessions/info.ts';
+import { newSessionId } from '../../client/sessions/session-id.ts';
 import { withinWorkplace } from '../with-server.ts';
 
 type Flags = RunFlags & ConfigFlags & { readonly json?: boolean };

@@ -4,7 +4,7 @@ import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { MEDIA_OPTION, mediaBlocks, type MediaFlags, readPrompt, withMedia } from '../arguments.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
-import { newSessionId } from '../../client/sessions/info.ts';
+import { newSessionId } from '../../client/sessions/session-id.ts';
 import { sayIfNobodyWorks, withServer } from '../with-server.ts';
 import {
   CONFIG_OPTION,

@@ -1,7 +1,8 @@
 // The line that an event takes on the screen, for events that take one.
 import type { Watched } from '../../store/live/events.ts';
 import { SHOWN_OF_OUTCOME } from '../../store/live/tell.ts';
-import { compactionText, describeStaged, noticeText, transitionText } from '../../client/render/words.ts';
+import { noticeText, transitionText } from '../../client/render/words.ts';
+import { compactionText, describeStaged } from '../../client/render/context-words.ts';
 import { type Paint, oneLine } from '../../client/paint.ts';
 import { steeredText } from '../../client/render/steered-words.ts';
 import { callLines, resultLines, callAgain } from '../../client/render/tool-lines.ts';

@@ -9,23 +9,13 @@ import type { MessageBody } from '../../workflows/contract/people.ts';
 import { isUnderWay, phaseText } from '../../client/sessions/info.ts';
 import type { SessionReading } from '../../client/sessions/read.ts';
 import { epochText } from '../../client/render/epoch-words.ts';
-import {
-  contextText,
-  fullCommand,
-  endingText,
-  noticeText,
-  reasonText,
-  transitionText,
-} from '../../client/render/words.ts';
+import { noticeText, reasonText, transitionText } from '../../client/render/words.ts';
+import { contextText, fullCommand } from '../../client/render/context-words.ts';
+import { endingText } from '../../client/render/ending-words.ts';
 import { steeredText } from '../../client/render/steered-words.ts';
-import {
-  outcomeWords,
-  type PairedOutcomes,
-  pairedOutcomes,
-  REPEATED,
-  callLines,
-  resultLines,
-} from '../../client/render/tool-lines.ts';
+import { callLines, resultLines } from '../../client/render/tool-lines.ts';
+import { outcomeWords } from '../../client/render/outcome-words.ts';
+import { type PairedOutcomes, pairedOutcomes, REPEATED } from '../../client/render/paired-outcomes.ts';
 import { type Paint, oneLine } from '../../client/paint.ts';
 import { markedRows } from '../../client/render/width.ts';
 import { taskListOf } from '../../store/view/task-list.ts';

@@ -5,7 +5,7 @@ import { reasonOf } from '../../system/text.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { oneLine } from '../../client/paint.ts';
-import { newMessageId } from '../../client/sessions/prompt.ts';
+import { newMessageId } from '../../client/sessions/message-id.ts';
 import type { Cli } from '../cli.ts';
 
 export type TypedMessages = {

@@ -4,12 +4,12 @@
 import type { Entry } from '../../store/log/entries.ts';
 import type { Watched } from '../../store/live/events.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import { createMailbox } from '../async.ts';
+import { createMailbox } from '../mailbox.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { ClientProblem } from '../problem.ts';
-import { type ApprovalEvent, isApprovalEvent } from '../sessions/decide.ts';
+import { type ApprovalEvent, isApprovalEvent } from '../sessions/waiting-approval.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
-import type { TranscriptReader } from '../sessions/read.ts';
+import type { TranscriptReader } from '../sessions/transcript-reader.ts';
 import { liveMessages } from './live.ts';
 import { messageOfEntry, resultMessage } from './messages.ts';
 import type { ProgramQuery } from './program/program.ts';

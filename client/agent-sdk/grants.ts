@@ -7,7 +7,7 @@ import { meansTool } from '../../tools/listed.ts';
 import { parseRule, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../problem.ts';
-import type { WaitingApproval } from '../sessions/decide.ts';
+import type { WaitingApproval } from '../sessions/waiting-approval.ts';
 import { inwardRules, outwardName } from './names.ts';
 import type { PermissionMode, PermissionRuleValue, PermissionUpdate } from './shapes/permissions.ts';
 

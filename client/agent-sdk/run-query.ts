@@ -1,8 +1,7 @@
 // Runs a query to its end: opens its session, sends what the program gives, and tells what comes of
 // it. Whoever stops listening, or aborts, ends what runs with that.
-import type { Log } from '../../system/log.ts';
+import { type Log, logText } from '../../system/log.ts';
 import { awaitInTime } from '../../system/async.ts';
-import { logText } from '../../system/log.ts';
 import { reasonOf } from '../../system/text.ts';
 import { checkConfig } from '../../worker/config/config.ts';
 import { dataFolder } from '../../connection/data-folder.ts';
@@ -12,8 +11,9 @@ import { answerApprovals } from '../runtime/answer-approvals.ts';
 import { actOnAbort } from '../async.ts';
 import { type OpenWorkplace, openWorkplace, type Workplace } from '../runtime/workplace.ts';
 import { ClientProblem } from '../problem.ts';
-import { checkedId } from '../sessions/info.ts';
-import { headOf, transcriptReader } from '../sessions/read.ts';
+import { checkedId } from '../sessions/session-id.ts';
+import { headOf } from '../sessions/newest-head.ts';
+import { transcriptReader } from '../sessions/transcript-reader.ts';
 import { approvalBy, questionBy } from './callbacks.ts';
 import { type Continued, findContinued, rememberSession } from './program/continue.ts';
 import { openTalk } from './conversation.ts';

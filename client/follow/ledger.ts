@@ -1,34 +1,34 @@
-// The ledger records what a follower has shown, less what was taken back, and compares it with the
+// Records what a follower has shown, minus what was taken back, and compares it with the
 // transcript. The live channel is best effort; the store is the truth. Each comparison takes back
-// what differs and tells what is missing, so that both are the same after it, whatever the channel
+// what differs and tells what is missing, so that both are equal afterwards, whatever the channel
 // has lost, doubled, or kept of an attempt that did not count (L16).
 import type { LiveEvent, Watched } from '../../store/live/events.ts';
 import { contentEvents, outcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../../store/live/tell.ts';
 import { type Outcome, type ReplyEntry, isRepeated } from '../../store/log/entries.ts';
-import type { Since } from '../sessions/read.ts';
+import type { Since } from '../sessions/transcript-reader.ts';
 
 export type Ledger = {
-  /** To be told of everything that is shown, in order. */
+  /** Must be called with every shown event, in order. */
   hear(event: Watched): void;
   /**
-   * Returns the events to show so that both are the same; they count as heard. `over`: `since` is
-   * all there will be, and all is compared. Until then only what was heard since the last time is,
-   * and calls of the last reply may wait for the step that stores their outcomes.
+   * Returns the events that make both equal; they count as heard. With `over`, `since` is final and
+   * everything is compared. Otherwise only events since the last comparison are, and calls of the
+   * last reply may wait for the step that stores their outcomes.
    */
   settle(since: Since, over: boolean): readonly Watched[];
 };
 
 type Place = { readonly step: number; readonly attempt: number };
-/** The parts of one reply, each with where it was shown. */
+/** The parts of one reply, each with the place where it was shown. */
 type Shown = {
   texts: (Place & { text: string })[];
   calls: (Place & { readonly index: number; readonly id: string })[];
   outcomes: (Place & { readonly index: number; readonly isError: boolean; content: string })[];
 };
 
-/** `run`: the first that is followed. */
+/** Opens a ledger. `run` is the first followed run. */
 export function openLedger(run: number): Ledger {
-  /** By the names of replies. */
+  /** Shown replies by their names. */
   const shown = new Map<string, Shown>();
   const unchecked = new Set<string>();
   let current = run;
@@ -100,7 +100,7 @@ function add(of: Shown, { step, attempt, ...event }: Exclude<Watched, { type: 't
 type StoredReply = {
   readonly position: number;
   readonly reply: ReplyEntry;
-  /** The one it is told by, and the one live events have for it. */
+  /** The name under which the transcript tells it, and the name that live events give it. */
   readonly names: readonly [string, string];
   readonly text: string;
   readonly outcomes: Map<number, Outcome>;
@@ -124,7 +124,10 @@ function storedReplies({ run: from, first, entries }: Since): readonly StoredRep
 
 type Owners = ReadonlyMap<string, readonly StoredReply[]>;
 
-/** Two of one name: the second sums up the run, and none of its calls is run (L51). */
+/**
+ * Groups replies by name. If two share a name, the second sums up the run, and none of its calls
+ * runs (L51).
+ */
 function ownersOf(stored: readonly StoredReply[]): Owners {
   const owners = new Map<string, StoredReply[]>();
   for (const one of stored) for (const name of one.names) owners.set(name, [...(owners.get(name) ?? []), one]);
@@ -138,8 +141,8 @@ type Compared = {
 };
 
 /**
- * Attempts that have shown anything that the transcript has not. They are taken back whole; what is
- * right of them is told again.
+ * Finds attempts that have shown anything the transcript lacks. They are taken back completely, and
+ * their correct parts are told again.
  */
 function wrongPlaces({ shown, stored, owners }: Compared, names: Iterable<string>, over: boolean): readonly Place[] {
   const wrong = new Map<string, Place>();
@@ -190,7 +193,7 @@ function hasCall({ reply }: StoredReply, { index, id }: { readonly index: number
 }
 
 function isShownAs(kept: Outcome, shown: Pick<Outcome, 'isError' | 'content'>): boolean {
-  // A preview may have taken the place of what was shown (L6).
+  // A preview may have replaced what was shown (L6).
   const same = kept.whole !== undefined || kept.content.slice(0, SHOWN_OF_OUTCOME) === shown.content;
   return same && kept.isError === shown.isError;
 }

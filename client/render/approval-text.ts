@@ -1,6 +1,6 @@
-// A call that waits for a decision, as a person needs to see it to decide: what, with which input,
-// why, until when (L55). Questions of the model, with the answers that are offered (L81).
-import type { WaitingApproval } from '../sessions/decide.ts';
+// Shows a call that waits for a decision with all that a person needs to decide: what, with which
+// input, why, until when (L55). Shows questions of the model with their offered answers (L81).
+import type { WaitingApproval } from '../sessions/waiting-approval.ts';
 import { COLUMNS, type Paint, cutMeasured, oneLine } from '../paint.ts';
 import { showUnseen } from '../../system/text.ts';
 import { changeOf, diffRows, type FileChange } from './diff-rows.ts';
@@ -9,14 +9,14 @@ import { markedRows, piecesOf } from './width.ts';
 import { count, formatMoment } from '../units.ts';
 
 const LINES = 30;
-/** Characters of a line that there is room for, in as many rows as it takes. */
+/** Most characters of a line, in as many rows as they take. */
 const LINE = 300;
-/** Of a row: its inset, its mark, and the column that stays free. */
+/** Columns of a row that its text cannot use: its inset, its mark, and one that stays free. */
 const BESIDE = 5;
 
 /**
- * Several rows, none wider than the terminal, and each marked that goes on with another; without a
- * line break at the end.
+ * Formats an approval as rows, none wider than the terminal, with a mark on each row that continues
+ * a line. Ends without a line break.
  */
 export function approvalText(paint: Paint, approval: WaitingApproval): string {
   const columns = widthOf(paint);
@@ -24,14 +24,11 @@ export function approvalText(paint: Paint, approval: WaitingApproval): string {
   return lines.flatMap((line) => markedRows(columns, line)).join('\n');
 }
 
-/** What is not written to a terminal is read on one, most of the time. */
+/** Text for a pipe is wrapped too: it is mostly read on a terminal in the end. */
 const widthOf = ({ columns }: Pick<Paint, 'columns'>): number => Math.max(NARROWEST, columns() ?? COLUMNS);
 const NARROWEST = 12;
 
-/**
- * Characters, or the columns of wide ones, that a row has room for; and how many rows there are of
- * them.
- */
+/** Returns the columns that a row has room for, and the most rows. */
 function roomOf(paint: Pick<Paint, 'columns'>): { readonly room: number; readonly most: number } {
   const room = widthOf(paint) - BESIDE;
   return { room, most: Math.ceil((LINES * LINE) / room) };
@@ -48,7 +45,7 @@ function callLines(paint: Paint, approval: WaitingApproval): readonly string[] {
   ];
 }
 
-/** A change of a file is decided about by what it takes out and puts in. */
+/** Shows a change of a file by what it takes out and puts in. */
 function shownInput(paint: Paint, tool: string, input: unknown): readonly string[] {
   const change = changeOf(tool, input);
   if (!change) return inputLines(paint, input);
@@ -59,13 +56,14 @@ function shownInput(paint: Paint, tool: string, input: unknown): readonly string
   return [`│ ${cutMeasured(change.path, 300)}${everywhere}`, ...rows, ...(left === 0 ? [] : [leftOut(left, whole)])];
 }
 
-/** Empty for a call of the session's own. */
+/** Names the agent; empty for a call of the session's own. */
 export function ofAgent({ agent }: Pick<WaitingApproval, 'agent'>): string {
   return agent ? ` (agent ${agent.path.map((title) => oneLine(title, 60)).join(' › ')})` : '';
 }
 
 /**
- * Nothing is cut within a line: it goes on in the next row. `left`: characters that are in no row.
+ * Long lines continue in the next row and are not cut. `left` counts the characters that are in no
+ * row.
  */
 function changeRows(paint: Paint, change: FileChange): { readonly rows: readonly string[]; readonly left: number } {
   const { lines, left: beyond } = diffRows(change.before, change.after);
@@ -82,7 +80,7 @@ function changeRows(paint: Paint, change: FileChange): { readonly rows: readonly
   return { rows, left };
 }
 
-/** Once more without what is unseen: a joiner at the end of a row joins nothing. */
+/** Cleans each piece once more: a joiner at the end of a row joins nothing. */
 const rowPieces = (line: string, room: number): readonly string[] =>
   piecesOf(showUnseen(line).replaceAll('\t', '    '), room).flatMap((piece) => piecesOf(showUnseen(piece), room));
 
@@ -105,8 +103,7 @@ function questionLines(paint: Paint, approval: WaitingApproval): readonly string
 export type QuestionInput = { readonly question: string; readonly options: readonly string[] };
 
 /**
- * A question as its call has it, its options as they are offered; of another tool than ours that
- * asks, its whole input.
+ * Returns a question and its offered options; for other tools that ask, the whole input as JSON.
  */
 export function questionOf(input: unknown): QuestionInput {
   const { question, options } = (input ?? {}) as { readonly question?: unknown; readonly options?: unknown };
@@ -116,10 +113,13 @@ export function questionOf(input: unknown): QuestionInput {
   return { question: typeof question === 'string' ? question.trim() : JSON.stringify(input), options: offered };
 }
 
-/** An option that is a number itself is meant by it: then no option is known by its place. */
+/**
+ * Tells whether options may be chosen by number. An option that is itself a number is meant
+ * literally, so then none may.
+ */
 export const areNumbered = (options: readonly string[]): boolean => !options.some((option) => /^\d+$/.test(option));
 
-/** How to decide from another terminal. */
+/** Says how to decide from another terminal. */
 export function approvalHint(
   { session, call, question }: Pick<WaitingApproval, 'session' | 'call' | 'question'>,
   self: string,
@@ -130,9 +130,8 @@ export function approvalHint(
 }
 
 /**
- * Texts are shown as they are, the rest as JSON. `│` begins a field, `┊` a further line of it, `↪`
- * goes on with a line that is wider than the terminal; where it is cut, it is said how much is
- * left.
+ * Shows texts as they are and other values as JSON. `│` begins a field, `┊` a further line of it,
+ * and `↪` continues a line that is wider than the terminal. A cut says how much is left.
  */
 function inputLines(paint: Pick<Paint, 'columns'>, input: unknown): readonly string[] {
   const { room, most } = roomOf(paint);
@@ -144,17 +143,17 @@ function inputLines(paint: Pick<Paint, 'columns'>, input: unknown): readonly str
   return left === 0 ? shown : [...shown, leftOut(left, whole)];
 }
 
-/** `line`: from 0, over all fields. */
+/** `line` counts from 0 over all fields. */
 type Row = { readonly mark: '│' | '┊' | '↪'; readonly text: string; readonly line: number };
 
-/** `beyond`: characters of the fields that were not looked at, and are in no row. */
+/** `beyond` counts characters of the fields that were not looked at and are in no row. */
 function fieldRows(input: unknown, room: number): { readonly rows: readonly Row[]; readonly beyond: number } {
   const rows: Row[] = [];
   let beyond = 0;
   let line = 0;
   for (const { name, text } of inputFields(input)) {
     const label = name === null ? '' : `${oneLine(name, 60)}: `;
-    // Far more than is shown, however it is written.
+    // Far more than is shown, in any script.
     const looked = text.slice(0, (LINES + 1) * LINE);
     for (const [at, words] of showUnseen(looked).split('\n').entries()) {
       for (const [from, piece] of rowPieces(at === 0 ? label + words : words, room).entries())
@@ -166,13 +165,13 @@ function fieldRows(input: unknown, room: number): { readonly rows: readonly Row[
   return { rows, beyond };
 }
 
-/** One line of it, for a table. */
+/** Formats the input on one line, for a table. */
 export function approvalWhat({ input, problem }: Pick<WaitingApproval, 'input' | 'problem'>): string {
   const what = compactInput(input ?? '', 60);
   return problem === undefined ? what : `${what} (not certain)`.trim();
 }
 
-/** Why a person is asked, on one line; after an edited input, what is wrong with it. */
+/** Says on one line why a person is asked; after an edited input, what is wrong with it. */
 export function approvalWhy({ reason, agent }: Pick<WaitingApproval, 'reason' | 'agent'>): string {
   return `${cutMeasured(reason, 200)}${ofAgent(agent ? { agent } : {})}`;
 }

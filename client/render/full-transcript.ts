@@ -1,5 +1,5 @@
-// All of a transcript, across compactions: every text as it is stored, results whole where the
-// model was sent a preview. What is said around them is on lines of its own, each with its entry's
+// Prints a whole transcript, across compactions: every text as it is stored, and whole results
+// where the model was sent a preview. Marks stand on lines of their own, each with its entry's
 // position.
 import { mediaNote } from '../../store/log/bodies.ts';
 import type { Entry, EpochEntry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
@@ -7,22 +7,24 @@ import type { PreambleChanged } from '../../workflows/contract/activities.ts';
 import { systemText } from '../../store/transcript/preamble.ts';
 import type { SessionReading } from '../sessions/read.ts';
 import { epochText } from './epoch-words.ts';
-import { contextText, fullCommand, endingText, noticeText, transitionText } from './words.ts';
+import { noticeText, transitionText } from './words.ts';
+import { contextText, fullCommand } from './context-words.ts';
+import { endingText } from './ending-words.ts';
 import { steeredText } from './steered-words.ts';
-import { endWord } from './tool-lines.ts';
+import { endWord } from './outcome-words.ts';
 import { oneLine, type Paint } from '../paint.ts';
 import { count } from '../units.ts';
 
 export type FullTranscript = {
   readonly paint: Paint;
   readonly reading: SessionReading;
-  /** The whole result that an outcome is a preview of; a sentence when it cannot be read. */
+  /** Returns the whole result behind an outcome's preview, or a sentence when it cannot be read. */
   readonly whole: (outcome: Outcome) => Promise<string>;
-  /** Makes a text safe for the place it is printed to: a terminal; a pipe gets it as it is. */
+  /** Makes a text safe for its destination: a terminal needs it, a pipe gets the text as it is. */
   readonly exact: (text: string) => string;
 };
 
-/** In pieces, for a result may be large. */
+/** Yields the transcript in pieces, since a result may be large. */
 export async function* fullTranscript(full: FullTranscript): AsyncIterable<string> {
   for await (const { position, mark, text } of transcriptParts(full)) {
     const line = mark === null ? '' : `${full.paint.dim(full.exact(`── ${position} ${mark}`))}\n`;
@@ -32,13 +34,13 @@ export async function* fullTranscript(full: FullTranscript): AsyncIterable<strin
 
 type Reading = Pick<FullTranscript, 'reading' | 'whole'>;
 
-/** Every text of a transcript in its order, each with the position of its entry. */
+/** Yields every text of a transcript in order, each with the position of its entry. */
 export async function* transcriptParts(full: Reading): AsyncIterable<Part & { readonly position: number }> {
   for (const [position, entry] of full.reading.entries.entries())
     for await (const part of parts(full, entry, position)) yield { position, ...part };
 }
 
-/** `mark`: what it is; `text`: as stored, or null. */
+/** `mark` names the part; `text` is the stored text, or null. */
 export type Part = { readonly mark: string | null; readonly text: string | null };
 
 async function* parts({ reading, whole }: Reading, entry: Entry, position: number): AsyncIterable<Part> {
@@ -108,7 +110,7 @@ function noticeWhole(notice: Extract<Entry, { readonly kind: 'notice' }>['notice
   return 'problem' in notice ? notice.problem : noticeText(notice);
 }
 
-/** As the model was told it. */
+/** Formats the change as the model was told it. */
 function changeWhole(notice: PreambleChanged): string {
   const { toolsGone, toolsBack, toolsNew = [] } = notice;
   const names = (what: string, all: readonly string[]): readonly string[] =>
@@ -122,7 +124,7 @@ function changeWhole(notice: PreambleChanged): string {
   ].join('\n');
 }
 
-/** One on a line. */
+/** Lists one definition on each line. */
 function definitions(tools: readonly object[]): string {
   return tools.map((tool) => JSON.stringify(tool)).join('\n');
 }

@@ -3,7 +3,8 @@
 // longer counts.
 import { inspect } from 'node:util';
 import { didYouMean, nearName } from '../../workflows/contract/options-problem.ts';
-import { answerProblem, type ApprovalEvent, type WaitingApproval, reasonProblem } from '../sessions/decide.ts';
+import { answerProblem, reasonProblem } from '../sessions/decide.ts';
+import type { ApprovalEvent, WaitingApproval } from '../sessions/waiting-approval.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { awaitArrival } from '../async.ts';
 import { ClientProblem } from '../problem.ts';

@@ -9,7 +9,7 @@ import { RUN_OPTIONS } from '../../workflows/contract/options-problem.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { answerApprovals, type OnApproval, type OnQuestion } from './answer-approvals.ts';
-import { type ApprovalEvent, isApprovalEvent } from '../sessions/decide.ts';
+import { type ApprovalEvent, isApprovalEvent } from '../sessions/waiting-approval.ts';
 import { openWorkplace } from './workplace.ts';
 import { awaitArrival, actOnAbort } from '../async.ts';
 import { type KeysOf, refuseUnknown } from '../options.ts';

@@ -9,7 +9,8 @@ import { type DataFolder, type Env, dataFolder } from '../../connection/data-fol
 import { loadConfig } from '../../worker/config/load-config.ts';
 import { ClientProblem } from '../problem.ts';
 import type { Opened } from './open-server.ts';
-import { pollersOf, configurationName } from '../sessions/worker-polls.ts';
+import { pollersOf } from '../sessions/worker-polls.ts';
+import { configurationName } from '../sessions/no-worker.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { workersOf } from '../../worker/embedded/members.ts';
 import { resolveConnection } from '../../connection/resolve-connection.ts';

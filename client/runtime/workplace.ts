@@ -16,10 +16,10 @@ import { supervision, superviseServer } from '../../worker/embedded/supervise-se
 import { isForItsProgram, type ForWorkers } from '../../workflows/contract/task-queue.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { ClientProblem } from '../problem.ts';
-import { newSessionId } from '../sessions/info.ts';
+import { newSessionId } from '../sessions/session-id.ts';
 import { keepWorker, prepareWorker, sayWhoseWork, startOwnWorker } from './own-worker.ts';
 import { openServer, type Opened } from './open-server.ts';
-import { watchPollers } from '../sessions/worker-polls.ts';
+import { watchPollers } from '../sessions/watch-pollers.ts';
 
 export type OpenWorkplace = {
   readonly env: Env;

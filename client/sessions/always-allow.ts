@@ -9,7 +9,7 @@ import { isRunner } from '../../tools/rules/runners.ts';
 import type { Word } from '../../tools/shell-command.ts';
 import type { RuleSubject } from '../../tools/tool.ts';
 import { parseRule, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
-import type { WaitingApproval } from './decide.ts';
+import type { WaitingApproval } from './waiting-approval.ts';
 
 type Call = Pick<WaitingApproval, 'tool' | 'input' | 'question'> & { readonly problem?: string };
 

@@ -1,5 +1,5 @@
 // Decisions about calls that wait for one (L55), and answers to questions (L81).
-import { type SessionId, questionParts } from '../../workflows/contract/ids.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
 import {
   LISTED_APPROVALS,
   LONGEST_REASON,
@@ -13,15 +13,15 @@ import {
 } from '../../workflows/contract/session.ts';
 import { LARGEST_ANSWER, type Answer, type AskingAgent } from '../../workflows/contract/people.ts';
 import type { Signed } from '../../workflows/contract/steered.ts';
-import { type Store, hashOf, StoreError } from '../../store/values/store.ts';
+import type { Store } from '../../store/values/store.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { oneLine } from '../paint.ts';
 import { formatMoment } from '../units.ts';
-import { closedProblem, nameProblem } from './send.ts';
+import { closedProblem } from './send.ts';
+import { nameProblem } from './message.ts';
 import { textBody } from '../../store/log/bodies.ts';
 import type { SessionDescription } from './info.ts';
-import { lastReply, type View } from '../../store/view/view.ts';
 
 export type DecidePorts = {
   readonly store: Store;
@@ -156,68 +156,4 @@ function inputBytes(input: unknown): Uint8Array {
     'refused',
     `the edited input has ${bytes.length} bytes of JSON: give at most ${LARGEST_INPUT}`,
   );
-}
-
-// A call that waits for a decision, with the input that is to be decided about (L55). Read from the
-// memo and the store alone.
-
-export type WaitingApproval = PendingApproval & {
-  readonly session: SessionId;
-  /** The model's own id of the call; absent where it cannot be read. */
-  readonly toolUseId?: string;
-  /** The input that the tool would be called with. */
-  readonly input: unknown;
-  /** Why `input` is not known for certain. */
-  readonly problem?: string;
-};
-
-/**
- * Events for a follower: a call waits for a decision, or a question for an answer, or no longer
- * does.
- */
-export type ApprovalEvent =
-  | ({ readonly type: 'approval' | 'question' } & WaitingApproval)
-  | { readonly type: 'approval_settled'; readonly session: SessionId; readonly call: string };
-
-export function isApprovalEvent<Event extends { readonly type: string }>(event: Event): event is Event & ApprovalEvent {
-  return event.type === 'approval' || event.type === 'question' || event.type === 'approval_settled';
-}
-
-/**
- * `view`: the session at the approval's head. What cannot be read is told in `problem`. Throws
- * StoreError `unavailable`.
- */
-export async function waitingApproval(
-  store: Store,
-  view: () => Promise<View>,
-  session: SessionId,
-  pending: PendingApproval,
-): Promise<WaitingApproval> {
-  try {
-    return { ...pending, session, ...(await inputOf(store, await view(), pending)) };
-  } catch (error) {
-    if (!(error instanceof StoreError) || error.problem === 'unavailable') throw error;
-    return { ...pending, session, input: null, problem: `its input cannot be read: ${error.message}` };
-  }
-}
-
-async function inputOf(
-  store: Store,
-  view: View,
-  { index, inputHash: question }: PendingApproval,
-): Promise<Pick<WaitingApproval, 'input' | 'problem' | 'toolUseId'>> {
-  const block = lastReply(view)?.reply.message.content[index];
-  if (block?.type !== 'tool_use') return { input: null, problem: 'its call is not in the transcript' };
-  const { inputHash } = questionParts(question);
-  const { id: toolUseId } = block;
-  if (inputHashOf(block.input) === inputHash) return { toolUseId, input: block.input };
-  // A hook or a person may have put another in its place; that one is stored under its own hash.
-  if (inputHash !== null && (await store.has(inputHash))) {
-    return { toolUseId, input: JSON.parse(new TextDecoder().decode(await store.get(inputHash))) as unknown };
-  }
-  return { toolUseId, input: block.input, problem: 'this input was changed, and the one that would run is not stored' };
-}
-
-export function inputHashOf(input: unknown): string {
-  return hashOf(Buffer.from(JSON.stringify(input)));
 }

@@ -1,5 +1,4 @@
 // Reads a session from its memo and its workflow's status; no worker has to be alive.
-import { randomInt } from 'node:crypto';
 import type { WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
 import { querySources, type SessionFacts } from '../../workflows/contract/facts.ts';
@@ -17,7 +16,6 @@ import {
   TASK_QUEUE,
 } from '../../workflows/contract/session.ts';
 import { CHANGES_ATTRIBUTE, unknownChanges } from '../../workflows/contract/visibility.ts';
-import { ClientProblem } from '../problem.ts';
 
 /** `open`, or how the workflow ended. A session ends by itself only as `cancelled` (L49). */
 export type SessionStatus = 'open' | 'cancelled' | 'terminated' | 'failed' | 'timed_out' | 'completed';
@@ -201,29 +199,4 @@ export function phaseText({
   if (phase === 'waiting_approval') return 'waiting for a decision';
   if (phase === 'waiting_worker') return 'waiting for a worker';
   return phase === 'parked' && parkedUntil !== undefined ? `parked until ${formatMoment(parkedUntil)}` : phase;
-}
-
-const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
-/** With 36^10 ids, two of a billion sessions share one once in a few thousand machines. */
-const LENGTH = 10;
-const LONGEST = 100;
-
-/** Makes a new, unused id for a session. It becomes the workflow's id and part of file names. */
-export function newSessionId(): SessionId {
-  const letters = Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]);
-  return `s-${letters.join('')}` as SessionId;
-}
-
-/** Returns a sentence that says what is wrong with a session id, or undefined. */
-export function sessionIdProblem(id: string): string | undefined {
-  if (id.length <= LONGEST && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) return undefined;
-  const shown = JSON.stringify(id.length > LONGEST ? `${id.slice(0, LONGEST)}…` : id);
-  return `${shown} is no session id: use letters, digits, "-", "_" and ".", begin with a letter or digit, at most ${LONGEST}`;
-}
-
-/** Throws ClientProblem for a text that cannot be a session id. */
-export function checkedId(id: string): SessionId {
-  const problem = sessionIdProblem(id);
-  if (problem !== undefined) throw new ClientProblem('refused', problem);
-  return id as SessionId;
 }

@@ -1,6 +1,5 @@
 // Checks a user's prompt before anything is sent: a text, or texts, images and PDF documents in the
 // shape of the Messages API. A request with a block that the API refuses would end its run.
-import { randomUUID } from 'node:crypto';
 import {
   examineMedia,
   fitsMessage,
@@ -8,8 +7,7 @@ import {
   sizeProblem,
   TOO_MANY_MEDIA,
 } from '../../store/transcript/media.ts';
-import type { MessageId } from '../../workflows/contract/ids.ts';
-import { LONGEST_ID } from '../../workflows/contract/session.ts';
+
 import { IMAGE_TYPES, type MediaType } from '../../workflows/contract/people.ts';
 import { ClientProblem } from '../problem.ts';
 
@@ -115,24 +113,4 @@ export function titleOf(text: string): string {
     .trim()
     .replaceAll(/\s+/g, ' ');
   return Array.from(line).slice(0, TITLE).join('');
-}
-
-/** Makes an id for a message: a message sent again with its id counts once. */
-export function newMessageId(): MessageId {
-  return randomUUID() as MessageId;
-}
-
-/** Returns a sentence that says what is wrong with a message's id, or undefined. */
-function messageIdProblem(id: unknown): string | undefined {
-  if (typeof id !== 'string')
-    return `the message's id is no text: give 1 to ${LONGEST_ID} characters, or none to have one made`;
-  if (id !== '' && id.length <= LONGEST_ID) return undefined;
-  return `the message's id has ${id.length} characters: give 1 to ${LONGEST_ID}, or none to have one made`;
-}
-
-/** Throws ClientProblem for a text that cannot be a message's id. */
-export function checkedMessageId(id: string): MessageId {
-  const problem = messageIdProblem(id);
-  if (problem !== undefined) throw new ClientProblem('refused', problem);
-  return id as MessageId;
 }

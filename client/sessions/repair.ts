@@ -10,7 +10,7 @@ import { clip } from '../../system/text.ts';
 import { isDamage, type Store } from '../../store/values/store.ts';
 import { loadView, loadWorkingView, type View } from '../../store/view/view.ts';
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
-import { contextOf, headOf } from './read.ts';
+import { contextOf, headOf } from './newest-head.ts';
 import { count, formatMoment } from '../units.ts';
 import type { SessionDescription } from './info.ts';
 

@@ -2,9 +2,9 @@
 // acknowledged them; no worker has to be alive (L61).
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
-import { type QuerySource, querySourceProblem } from '../../workflows/contract/facts.ts';
-import { isName, LONGEST_NAME, type MessageBody } from '../../workflows/contract/people.ts';
-import { traceparentProblem, type SessionId } from '../../workflows/contract/ids.ts';
+import type { QuerySource } from '../../workflows/contract/facts.ts';
+
+import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import {
   CONFIGURATION_KEY,
@@ -14,15 +14,14 @@ import {
   type SessionInput,
   type SessionMemo,
   type UserMessage,
-  type OptionChanges,
   type RunOptions,
 } from '../../workflows/contract/session.ts';
 import { profiles } from '../../workflows/contract/failures.ts';
 import { ATTRIBUTES, type AttributeKey, attributeValues } from '../../workflows/contract/visibility.ts';
-import { textBody } from '../../store/log/bodies.ts';
+
 import { persist } from './persist.ts';
 import { ClientProblem } from '../problem.ts';
-import { checkedMessageId, newMessageId, type Prompt, type ReadPrompt, readPrompt } from './prompt.ts';
+
 import {
   sessionDescription,
   type SessionDescription,
@@ -31,10 +30,6 @@ import {
   STORE_KEY,
   IMPORTED_KEY,
 } from './info.ts';
-import { withChanges, optionsProblem } from '../../workflows/contract/options-problem.ts';
-import { schemaProblem } from '../../system/schema/json-schema.ts';
-import type { Store } from '../../store/values/store.ts';
-import { modelProblem } from '../../models/find-model.ts';
 
 type Opening = {
   readonly session: SessionId;
@@ -184,59 +179,4 @@ export function closedProblem({ session, status }: Pick<SessionDescription, 'ses
 
 function noSession(session: SessionId): ClientProblem {
   return new ClientProblem('no_session', `no session ${session}: \`perdure list\` shows those there are`);
-}
-
-/**
- * Stores a long text before it is sent, so that a message never refers to a missing body; a short
- * one travels with the signal. Throws StoreError.
- */
-async function messageBody(store: Store, { text, media }: ReadPrompt): Promise<MessageBody> {
-  const stored = await Promise.all(
-    media.map(async ({ bytes, ...medium }) => ({ ...medium, bytes: bytes.length, hash: await store.put(bytes) })),
-  );
-  return { ...(await textBody(store, text)), ...(stored.length > 0 ? { media: stored } : {}) };
-}
-
-type MessageFacts = {
-  readonly id?: string | undefined;
-  readonly options?: OptionChanges | undefined;
-  readonly traceparent?: string | undefined;
-  readonly by?: string | undefined;
-  readonly querySource?: QuerySource | undefined;
-};
-
-/** Throws ClientProblem `refused`, StoreError. */
-export async function messageOf(
-  client: { readonly store: Store } & Omit<MessageFacts, 'id' | 'options'>,
-  prompt: Prompt,
-  { id = newMessageId(), options, traceparent = client.traceparent, by = client.by, ...how }: MessageFacts,
-): Promise<UserMessage> {
-  const read = readPrompt(prompt);
-  const unsigned = by === undefined ? undefined : nameProblem(by);
-  const problem =
-    unsigned ??
-    querySourceProblem(how.querySource ?? client.querySource) ??
-    traceparentProblem(traceparent) ??
-    (options && findWrongOption(options));
-  if (problem !== undefined) throw new ClientProblem('refused', problem);
-  const checked = checkedMessageId(id);
-  const changes = options && Object.keys(options).length > 0 ? { options } : {};
-  const body = await messageBody(client.store, read);
-  const { querySource = client.querySource ?? 'sdk' } = how;
-  return { id: checked, body, ...changes, ...(traceparent && { traceparent }), ...(by && { by }), querySource };
-}
-
-/**
- * Returns a sentence that says what is wrong with the name of the person who acts, or undefined.
- */
-export function nameProblem(by: string): string | undefined {
-  const { length } = by;
-  if (isName(by)) return undefined;
-  return `the name of who acts has ${length} characters: give 1 to ${LONGEST_NAME}`;
-}
-
-/** Returns a sentence that says what is wrong with the options, or undefined. */
-export function findWrongOption(changes: OptionChanges): string | undefined {
-  const options = withChanges<Partial<RunOptions>>({}, changes);
-  return optionsProblem(options) ?? modelProblem(options) ?? schemaProblem(options.outputSchema);
 }

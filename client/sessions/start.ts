@@ -11,12 +11,14 @@ import {
   type SessionInput,
   type OptionChanges,
 } from '../../workflows/contract/session.ts';
-import { messageOf, findWrongOption, describe, elsewhereProblem, signalWithStart } from './send.ts';
+import { describe, elsewhereProblem, signalWithStart } from './send.ts';
+import { messageOf, findWrongOption } from './message.ts';
 import type { Abortable } from '../async.ts';
 import type { ActOptions } from './decide.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Prompt, readPrompt, titleOf } from './prompt.ts';
-import { checkedId, newSessionId, type SessionDescription } from './info.ts';
+import type { SessionDescription } from './info.ts';
+import { checkedId, newSessionId } from './session-id.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { Told } from '../../store/live/events.ts';
 import type { Profile } from '../../workflows/contract/failures.ts';

@@ -9,7 +9,8 @@ import { LIMITS, optionsProblem } from '../../workflows/contract/options-problem
 import { ClientProblem } from '../problem.ts';
 import type { DecidePorts } from './decide.ts';
 import { patience, persist } from './persist.ts';
-import { closedProblem, findWrongOption, reach } from './send.ts';
+import { closedProblem, reach } from './send.ts';
+import { findWrongOption } from './message.ts';
 
 export async function topUp({ look, update }: DecidePorts, session: SessionId, more: TopUp, by: string): Promise<void> {
   const problem = topUpProblem(more);

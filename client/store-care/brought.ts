@@ -1,16 +1,16 @@
-// What a session's file brings beside its transcript: what the agent may do, and what it is told,
-// from the next run on.
+// Describes what a session's file brings in addition to its transcript: what the agent may do and
+// what it is told from the next run on.
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { oneLine } from '../paint.ts';
 
 /**
- * `lines`: for a person who takes it up. `widens`: some of it lets the agent do, or tells it, more
- * than a session of this folder that is begun anew.
+ * `lines` describe the options for the person who imports. `widens` is true when some option lets
+ * the agent do more, or tells it more, than a new session of this folder would.
  */
 export type Brought = { readonly lines: readonly string[]; readonly widens: boolean };
 
 const LONGEST = 300;
-/** Modes in which less is asked than by itself. */
+/** Modes that ask less than the default. */
 const FREE_MODES: readonly string[] = ['acceptEdits', 'bypass'];
 
 export function broughtBy(options: RunOptions): Brought {

@@ -1,6 +1,6 @@
-// Drops what no session that the server still knows can reach (W4): marks from the sessions, then
-// sweeps what is older than a grace period. What a session that runs beside it writes is younger;
-// what it finds there and names again is renewed, or set aside and still found.
+// Drops what no known session can reach (W4): it marks from the sessions, then sweeps what is older
+// than a grace period. A session that runs meanwhile writes younger values; an old value that it
+// names again is renewed, or set aside where it is still found.
 import type { Client } from '@temporalio/client';
 import type { StoreCare, StoredObject } from '../../store/values/store-care.ts';
 import { keySegment } from '../../store/values/store.ts';
@@ -15,47 +15,44 @@ import { markReached } from './mark-reached.ts';
 export type CleanStore = {
   readonly temporal: Client;
   readonly care: StoreCare;
-  /** The store's id. */
+  /** Id of the store. */
   readonly store: string;
-  /** Milliseconds, at least GRACE_MS: what is younger is left alone. */
+  /** Milliseconds, at least GRACE_MS: younger objects are left alone. */
   readonly graceMs: number;
-  /** Changes nothing, and says what it would do. */
+  /** Changes nothing and reports what would be done. */
   readonly dryRun: boolean;
-  /** Ids of namespaces that are no more: their sessions are gone. */
+  /** Ids of deleted namespaces, whose sessions are gone. */
   readonly goneNamespaces?: readonly string[];
   readonly now?: () => number;
 };
 
-/** Between the moment when a value is written and the one when a session names it. */
+/** Covers the time between writing a value and the session that names it. */
 export const GRACE_MS = 24 * 3_600_000;
 
 type Tally = { objects: number; bytes: number };
 
 export type Cleaned = {
   readonly sessions: number;
-  /**
-   * Values that nobody names. They are kept for another grace period, where readers still find
-   * them.
-   */
+  /** Unnamed values, set aside for another grace period in which readers still find them. */
   readonly aside: Tally;
-  /** Values that were set aside before, and that nobody has named since. */
+  /** Values that were set aside earlier and have stayed unnamed since. */
   readonly values: Tally;
-  /** Of sessions that are gone. */
+  /** Records of sessions that are gone. */
   readonly records: Tally & { readonly sessions: number };
   /** Bytes that are free again: those that nothing else in the store holds. */
   readonly freed: number;
-  /** Values that were set aside, and that a session names. */
+  /** Number of values that were set aside and that a session names. */
   readonly putBack: number;
-  /** Of sessions that are gone, and on this machine still: their records stay. */
+  /** Work trees of sessions that are gone, still on this machine: their records stay. */
   readonly worktrees: readonly KeptWorktree[];
 };
 
-/** Kinds of records that belong to a session: `<kind>/<session>/…`. What else there is stays. */
+/** Kinds of records that belong to a session: `<kind>/<session>/…`. Other kinds stay. */
 const OF_SESSIONS: ReadonlySet<string> = new Set(['steps', 'calls', 'waits', 'labels', WORKTREES]);
 
 /**
- * Throws StoreError or ClientProblem when anything of a session cannot be read: then nothing was
- * changed.
+ * Throws StoreError or ClientProblem when any part of a session cannot be read; nothing was changed
+ * then.
  */
 export async function cleanStore(cleaning: CleanStore): Promise<Cleaned> {
   const { temporal, care, store, graceMs, now = Date.now } = cleaning;
@@ -75,8 +72,8 @@ export async function cleanStore(cleaning: CleanStore): Promise<Cleaned> {
 type Marked = { readonly reached: ReadonlySet<Hash>; readonly isKept: (key: string) => boolean };
 
 /**
- * Sessions of another namespace cannot be seen from this one. Those that are said to be gone are
- * forgotten.
+ * Sessions of another namespace cannot be seen from this one, so the store is refused. The users of
+ * deleted namespaces are forgotten.
  */
 async function refuseOtherNamespaces({ temporal, care, dryRun, goneNamespaces = [] }: CleanStore): Promise<void> {
   const own = await namespaceOf(temporal);
@@ -93,7 +90,7 @@ async function refuseOtherNamespaces({ temporal, care, dryRun, goneNamespaces = 
   }
 }
 
-/** What was set aside comes first: what this sweep sets aside is not among it. */
+/** Handles the values set aside earlier first, so that it does not meet its own. */
 async function sweep(
   { care, dryRun }: CleanStore,
   olderThan: number,
@@ -120,8 +117,8 @@ async function sweep(
   }
   for await (const object of care.list('record')) {
     if (isKept(object.name)) continue;
-    // A session that began meanwhile is not known here: what is too young to be removed is not told
-    // to be of one that is gone.
+    // A session that began meanwhile is unknown here, so a young record is not counted for a
+    // session that is gone.
     const worktree = object.at < olderThan ? await keptWorktree(care, object.name) : null;
     if (worktree) worktrees.set(worktree.tree, worktree);
     else if (await remove(object, records)) gone.add(object.name.split('/')[1] ?? '');
@@ -142,7 +139,10 @@ function add(into: Tally, { bytes }: StoredObject): void {
   into.bytes += bytes;
 }
 
-/** Of an object that shares its bytes, only the last of its names frees them. */
+/**
+ * Counts the bytes that removals free. If objects share bytes, only the removal of the last name
+ * frees them.
+ */
 function freedBytes() {
   const left = new Map<string, number>();
   let freed = 0;

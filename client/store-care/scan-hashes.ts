@@ -1,6 +1,6 @@
-// Every hash that is named anywhere in a message of the Temporal server: in its fields, and in its
-// payloads once they are decoded. Nothing is asked about what a field means: a text that only looks
-// like a hash keeps a value that nobody needs, which is the safe mistake.
+// Finds every hash in a message of the Temporal server: in its fields, and in its decoded payloads.
+// It ignores what a field means: a text that only looks like a hash keeps an unneeded value, which
+// is the safe mistake.
 import type { Client } from '@temporalio/client';
 import type { Payload, SerializationContext } from '@temporalio/common';
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
@@ -17,7 +17,7 @@ export function hashesIn(bytes: Uint8Array | string): readonly Hash[] {
   return [...text.matchAll(HASH)].map(([hash]) => hash).filter(isHash);
 }
 
-/** Readable as they lie, by whoever wrote them. */
+/** Encodings that are readable without a codec. */
 const PLAIN: ReadonlySet<string> = new Set([
   'json/plain',
   'binary/plain',
@@ -29,7 +29,7 @@ const PLAIN: ReadonlySet<string> = new Set([
 type Sealed = {
   readonly client: Client;
   readonly session: SessionId;
-  /** What its payloads may be sealed for, the likeliest first. */
+  /** Contexts that its payloads may be sealed for, the likeliest first. */
   readonly contexts: readonly SerializationContext[];
 };
 
@@ -65,7 +65,7 @@ async function decoded(payload: Payload, { client, session, contexts }: Sealed):
   throw new ClientProblem('refused', `${what}: what it names is not known, and nothing was deleted; ${remedy}`);
 }
 
-/** The bytes, or why they cannot be read. */
+/** Returns the bytes, or why they cannot be read. */
 async function decode(client: Client, payload: Payload, context: SerializationContext): Promise<Uint8Array | string> {
   let payloads = [payload];
   try {

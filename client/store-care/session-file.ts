@@ -1,6 +1,6 @@
-// A session as a file: lines of JSON, first what it is, then its values under their hashes, last
-// how many there were and a checksum of all before. Written and read a line at a time; nothing of
-// it is used before all of it was checked.
+// Writes and reads a session as a file of JSON lines: first a header, then its values under their
+// hashes, last their number and a checksum of all before. Both work a line at a time; a reader
+// checks the whole file before it uses any of it.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ import { optionsProblem } from '../../workflows/contract/options-problem.ts';
 import type { RunOptions, RunSummary } from '../../workflows/contract/session.ts';
 import { ends } from '../event-parts.ts';
 import { ClientProblem } from '../problem.ts';
-import { sessionIdProblem } from '../sessions/info.ts';
+import { sessionIdProblem } from '../sessions/session-id.ts';
 
 export type SessionHeader = {
   readonly perdure: 'session';
@@ -19,10 +19,10 @@ export type SessionHeader = {
   readonly session: string;
   readonly title: string;
   readonly head: Hash;
-  /** Runs that it has had. */
+  /** Number of runs that it has had. */
   readonly runs: number;
   readonly last: RunSummary | null;
-  /** As its next run would have opened with. */
+  /** Options that its next run would have opened with. */
   readonly options: RunOptions;
 };
 
@@ -46,11 +46,11 @@ export async function* writeLines(header: SessionHeader, values: AsyncIterable<V
   yield `${JSON.stringify({ end: count, sha256: sum.digest('hex') })}\n`;
 }
 
-/** Characters: those that are made here have 120. */
+/** Longest title in characters; titles made here have 120. */
 const LONGEST_TITLE = 1_000;
 /**
- * Bytes of a line: of the first, which has options and how the last run ended; of the others, which
- * have a value each.
+ * Most bytes of the first line, which has the options and the end of the last run, and of the
+ * others, which have a value each.
  */
 const [LONGEST_FIRST, LONGEST_LINE] = [4 * 1024 * 1024, 256 * 1024 * 1024];
 
@@ -77,8 +77,8 @@ const value = z.object({ value: hash, base64: z.string() });
 const end = z.object({ end: z.number(), sha256: z.string() });
 
 /**
- * Reads all of `path`, and gives each value to `take` once it was checked. Throws ClientProblem
- * with one sentence for what is not whole.
+ * Reads all of `path` and gives each checked value to `take`. Throws ClientProblem with one
+ * sentence for an incomplete file.
  */
 export async function readSessionFile(path: string, take: (value: Value) => Promise<void>): Promise<SessionHeader> {
   const sum = createHash('sha256');

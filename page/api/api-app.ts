@@ -6,7 +6,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { isTraceparent, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';
 import { LONGEST_ID } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import { checkedId } from '../../client/sessions/info.ts';
+import { checkedId } from '../../client/sessions/session-id.ts';
 import { type Access, HEADERS, isFromProxy, isJson, isOwnHost, isOwnOrigin } from '../hosting/access.ts';
 import { OWNER, type Person, personWith, type Role } from '../hosting/people.ts';
 import { identityOf, type PagePorts } from '../ports.ts';

@@ -3,7 +3,7 @@
 // beginning when it comes again, for an attempt may have died meanwhile; what it has seen of it is
 // taken back first, so that nothing is told twice that stands.
 import type { Followed } from '../../client/follow/cursor.ts';
-import { isApprovalEvent } from '../../client/sessions/decide.ts';
+import { isApprovalEvent } from '../../client/sessions/waiting-approval.ts';
 import { ClientProblem } from '../../client/problem.ts';
 
 /** An attempt of a step, as `step.attempt`. */

@@ -5,7 +5,7 @@ import type { Watched } from '../../store/live/events.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
 import type { FollowOptions } from '../../client/follow/follow.ts';
 import { goalOf } from '../../client/follow/goal.ts';
-import { isApprovalEvent } from '../../client/sessions/decide.ts';
+import { isApprovalEvent } from '../../client/sessions/waiting-approval.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
 import type { PagePorts } from '../ports.ts';
 import { attemptOf, type EventPlace, formatPlace, OVER, placeAt, type Placing, trackPlace } from './event-place.ts';

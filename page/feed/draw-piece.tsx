@@ -1,7 +1,8 @@
 // How pieces of what is happening look: words that stream, calls, lines, and what was taken back.
 import { showUnseen } from '../../system/text.ts';
 import type { LiveEvent, Watched } from '../../store/live/events.ts';
-import { compactionText, noticeText, describeStaged, transitionText } from '../../client/render/words.ts';
+import { noticeText, transitionText } from '../../client/render/words.ts';
+import { compactionText, describeStaged } from '../../client/render/context-words.ts';
 import { steeredText } from '../../client/render/steered-words.ts';
 import { count, shortTime } from '../../client/units.ts';
 import { htmlOf } from '../layout.tsx';

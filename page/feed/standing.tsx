@@ -16,7 +16,7 @@ import {
   startedCommands,
   type StartedCommand,
 } from '../../client/sessions/history/background.ts';
-import type { WaitingApproval } from '../../client/sessions/decide.ts';
+import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { cardOf, isShown, type ItemContext, itemId, ItemView } from '../transcript/item-view.tsx';

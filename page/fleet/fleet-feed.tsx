@@ -3,7 +3,7 @@
 import { pause } from '../../system/async.ts';
 import { showUnseen, reasonOf } from '../../system/text.ts';
 import { StoreError } from '../../store/values/store.ts';
-import type { WaitingApproval } from '../../client/sessions/decide.ts';
+import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import type { SessionCounts, SessionPage } from '../../client/sessions/find/list-sessions.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import type { QuerySource } from '../../workflows/contract/facts.ts';

@@ -7,7 +7,7 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { dropAbsent } from '../../client/options.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { count, shortAge } from '../../client/units.ts';
-import { newMessageId } from '../../client/sessions/prompt.ts';
+import { newMessageId } from '../../client/sessions/message-id.ts';
 import { asideCost } from '../../client/sessions/updates/ask-aside.ts';
 import type { PendingMessage } from '../feed/standing.tsx';
 import { refuseUnless } from '../api/problems.ts';

@@ -2,7 +2,7 @@
 // the two answers. A question of the model: what it asks, and what may be answered.
 import { escapeUnseen, showUnseen } from '../../system/text.ts';
 import { isElicited } from '../../workflows/contract/people.ts';
-import type { WaitingApproval } from '../../client/sessions/decide.ts';
+import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { ofAgent, questionOf } from '../../client/render/approval-text.ts';
 import { Copy, Moment } from '../layout.tsx';
 

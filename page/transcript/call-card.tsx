@@ -4,7 +4,9 @@ import { showUnseen } from '../../system/text.ts';
 import type { Outcome } from '../../store/log/entries.ts';
 import { isUntimed } from '../../store/live/tell.ts';
 import { changeOf, diffRows, SHOWN } from '../../client/render/diff-rows.ts';
-import { compactInput, endWord, outcomeWords, REPEATED } from '../../client/render/tool-lines.ts';
+import { compactInput } from '../../client/render/tool-lines.ts';
+import { endWord, outcomeWords } from '../../client/render/outcome-words.ts';
+import { REPEATED } from '../../client/render/paired-outcomes.ts';
 import { count, shortTime } from '../../client/units.ts';
 
 /** How far a call has come, as the live channel tells, while its outcome is not stored. */

@@ -1,21 +1,27 @@
 // One entry of a transcript on the page. All of a model's, a tool's or a person's words are text,
 // with whatever is unseen in them named.
 import { showUnseen } from '../../system/text.ts';
-import type { BoundaryEntry, Entry, EpochEntry, ReplyEntry } from '../../store/log/entries.ts';
-import { isRepeated } from '../../store/log/entries.ts';
+import {
+  type BoundaryEntry,
+  type Entry,
+  type EpochEntry,
+  type ReplyEntry,
+  isRepeated,
+} from '../../store/log/entries.ts';
 import { systemText } from '../../store/transcript/preamble.ts';
 import type { RunEnded } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { epochText } from '../../client/render/epoch-words.ts';
-import { contextText, noticeText, outcomeText, transitionText } from '../../client/render/words.ts';
+import { noticeText, transitionText } from '../../client/render/words.ts';
+import { contextText } from '../../client/render/context-words.ts';
+import { outcomeText } from '../../client/render/ending-words.ts';
 import { steeredText } from '../../client/render/steered-words.ts';
 import { terminalDetail } from '../../client/sessions/outcome.ts';
 import { count, formatMoney, formatTokens } from '../../client/units.ts';
 import { SHOWN } from '../../client/render/diff-rows.ts';
 import { CallCard, type Progress, callId } from './call-card.tsx';
-import type { Item, ReplyItem } from '../../client/sessions/history/items.ts';
-import { isReply } from '../../client/sessions/history/items.ts';
+import { type Item, type ReplyItem, isReply } from '../../client/sessions/history/items.ts';
 import { Moment, htmlOf } from '../layout.tsx';
 import { Folded, Media, Said } from './said.tsx';
 import { transitionMeaning } from './meanings.ts';

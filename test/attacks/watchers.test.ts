@@ -6,7 +6,7 @@ import { contentEvents, outcomeEvents, replyEvent } from '../../store/live/tell.
 import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { createConverging } from '../../client/follow/converge.ts';
-import { transcriptReader } from '../../client/sessions/read.ts';
+import { transcriptReader } from '../../client/sessions/transcript-reader.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { random, type Random } from '../support/random.ts';
 import { shownLines, storedLines } from '../support/standing.ts';

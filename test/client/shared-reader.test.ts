@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { createConverging } from '../../client/follow/converge.ts';
-import { transcriptReader } from '../../client/sessions/read.ts';
+import { transcriptReader } from '../../client/sessions/transcript-reader.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { reply, session, stored, textBlock, user } from '../support/transcript.ts';
 

@@ -6,7 +6,8 @@ import { bodyReader } from '../../../store/log/bodies.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { type Opened, openServer } from '../../runtime/open-server.ts';
 import { ClientProblem } from '../../problem.ts';
-import { checkedId, type SessionInfo } from '../../sessions/info.ts';
+import type { SessionInfo } from '../../sessions/info.ts';
+import { checkedId } from '../../sessions/session-id.ts';
 import { messageOfEntry, uuidOf } from '../messages.ts';
 import type {
   ForkSessionOptions,

@@ -1,6 +1,6 @@
-// What people have lately asked of a session, as its history tells: messages, decisions, more for
-// its run, options for the next one; each with who asked. Of the newest execution of its workflow:
-// what came before a handover is not among it.
+// Lists what people have lately asked of a session, with who asked: messages, decisions, higher
+// limits, options for the next run. It reads the newest workflow execution only, so requests from
+// before a handover are missing.
 import { askedIn } from '../../../workflows/contract/steered.ts';
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
@@ -14,10 +14,10 @@ import {
   UPDATES,
   type UserMessage,
 } from '../../../workflows/contract/session.ts';
-import { contextOf } from '../read.ts';
+import { contextOf } from '../newest-head.ts';
 import { type HistoryEvent, timeOf } from './steps.ts';
 
-/** `at` in milliseconds since the epoch; `by`: the client as it named itself. */
+/** `at` is in milliseconds since the epoch; `by` is the client's identity. */
 export type Asked = { readonly at: number; readonly by: string } & (
   | { readonly kind: 'approve'; readonly call: string; readonly edited: boolean }
   | { readonly kind: 'deny'; readonly call: string; readonly reason: string }
@@ -28,15 +28,16 @@ export type Asked = { readonly at: number; readonly by: string } & (
 );
 
 export type Recent = {
-  /** Taken or not; oldest first. */
+  /** Messages, taken or not, oldest first. */
   readonly messages: readonly UserMessage[];
   /**
-   * Ids of messages that reached it before the handover: as many as it remembers against repeats.
+   * Ids of messages that arrived before the handover, as many as the session remembers against
+   * repeats.
    */
   readonly before: readonly string[];
-  /** That the session has taken; oldest first. */
+  /** Requests that the session has taken, oldest first. */
   readonly asked: readonly Asked[];
-  /** Limits that the run under way was given beside those it began with. */
+  /** Limits that the current run was given in addition to its own. */
   readonly raised: TopUp;
   /** Options that wait for the next run. */
   readonly next: OptionChanges;
@@ -90,7 +91,7 @@ async function takeUp(draft: Draft, event: HistoryEvent, read: Read): Promise<vo
 
 type Bare<One> = One extends unknown ? Omit<One, 'at' | 'by'> : never;
 
-/** Null for what no client of ours sends. */
+/** Returns null for an update that our clients do not send. */
 function updateOf(name: string, given: unknown): Bare<Asked> | null {
   if (name === UPDATES.approve) {
     const read = approval.safeParse(given).data;
@@ -111,7 +112,7 @@ function updateOf(name: string, given: unknown): Bare<Asked> | null {
   return name === UPDATES.repair ? { kind: 'repair' } : null;
 }
 
-/** As much of each as is read here; any client may send another. */
+/** These schemas cover only what is read here, since any client may send something else. */
 const aMessage = z.looseObject({
   id: z.string(),
   body: z.discriminatedUnion('kind', [
@@ -131,7 +132,7 @@ const limits = z
 const carried = z.object({
   carry: z.object({ run: z.object({ snapshot: z.object({ rules: limits }) }).nullish() }).optional(),
 });
-/** One that another workflow begins has its first message in its argument. */
+/** A session that another workflow begins has its first message in its argument. */
 const reached = z.object({
   first: z.object({ id: z.string() }).optional(),
   carry: z.object({ inbox: z.object({ seen: z.array(z.string()) }) }).optional(),

@@ -1,51 +1,51 @@
-// The steps of a session as Temporal's history tells them: when each was asked for, when the
-// attempt that ended it began, by which worker, and why the attempt before died. Nothing is added
-// to a history for it; one that its server has forgotten tells nothing.
+// Reads the steps of a session from Temporal's history: when each was scheduled, when its last
+// attempt began, on which worker, and why the attempt before died. Nothing is added to a history
+// for this, and a history that the server has forgotten yields nothing.
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
 import { createLimit } from '../../../system/async.ts';
 import { RecentMap } from '../../../system/recent-map.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import { contextOf } from '../read.ts';
+import { contextOf } from '../newest-head.ts';
 
-/** Times in milliseconds since the epoch, by the server's clock. */
+/** Times are in milliseconds since the epoch, by the server's clock. */
 export type Step = {
-  /** Of the activity: callModel, runTool, … */
+  /** Name of the activity: callModel, runTool, … */
   readonly name: string;
   readonly run: number;
-  /** Null for what is of no iteration: a run's opening and its end. */
+  /** Null for steps outside iterations: the opening and the end of a run. */
   readonly iteration: number | null;
   readonly askedAt: number;
-  /** Of the last attempt. Null: no worker has taken it yet. */
+  /** When the last attempt began; null when no worker has taken the step yet. */
   readonly beganAt: number | null;
-  /** Null: it is not over. */
+  /** Null while the step goes on. */
   readonly endedAt: number | null;
   readonly attempt: number;
-  /** The process that made the last attempt. */
+  /** Identity of the process that made the last attempt. */
   readonly worker: string | null;
   /** Why the attempt before the last died. */
   readonly failure: string | null;
-  /** A person had decided about the call. */
+  /** True when a person had decided about the call. */
   readonly decided: boolean;
-  /** The workflow had carried the call out. */
+  /** True when the workflow had carried the call out. */
   readonly delegated: boolean;
   /**
-   * Calls of the iteration before that the workflow carried out and that this step records, each by
-   * a number of its own.
+   * Numbers of calls of the iteration before that the workflow carried out and that this step
+   * records.
    */
   readonly endsCalls: readonly number[];
 };
 
-/** The steps between two moments, the oldest first. `to` null: until now. */
+/** Returns the steps between two moments, oldest first. With `to` null they reach until now. */
 export type StepReader = (session: SessionId, from: number, to: number | null) => Promise<readonly Step[]>;
 
-/** Executions that are over, whose steps are kept: each has some hundred. */
+/** Number of finished executions whose steps are kept; each has some hundred. */
 const MOST_KEPT = 100;
-/** Executions of one session that are looked at. */
+/** Most executions of one session to look at. */
 const MOST_EXECUTIONS = 2_000;
 const TOGETHER = 4;
-/** Clocks of server and workers differ. */
+/** Allowance for clocks of server and workers that differ. */
 const MARGIN_MS = 60_000;
 const LONGEST_FAILURE = 300;
 
@@ -74,7 +74,10 @@ export function stepReader(client: Client): StepReader {
   };
 }
 
-/** All runs of the workflow, the newest as it is described: a list may not have it yet. */
+/**
+ * Lists all runs of the workflow. The newest comes from its description, since a list may not have
+ * it yet.
+ */
 async function executions(client: Client, session: SessionId, newest: Description): Promise<readonly Execution[]> {
   const found: Execution[] = [];
   for await (const one of client.workflow.list({ query: `WorkflowId = '${session}'`, pageSize: 500 })) {
@@ -89,7 +92,10 @@ async function executions(client: Client, session: SessionId, newest: Descriptio
 type Known = Step & { readonly id: string };
 type Pending = NonNullable<Description['raw']['pendingActivities']>[number];
 
-/** The history of an activity that is not over says only that it was asked for. */
+/**
+ * Adds what only the description knows: the history of an unfinished activity says just that it was
+ * scheduled.
+ */
 function goingOn(step: Step, pending: Pending | undefined): Step {
   if (!pending) return step;
   return {
@@ -101,7 +107,7 @@ function goingOn(step: Step, pending: Pending | undefined): Step {
   };
 }
 
-/** Its last attempt is over, and the next has not begun. */
+/** Tells whether the last attempt is over and the next has not begun. */
 const isBackingOff = ({ lastStartedTime, scheduledTime }: Pending): boolean =>
   scheduledTime != null && timeOf(scheduledTime) > timeOf(lastStartedTime);
 

@@ -1,4 +1,4 @@
-// All iterations of a session as bars, from its transcript and the history that its server keeps.
+// Draws all iterations of a session as bars, from its transcript and the server's history.
 import type { Client } from '@temporalio/client';
 import { reasonOf } from '../../../system/text.ts';
 import type { SessionReading } from '../read.ts';
@@ -7,7 +7,7 @@ import { iterationName, iterationsOf, stepsByIteration, type StepsByName, withUn
 import { transcriptItems } from './items.ts';
 import { stepReader } from './steps.ts';
 
-/** `note`: a sentence, where bars know less than they could. */
+/** `note` is a sentence when the bars know less than they could, otherwise null. */
 export type Timeline = { readonly bars: readonly Bar[]; readonly note: string | null };
 
 export async function readTimeline(client: Client, reading: SessionReading, now: number): Promise<Timeline> {

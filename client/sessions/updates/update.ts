@@ -15,7 +15,8 @@ import type { Signed } from '../../../workflows/contract/steered.ts';
 import { ClientProblem } from '../../problem.ts';
 import { NotYet, patience, type Patience, persist } from '../persist.ts';
 import { closedProblem, describe } from '../send.ts';
-import { describeNoWorker, lastPoll } from '../worker-polls.ts';
+import { lastPoll } from '../worker-polls.ts';
+import { describeNoWorker } from '../no-worker.ts';
 
 /** More than ten in flight wedge a session. */
 export const MOST_UPDATES = 8;

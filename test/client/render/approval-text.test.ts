@@ -1,6 +1,6 @@
 // A call that waits, as it is shown to whoever decides.
 import { expect, test } from 'vitest';
-import type { WaitingApproval } from '../../../client/sessions/decide.ts';
+import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
 import { approvalsTable } from '../../../client/render/tables.ts';
 import { approvalText, questionOf } from '../../../client/render/approval-text.ts';
 import { chosenAnswer } from '../../../cli/approving/answer-question.ts';
