@@ -17,43 +17,43 @@ import { type TypedRows, typedRows } from './typing/typed-rows.ts';
 
 export type Cli = {
   readonly env: Env;
-  /** Absolute: what relative paths are relative to. Throws UsageError when it is gone. */
+  /** Absolute folder that relative paths start from. Throws UsageError when it is gone. */
   readonly cwd: () => string;
-  /** How this program is called, for hints. */
+  /** Name by which this program is called, for hints. */
   readonly self: string;
-  /** To standard output, as it is. */
+  /** Writes to standard output, unchanged. */
   readonly print: (text: string) => void;
-  /** One line to standard error, for a person. */
+  /** Writes one line for a person to standard error. */
   readonly say: (line: string) => void;
   readonly verbose: boolean;
-  /** Colours for standard output, and for standard error: none unless each is a terminal. */
+  /** Colours for standard output and for standard error; off unless the stream is a terminal. */
   readonly out: Paint;
   readonly err: Paint;
   /** Standard output is a terminal, whether it has colours or not. */
   readonly isTerminal: boolean;
-  /** Of the terminal that standard output is. */
+  /** Size of the terminal on standard output. */
   readonly size: () => { readonly rows: number; readonly columns: number };
-  /** Below what is written; null unless both outputs are terminals with colours. */
+  /** Area below what is written; null unless both outputs are terminals with colours. */
   readonly bottom: BottomArea | null;
-  /** Standard input as text. Throws UsageError when it is none. */
+  /** Reads standard input as text. Throws UsageError when it is not text. */
   readonly readInput: () => Promise<string>;
-  /** What is piped in beside a text; null for nothing. */
+  /** Reads what is piped in together with a text argument; null for nothing. */
   readonly readBeside: () => Promise<string | null>;
-  /** Takes what the person at the terminal types; null when there is none. */
+  /** Takes what the person at the terminal types; null without a terminal. */
   readonly openInput: ((hands: Hands) => Input) | null;
-  /** Aborted when nobody reads standard output any more. */
+  /** Aborts when the reader of standard output is gone. */
   readonly unread: AbortSignal;
-  /** How the command ended. */
+  /** Sets the exit status of the command. */
   readonly exit: (status: number) => void;
 };
 
 export type Io = Pick<NodeJS.Process, 'stdout' | 'stderr' | 'stdin' | 'env' | 'cwd'>;
 
-/** `exit` is told the status; the process ends when its command has cleaned up. */
+/** `exit` gets the status; the process ends when its command has cleaned up. */
 export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void): Cli {
   const { stdout, stderr, stdin, env } = io;
   const unread = new AbortController();
-  // A reader that went away (`| head`) is no failure. Without a listener the error would end the
+  // A reader that went away (`| head`) is not a failure. Without a listener the error would end the
   // process.
   stdout.on('error', () => unread.abort());
   stderr.on('error', () => undefined);
@@ -71,7 +71,7 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
   return {
     env,
     cwd: () => workingDirectory(io),
-    // Called through npm it is not on PATH.
+    // A program started through npm is not on PATH.
     self: env['npm_command'] ? 'npx perdure' : 'perdure',
     print: (text) => void (unread.signal.aborted || above(text, (words) => stdout.write(words))),
     say,
@@ -135,7 +135,7 @@ function inputOpener({ stdin, stderr, env }: Io, { bottom, style, dim, say }: Pl
   };
 }
 
-/** As Ctrl-Z does: until the shell says that it goes on. */
+/** Suspends the process as Ctrl-Z does, until the shell continues it. */
 function suspend(): Promise<void> {
   return new Promise((resolve) => {
     process.once('SIGCONT', resolve);

@@ -79,7 +79,10 @@ const commands = [
   startHereCommand,
 ];
 
-/** Throws CommanderError instead of ending the process, and prints help to standard output only. */
+/**
+ * Builds the program. It throws CommanderError instead of ending the process, and prints help to
+ * standard output only.
+ */
 export function program(cli: Cli): Command {
   const root = new Command('perdure')
     .description('A durable agent: its work goes on after crashes, restarts and deploys.')

@@ -1,17 +1,17 @@
-// The options of `run` and `start`: what people write, checked before anything is started.
+// The options of `run` and `start`: checks what people write before anything starts.
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { efforts, optionsProblem, permissionModes, MOST, withChanges } from '../workflows/contract/options-problem.ts';
+import { efforts, optionsProblem, permissionModes, withChanges } from '../workflows/contract/options-problem.ts';
 import type { Effort, OptionChanges, PermissionMode, RunOptions } from '../workflows/contract/session.ts';
 import { sessionIdProblem } from '../client/sessions/session-id.ts';
 import { UsageError } from './errors.ts';
-import { type JsonSchema, schemaProblem } from '../system/schema/json-schema.ts';
-import { readNamedFile, whyUnread } from '../system/read-named-file.ts';
+
 import { modelProblem } from '../models/find-model.ts';
-import { oneLine } from '../client/paint.ts';
+
 import { parseDuration } from '../client/units.ts';
 import { added, fallbacksOf, foldersOf, isNone, NONE, tagsOf, toolEnvOf } from './repeatable.ts';
+import { readSchema } from './output-schema.ts';
 
 export type RunFlags = {
   readonly cwd?: string;
@@ -100,7 +100,7 @@ export function addRunOptions(command: Command): Command {
     .addHelpText('after', HELP);
 }
 
-/** Only what was given; null is what is taken back. Throws UsageError. */
+/** Returns only the given options, with null for one that is taken back. Throws UsageError. */
 export function runOptions(flags: RunFlags, base: () => string): OptionChanges & { readonly session?: string } {
   const { session } = flags;
   const changes: OptionChanges = {
@@ -138,12 +138,15 @@ function change<Key extends keyof OptionChanges>(
   return { [key]: text === NONE ? null : read(text) };
 }
 
-/** `""` names none. */
+/** An empty list names no tool. */
 function namesIn(list: string): readonly string[] {
   return list.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
 }
 
-/** Replaced all together: with no rule left, none is given. */
+/**
+ * Reads all rules, which replace the earlier ones together; when none is left, `permissions` is
+ * null.
+ */
 function rulesOf({ allow, deny, ask }: RunFlags): OptionChanges {
   const lists = Object.entries({ allow, deny, ask }).flatMap(([list, rules]) =>
     rules ? [[list, rules] as const] : [],
@@ -168,10 +171,9 @@ export function limitsOf(flags: RunFlags): OptionChanges {
   };
 }
 
-/** An absolute path of a directory that can be read. Throws UsageError. */
+/** Returns the absolute path of a readable directory. Throws UsageError. */
 export function workspace(dir: string, base: string): string {
-  // A variable of the shell that is not set must not aim the agent at the folder it happens to be
-  // called in.
+  // An unset variable of the shell must not aim the agent at the current folder.
   if (dir === '') throw new UsageError('--cwd is empty: name a directory, or . for this one');
   const path = resolve(base, dir);
   try {
@@ -198,50 +200,4 @@ export function duration(flag: string, text: string): number {
   if (value === null)
     throw new UsageError(`${flag} ${JSON.stringify(text)} is not a time: write 1500ms, 90s, 30m or 2h`);
   return value;
-}
-
-// The JSON schema of --output-schema, from its file.
-
-/** Bytes, spaces and all: what is larger is no schema that will do. */
-const LARGEST = 1024 * 1024;
-
-/**
- * `path`: absolute. Throws UsageError, also for a schema that an answer cannot be held to (L53).
- */
-export function readSchema(path: string): JsonSchema {
-  const value = parsed(path, content(path));
-  if (!isObject(value))
-    throw new UsageError(
-      `the output schema ${path} is not a JSON object: write a JSON schema such as {"type": "object"}`,
-    );
-  const problem = schemaProblem(value);
-  if (problem !== undefined) throw new UsageError(problem);
-  return value;
-}
-
-function isObject(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function content(path: string): string {
-  try {
-    const { size } = statSync(path);
-    if (size > LARGEST)
-      throw new UsageError(
-        `the output schema ${path} has ${size} bytes: give at most ${LARGEST}, and ${MOST.outputSchema} characters of JSON`,
-      );
-    return readNamedFile(path);
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError(`the output schema ${path} ${whyUnread(error)}`);
-  }
-}
-
-function parsed(path: string, text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new UsageError(`the output schema ${path} is not JSON: ${oneLine(error.message, 200)}`);
-  }
 }

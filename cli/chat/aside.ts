@@ -1,5 +1,5 @@
-// What is asked aside at a terminal: `/btw` and a question, while a session is followed. The answer
-// is said between what the run says.
+// Asks a question aside at a terminal, by `/btw`, while a session is followed. The answer appears
+// among the output of the run.
 import { reasonOf } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
@@ -19,7 +19,7 @@ export async function askAside({ sessions, session, say }: Asking, question: str
   say(asideCost(aside));
 }
 
-/** For where what is typed are messages: those that begin with `/btw` are none. */
+/** Takes questions that begin with `/btw` out of the typed messages. */
 export function typedAsides(asking: Asking, send: (text: string, now: boolean) => void) {
   const open = new Set<Promise<void>>();
   return {
@@ -32,7 +32,7 @@ export function typedAsides(asking: Asking, send: (text: string, now: boolean) =
       open.add(asked);
       void asked.then(() => open.delete(asked));
     },
-    /** Resolves when each has been answered, or cannot be. */
+    /** Resolves when each question has been answered or has failed. */
     answered: async (): Promise<void> => void (await Promise.all(open)),
   };
 }

@@ -1,5 +1,5 @@
-// What was said last in a session that a person comes back to: the end of its transcript, as far as
-// its runs have ended.
+// Shows what was said last in a session that a person comes back to: the end of its transcript up
+// to the last run that ended.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import { transcriptHeading, transcriptText } from '../render/transcript.ts';
@@ -17,7 +17,7 @@ export async function showLately(cli: Cli, opened: Opened, session: SessionId): 
   cli.print(`${[heading, ...before, ...lines.slice(-LINES)].join('\n')}\n`);
 }
 
-/** A run that is under way is told from its beginning by whoever follows it. */
+/** Drops a run under way, which its follower shows from the beginning. */
 function endedPart(reading: SessionReading): SessionReading {
   const { entries, description } = reading;
   const end = entries.findLastIndex(({ kind }) => kind === 'run_ended');

@@ -1,5 +1,4 @@
-// Words behind a slash in a chat: what the command line can do with the session that is talked
-// with.
+// Slash commands of a chat: what the command line can do with the current session.
 import { didYouMean } from '../../workflows/contract/options-problem.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { formatMoney } from '../../client/units.ts';
@@ -26,7 +25,7 @@ export type Talk = {
 };
 
 type Slash = {
-  /** What follows the word. */
+  /** Placeholder for the argument. */
   readonly takes: string;
   readonly does: string;
   readonly act: (talk: Talk, rest: string) => Promise<void>;
@@ -120,7 +119,7 @@ async function topUp({ sessions, session, say }: Talk, flags: Parameters<typeof 
   say('raised: the run goes on with it');
 }
 
-/** Checked as the command line checks it. Throws UsageError. */
+/** Checks options as the command line does. Throws UsageError. */
 const given = (flags: Parameters<typeof runOptions>[0]): OptionChanges => runOptions(flags, () => '/');
 
 export function slashHelp(): readonly string[] {
@@ -132,13 +131,13 @@ export function slashHelp(): readonly string[] {
 }
 
 const LINE = /^\/([a-z-]+)(?:\s+(\S.*))?$/;
-/** A question has as many lines as it likes. */
+/** A question may have several lines. */
 const LINES = /^\/([a-z-]+)(?:\s+(\S[^]*))?$/;
 const LONG = /^\/btw\s/;
 
 /**
- * Null for a text that is no command: a path, or words. Throws UsageError for one that there is
- * not.
+ * Returns null for a text that is not a command, such as a path or words. Throws UsageError for an
+ * unknown command.
  */
 export function slashCommand(text: string): ((talk: Talk) => Promise<void>) | null {
   const [, name, rest = ''] = (LONG.test(text) ? LINES : LINE).exec(text.trimEnd()) ?? [];

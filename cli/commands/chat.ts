@@ -13,18 +13,12 @@ import { findSession, type Found, newestIn, type Wanted } from '../chat/find-ses
 import { inputHistory } from '../chat/input-history.ts';
 import { showLately } from '../chat/show-lately.ts';
 import type { Cli } from '../cli.ts';
-import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../arguments.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
 import { UsageError } from '../errors.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
-import { withinWorkplace } from '../with-server.ts';
-import {
-  CONFIG_OPTION,
-  type ConfigFlags,
-  ofNewSession,
-  refuseToSpoil,
-  refuseWithoutKey,
-  workerConfig,
-} from '../worker-config.ts';
+import { withinWorkplace } from '../within-workplace.ts';
+import { CONFIG_OPTION, type ConfigFlags, ofNewSession, workerConfig } from '../worker-config.ts';
+import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
 
 type Flags = RunFlags & ConfigFlags & MediaFlags & { readonly continue?: boolean; readonly resume?: string | true };
 

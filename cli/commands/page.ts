@@ -18,7 +18,7 @@ import { dataFolder } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { listenForSignals } from '../signals.ts';
-import { waitForAbort, openUnlessTold } from '../with-server.ts';
+import { waitForAbort, openUnlessTold } from '../open-unless-told.ts';
 
 export function pageCommand(program: Command, cli: Cli): void {
   const command = program

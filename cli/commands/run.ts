@@ -12,19 +12,13 @@ import {
   withDump,
 } from '../../client/runtime/dump-options.ts';
 import { followRun } from '../follow-run.ts';
-import {
-  refuseToSpoil,
-  refuseWithoutKey,
-  CONFIG_OPTION,
-  ofNewSession,
-  type ConfigFlags,
-  workerConfig,
-  workersOfNew,
-} from '../worker-config.ts';
-import { MEDIA_OPTION, mediaBlocks, type MediaFlags, readPrompt, withMedia } from '../arguments.ts';
+import { CONFIG_OPTION, ofNewSession, type ConfigFlags, workerConfig, workersOfNew } from '../worker-config.ts';
+import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
+import { readPrompt } from '../prompt-argument.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { newSessionId } from '../../client/sessions/session-id.ts';
-import { withinWorkplace } from '../with-server.ts';
+import { withinWorkplace } from '../within-workplace.ts';
 
 type Flags = RunFlags &
   DumpFlags &

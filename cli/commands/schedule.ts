@@ -9,7 +9,7 @@ import { cronProblem, timeZoneProblem } from '../../client/schedules/cron.ts';
 import type { Triggered } from '../../client/schedules/firings.ts';
 import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
 import { formatMoment } from '../../client/units.ts';
-import { readPrompt } from '../arguments.ts';
+import { readPrompt } from '../prompt-argument.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { addRunOptions, duration, type RunFlags, runOptions, workspace } from '../run-options.ts';

@@ -5,7 +5,8 @@ import { optionsProblem, withChanges } from '../../workflows/contract/options-pr
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { added, tagsOf } from '../repeatable.ts';
-import { MEDIA_OPTION, mediaBlocks, type MediaFlags, readPrompt, withMedia } from '../arguments.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
+import { readPrompt } from '../prompt-argument.ts';
 import { sayIfNobodyWorks, withSession } from '../with-server.ts';
 
 type Flags = MediaFlags & { readonly now?: boolean; readonly promptFile?: string; readonly tag?: readonly string[] };

@@ -5,19 +5,12 @@ import type { Opened } from '../../client/runtime/open-server.ts';
 import { stayingWorkers } from '../../client/runtime/session-workers.ts';
 import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';
-import {
-  refuseToSpoil,
-  refuseWithoutKey,
-  CONFIG_OPTION,
-  ofNewSession,
-  type ConfigFlags,
-  workerConfig,
-  workersOfNew,
-} from '../worker-config.ts';
-import { readPrompt } from '../arguments.ts';
+import { CONFIG_OPTION, ofNewSession, type ConfigFlags, workerConfig, workersOfNew } from '../worker-config.ts';
+import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
+import { readPrompt } from '../prompt-argument.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { newSessionId } from '../../client/sessions/session-id.ts';
-import { withinWorkplace } from '../with-server.ts';
+import { withinWorkplace } from '../within-workplace.ts';
 
 type Flags = RunFlags & ConfigFlags & { readonly json?: boolean };
 

@@ -5,10 +5,11 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';
-import { refuseToSpoil, refuseWithoutKey, CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
+import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
+import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
 import { isUnderWay } from '../../client/sessions/info.ts';
 import { findSession } from '../chat/find-session.ts';
-import { withinWorkplace } from '../with-server.ts';
+import { withinWorkplace } from '../within-workplace.ts';
 
 type Flags = ConfigFlags & { readonly json?: boolean };
 

@@ -1,6 +1,5 @@
-// Puts calls that wait for a decision, and questions of the model, to functions of the program, for
-// query() (L55, L81). Who decides or answers elsewhere is heeded: what the function then says no
-// longer counts.
+// Puts waiting calls and questions of the model to functions of the program, for query() (L55,
+// L81). When someone decides or answers elsewhere, the function's answer no longer counts.
 import { inspect } from 'node:util';
 import { didYouMean, nearName } from '../../workflows/contract/options-problem.ts';
 import { answerProblem, reasonProblem } from '../sessions/decide.ts';
@@ -11,14 +10,13 @@ import { ClientProblem } from '../problem.ts';
 import { oneLine } from '../paint.ts';
 
 /**
- * `input`: runs with this instead of what the model wrote. `interrupt`: the run ends with the
- * denial (L34).
+ * `input` replaces the input that the model wrote. `interrupt` ends the run with the denial (L34).
  */
 export type ApprovalAnswer =
   | { readonly kind: 'allow'; readonly input?: unknown }
   | { readonly kind: 'deny'; readonly reason: string; readonly interrupt?: boolean };
 
-/** `signal`: aborted when nobody waits for the answer any more. */
+/** Decides about a call. `signal` aborts when the answer is no longer needed. */
 export type OnApproval = (
   approval: WaitingApproval,
   asked: { readonly signal: AbortSignal },
@@ -29,24 +27,27 @@ export type QuestionAnswer =
   { readonly kind: 'answer'; readonly text: string } | { readonly kind: 'deny'; readonly reason: string };
 
 /**
- * `question.input` has the question and its options. `signal`: aborted when nobody waits for the
- * answer any more.
+ * Answers a question; `question.input` has its text and its options. `signal` aborts when the
+ * answer is no longer needed.
  */
 export type OnQuestion = (
   question: WaitingApproval,
   asked: { readonly signal: AbortSignal },
 ) => QuestionAnswer | Promise<QuestionAnswer>;
 
-/** What a program answers with. Without a function for it, what waits is left to others. */
+/** Functions of a program that answer. Without one, calls or questions are left to others. */
 export type Answerers = { readonly onApproval?: OnApproval | undefined; readonly onQuestion?: OnQuestion | undefined };
 
 export type AnswerApprovals = {
   hear(event: ApprovalEvent): void;
-  /** Aborted with what the function threw, or why its answer will not do or could not be given. */
+  /**
+   * Aborts with the error that a function threw, or with the reason why its answer is not
+   * acceptable or could not be given.
+   */
   readonly failed: AbortSignal;
   /**
-   * Answers that are still to come are passed over. Those that came have a while to arrive; a
-   * sentence for each that may not have.
+   * Ignores answers still to come and gives those under way time to arrive. Returns a sentence for
+   * each that may not have.
    */
   stop(): Promise<readonly string[]>;
 };
@@ -56,9 +57,12 @@ type Sessions = Pick<PerdureClient, 'approvals' | 'approve' | 'deny' | 'answer'>
 type Answering = {
   readonly sessions: Sessions;
   readonly answerers: Answerers;
-  /** Answers on their way to the session, each with its call: whether it was taken. */
+  /**
+   * Answers on their way to the session, each with its call; resolved with whether the session took
+   * it.
+   */
   readonly giving: Map<Promise<boolean>, string>;
-  /** By the call's first name: the same of one with an input of the function. */
+  /** The same, by the call's first name, for approvals with an input from the function. */
   readonly edits: Map<string, Promise<boolean>>;
 };
 
@@ -118,8 +122,8 @@ async function decide(answering: Answering, approval: WaitingApproval, signal: A
   const { call, tool, reason } = approval;
   if (!onApproval) return;
   const [first = call] = call.split('+');
-  // 1.2.0+2 is asked when the input given to 1.2.0 would not do: the function would give it again,
-  // until the deadline.
+  // Call 1.2.0+2 asks because the input given to 1.2.0 was not acceptable: the function would give
+  // it again, until the deadline.
   const before = call === first ? undefined : edits.get(first);
   if (before && (await before.catch(() => false)))
     throw new ClientProblem(
@@ -138,12 +142,12 @@ async function decide(answering: Answering, approval: WaitingApproval, signal: A
 }
 
 /**
- * A sentence that says what is wrong with it, or undefined: a program in JavaScript may say
- * anything.
+ * Returns a sentence that says what is wrong with an answer, or undefined. A program in JavaScript
+ * may return anything.
  */
 function decisionProblem(said: unknown): string | undefined {
   const { kind } = partsOf(said);
-  // An input that was misspelled would let the model's own run.
+  // A misspelled `input` would let the model's own input run.
   const misspelled = misspelledPart(said, ['kind', 'input', 'reason', 'interrupt']);
   if (misspelled !== undefined || kind === 'allow') return misspelled;
   return denialProblem(said, "{ kind: 'allow' }");
@@ -155,7 +159,7 @@ function questionAnswerProblem(said: unknown): string | undefined {
   return misspelledPart(said, ['kind', 'text', 'reason']) ?? denialProblem(said, "{ kind: 'answer', text: 'blue' }");
 }
 
-/** `otherwise`: how to say anything but no. */
+/** `otherwise` shows how to write the other possible answer. */
 function denialProblem(said: unknown, otherwise: string): string | undefined {
   const { kind, reason } = partsOf(said);
   if (kind !== 'deny' || typeof reason !== 'string')
@@ -185,7 +189,7 @@ function give(sessions: Sessions, approval: WaitingApproval, said: ApprovalAnswe
   );
 }
 
-/** False: someone else was faster. */
+/** Returns false when someone else was faster. */
 async function firstOf(sessions: Sessions, approval: WaitingApproval, send: () => Promise<unknown>): Promise<boolean> {
   try {
     await send();

@@ -1,7 +1,7 @@
-// Looks at everything a session needs on this machine.
+// Checks everything a session needs on this machine.
 import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
-import type { Client } from '@temporalio/client';
+
 import { probeSandbox } from '../../tools/sandbox.ts';
 import { openLive } from '../../store/live/open-live.ts';
 import { shownAddress } from '../../store/live/redis-link.ts';
@@ -13,25 +13,19 @@ import { type DataFolder, dataFolder, type Env } from '../../connection/data-fol
 import { resolveConnection } from '../../connection/resolve-connection.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { reasonOf } from '../../system/text.ts';
-import { connectClient, type Target } from '../../connection/connect-client.ts';
-import { findBinary } from '../../worker/embedded/find-binary.ts';
-import { livingMembers } from '../../worker/embedded/members.ts';
-import { NAMESPACE } from '../../worker/embedded/server-args.ts';
-import { runningServer, type ServerRecord, wantedVersion } from '../../worker/embedded/server-record.ts';
-import { describeNewer, newerSessions } from './newer.ts';
-import { workerPolls } from '../sessions/worker-polls.ts';
-import { describeNoWorker } from '../sessions/no-worker.ts';
+
 import { ConfigProblem, type PerdureConfig } from '../../worker/config/config.ts';
 import { loadConfig } from '../../worker/config/load-config.ts';
-import { type Check, missing, modelChecks, note, ok } from './model-checks.ts';
+import { modelChecks } from './model-checks.ts';
+import { type Check, missing, note, ok } from './check.ts';
 import { aroundServers, mcpCheck, networkChecks } from './network-checks.ts';
-import { forAnyWorker } from '../../workflows/contract/task-queue.ts';
+import { embeddedChecks, externalChecks } from './server-checks.ts';
 
 export type { Check };
 
 const OLDEST_NODE = [20, 19] as const;
 
-/** `config`: the file of `--config`. */
+/** Runs all checks. `config` is the file of `--config`. */
 export async function examine(env: Env, config?: string): Promise<readonly Check[]> {
   const folder = folderOf(env);
   return [
@@ -50,7 +44,7 @@ export async function examine(env: Env, config?: string): Promise<readonly Check
   ];
 }
 
-/** The package throws as it is loaded where it has no binary. */
+/** The package throws while it loads if it has no binary. */
 async function ripgrep(): Promise<Check> {
   const path = await import('@vscode/ripgrep').then(
     ({ rgPath }) => rgPath,
@@ -98,7 +92,7 @@ function since({ until }: Sealing): string {
   return until > Date.now() ? `, those without a seal taken until ${new Date(until).toISOString()}` : '';
 }
 
-/** In the data folder it is a folder, and there is nothing to say. */
+/** Checks a live channel on Redis. A live channel in the data folder needs no check. */
 async function liveChecks(folder: DataFolder): Promise<readonly Check[]> {
   const { liveUrl } = folder;
   if (liveUrl === undefined) return [];
@@ -126,7 +120,7 @@ async function sandbox(): Promise<Check> {
   }
 }
 
-/** What is wrong with it is said where it is looked at. */
+/** Ignores mistakes in the configuration, which its own check reports. */
 async function configOf(env: Env, file?: string): Promise<PerdureConfig> {
   try {
     return (await loadConfig(file, env)).config;
@@ -149,73 +143,5 @@ async function configChecks(env: Env, dataDir: string | undefined, file?: string
   } catch (error) {
     if (!(error instanceof ConfigProblem || error instanceof SetupProblem)) throw error;
     return [missing('configuration', error.message)];
-  }
-}
-
-// The embedded server of a data folder: whether it runs, from which binary it would, and who works
-// there.
-
-/** Throws SetupProblem for a data folder whose database cannot be used. */
-export async function embeddedChecks(env: Env, folder: DataFolder): Promise<readonly Check[]> {
-  const running = runningServer(folder);
-  return [
-    running === null ? await binary(env, folder) : ok('server binary', `${running.binary}, server ${running.server}`),
-    ...(running === null ? [ok('server', 'not running: any command brings it up')] : await answering(running)),
-    workers(folder),
-  ];
-}
-
-/** Looks on PATH and in the cache. Nothing is downloaded or built here. */
-async function binary(env: Env, folder: DataFolder): Promise<Check> {
-  try {
-    const wanted = wantedVersion(folder);
-    const { path, server } = await findBinary({ env, wanted, say: () => undefined, sources: [] });
-    return ok('server binary', `${path}, server ${server}`);
-  } catch (error) {
-    if (!(error instanceof SetupProblem)) throw error;
-    return note('server binary', 'none yet: the first command downloads one, or builds it with Go in about 4 minutes');
-  }
-}
-
-async function answering({ address, pid }: ServerRecord): Promise<readonly Check[]> {
-  try {
-    const { client, close } = await connectClient({ address, namespace: NAMESPACE });
-    const newer = await newerCheck(client);
-    await close();
-    return [ok('server', `runs at ${address}, pid ${pid}`), ...newer];
-  } catch (error) {
-    if (!(error instanceof SetupProblem)) throw error;
-    return [missing('server', `pid ${pid} runs and does not answer at ${address}: stop it with kill ${pid}`)];
-  }
-}
-
-async function newerCheck(temporal: Client): Promise<readonly Check[]> {
-  const newer = await newerSessions({ temporal });
-  return newer.length === 0 ? [] : [note('sessions', `${describeNewer(newer)}: start the newer version`)];
-}
-
-function workers(folder: DataFolder): Check {
-  const polling = livingMembers(folder).filter(({ worker }) => worker);
-  const pids = polling.map(({ pid, role }) => `${role} ${pid}`).join(', ');
-  return ok(
-    'workers',
-    polling.length > 0 ? pids : 'none: perdure run and watch bring their own, perdure dev and worker stay',
-  );
-}
-
-// A server that is not ours: whether it answers, and whether anyone works there.
-
-/** Throws SetupProblem when it does not answer. */
-export async function externalChecks(target: Target): Promise<readonly Check[]> {
-  const { client, close } = await connectClient(target);
-  try {
-    const polls = await workerPolls({ temporal: client });
-    return [
-      ok('server', `${target.address}, namespace ${target.namespace}`),
-      polls ? ok('workers', 'at least one polls') : missing('workers', describeNoWorker(forAnyWorker)),
-      ...(await newerCheck(client)),
-    ];
-  } finally {
-    await close();
   }
 }

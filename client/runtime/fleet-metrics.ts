@@ -1,13 +1,13 @@
-// The sessions of a server as gauges for Prometheus (O14): computed when they are asked for, from
-// visibility, and the same whichever process answers. Take the largest over all processes, not
-// their sum.
+// Exposes the sessions of a server as gauges for Prometheus (O14). They are computed on request
+// from visibility and are equal in every process, so take the largest over all processes, not their
+// sum.
 import { awaitInTime } from '../../system/async.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { reasonOf } from '../../system/text.ts';
 
 /**
- * A scrape is told what was found within these milliseconds; a server that answers later is waited
- * for by the next.
+ * Milliseconds for which a result is reused, and milliseconds that a scrape waits. A later answer
+ * serves the next scrape.
  */
 const HOLDS_MS = 10_000;
 const WAIT_MS = 4_000;
@@ -16,7 +16,7 @@ export type FleetMetrics = () => Promise<string>;
 
 type Sessions = Pick<PerdureClient, 'counts' | 'list'>;
 
-/** `say` is told why the server could not be asked, once until it answers again. */
+/** `say` gets the reason when the server cannot be asked, once until it answers again. */
 export function fleetMetrics(sessions: Sessions, say: (line: string) => void, now = Date.now): FleetMetrics {
   let last: { readonly at: number; readonly text: Promise<string> } | null = null;
   let failing = false;

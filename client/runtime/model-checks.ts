@@ -1,5 +1,5 @@
-// What `perdure doctor` finds of the model: how it is reached, and what is known of the models that
-// runs ask, by its server and by the catalogue (X1).
+// Checks the model for `perdure doctor`: how it is reached, and what its server and the catalogue
+// know of the models that runs use (X1).
 import type Anthropic from '@anthropic-ai/sdk';
 import { reasonOf } from '../../system/text.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
@@ -13,23 +13,7 @@ import { factsIn, type ServerModel } from '../../models/server-facts.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { oneLine } from '../paint.ts';
 import type { ModelFacts } from '../../store/configuration.ts';
-
-// One thing a machine needs, and how it is there.
-
-/**
- * `note`: it works, and could be better. `missing`: something will not work; `found` says what to
- * do.
- */
-export type Check = {
-  readonly name: string;
-  readonly state: 'ok' | 'note' | 'missing';
-  /** One line. */
-  readonly found: string;
-};
-
-export const ok = (name: string, found: string): Check => ({ name, state: 'ok', found });
-export const note = (name: string, found: string): Check => ({ name, state: 'note', found });
-export const missing = (name: string, found: string): Check => ({ name, state: 'missing', found });
+import { type Check, ok, note, missing } from './check.ts';
 
 export async function modelChecks(env: Env, config: PerdureConfig): Promise<readonly Check[]> {
   if (isKeyless(env))
@@ -56,19 +40,19 @@ function access(env: Env, { authToken, baseURL }: ReturnType<typeof modelSetting
   return ok('model', baseURL === undefined ? key : `${key}, at ${bareAddress(baseURL)}`);
 }
 
-/** Some servers want a key in the query. */
+/** Hides the query, in which some servers expect a key. */
 function bareAddress(url: string): string {
   const { origin, pathname, search } = new URL(url);
   return `${origin}${pathname}${search === '' ? '' : '?…'}`;
 }
 
-/** Milliseconds that the server may take to say what it knows of a model. */
+/** Milliseconds that the server may take to describe a model. */
 const TIMEOUT_MS = 5_000;
 
 type Said =
   { readonly kind: 'said'; readonly model: ServerModel } | { readonly kind: 'silent' | 'gone'; readonly why: string };
 
-/** The primary, its fallbacks and the small one, each as it is sent. */
+/** Checks the primary model, its fallbacks and the small one, each under the name that is sent. */
 async function eachModel(client: Anthropic, official: boolean, config: PerdureConfig): Promise<readonly Check[]> {
   const {
     model = runDefaults.model,

@@ -1,4 +1,4 @@
-// What `perdure doctor` finds of the network: which proxy each of what a worker reaches is asked
+// Checks the network for `perdure doctor`: which proxy each destination of a worker is reached
 // through (X5), and whether MCP servers can be used.
 import { isAbsolute } from 'node:path';
 import { tryServer } from '../../tools/mcp/open-servers.ts';
@@ -14,10 +14,10 @@ import { collectorOf } from '../../worker/monitor/otlp.ts';
 import { describeNetwork, type Destination } from '../../connection/network/describe.ts';
 import { openNetwork } from '../../connection/network/network.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
-import { type Check, missing, note, ok } from './model-checks.ts';
+import { type Check, missing, note, ok } from './check.ts';
 import { oneLine } from '../paint.ts';
 
-/** What is reached elsewhere, as this environment and this configuration have it. */
+/** Checks all destinations of this environment and this configuration. */
 export function networkChecks(env: Env, folder: DataFolder | null, config: PerdureConfig): readonly Check[] {
   const model = (env['ANTHROPIC_BASE_URL']?.trim() ?? '') || 'https://api.anthropic.com';
   const { mcpServers = {} } = config;
@@ -36,7 +36,7 @@ export function networkChecks(env: Env, folder: DataFolder | null, config: Perdu
   return findings.map(({ name, fine, found }) => (fine ? ok : missing)(name, found));
 }
 
-/** None of what is set wrong: that is told where it is looked at. */
+/** Leaves out a wrong setting, which its own check reports. */
 function destination(what: string, address: () => string | undefined): readonly Destination[] {
   try {
     const found = address();
@@ -51,7 +51,10 @@ function bucketAddress(env: Env): string {
   return env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL'] || 'https://s3.amazonaws.com';
 }
 
-/** What a server that is tried here gets, as a worker's gets it. Its network is to be closed. */
+/**
+ * Prepares what a worker gives its MCP servers, for servers that are tried here. The caller closes
+ * its network.
+ */
 export async function aroundServers(env: Env, dataDir: string | undefined) {
   return {
     env,
@@ -61,7 +64,7 @@ export async function aroundServers(env: Env, dataDir: string | undefined) {
   };
 }
 
-/** It is connected, asked for its list, and ended. */
+/** Connects to the server, asks for its list of tools, and ends it. */
 export async function mcpCheck(
   name: string,
   server: McpServer,

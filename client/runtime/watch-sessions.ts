@@ -1,5 +1,5 @@
-// Looks at sessions again and again, for whoever tells what happened to them: those under way and
-// the newest, as visibility has them.
+// Looks at sessions again and again, those under way and the newest in visibility, and reports each
+// look to a teller of news.
 import { pause } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import { untilAborted } from '../async.ts';
@@ -10,25 +10,26 @@ import type { SessionInfo } from '../sessions/info.ts';
 
 export type WatchSessions = {
   readonly sessions: Pick<PerdureClient, 'page' | 'describe'>;
-  /** `before` is null at the first look. */
+  /** Called after each look; `before` is null at the first. */
   readonly tell: (before: Look | null, now: Look) => void;
-  /** A line when the server no longer answers, and one when it does again. */
+  /** Gets a line when the server no longer answers, and one when it does again. */
   readonly say: (line: string) => void;
   /** Milliseconds between looks; absent: two seconds. */
   readonly everyMs?: number;
 };
 
 const LOOK_MS = 2_000;
-/** Sessions under way, and newest ones, that a look reads. */
+/** Most sessions under way, and most of the newest, that a look reads. */
 const MOST = 300;
 const NEWEST = 100;
-/** That were under way and are in neither: asked for one by one. */
+/** Most sessions to ask for one by one because they were under way and are in neither list. */
 const SOUGHT = 20;
-/** That are remembered. */
+/** Most sessions to remember. */
 const KNOWN = 2_000;
 
 /**
- * One look at a time. The returned function ends it, and resolves when nothing of it runs any more.
+ * Looks at sessions, one look at a time. The returned function ends it and resolves when nothing of
+ * it runs.
  */
 export function watchSessions(watch: WatchSessions): () => Promise<void> {
   const stop = new AbortController();
@@ -45,8 +46,8 @@ async function lookOn({ sessions, tell, say, everyMs = LOOK_MS }: WatchSessions,
   let away = false;
   do {
     try {
-      // Not given to the client: Temporal's would keep a listener at it for each of its calls, for
-      // as long as this goes on.
+      // The client does not get the signal: Temporal's client would add a listener to it for each
+      // of its calls and keep it until the end.
       const now = await untilAborted(signal, () => look(before));
       if (away) say('sessions are looked at again');
       away = false;
@@ -61,7 +62,7 @@ async function lookOn({ sessions, tell, say, everyMs = LOOK_MS }: WatchSessions,
 }
 
 function looker(sessions: WatchSessions['sessions']): (before: Look | null) => Promise<Look> {
-  // Where the server lacks the attributes, a filter has every session read.
+  // Without the attributes on the server a filter would read every session.
   let filters = true;
   const underWay = async (): Promise<readonly SessionInfo[]> => {
     if (!filters) return [];
@@ -76,7 +77,7 @@ function looker(sessions: WatchSessions['sessions']): (before: Look | null) => P
     const sought = await Promise.all(missed.slice(0, SOUGHT).map(({ session }) => seek(sessions, session)));
     const known = new Map(before);
     for (const [id, session] of [...sought, ...found]) {
-      // Seen last is forgotten last.
+      // The session seen last is forgotten last.
       known.delete(id);
       if (session !== null) known.set(id, session);
     }
@@ -85,7 +86,7 @@ function looker(sessions: WatchSessions['sessions']): (before: Look | null) => P
   };
 }
 
-/** Null: it is no longer there. */
+/** Returns null when the session no longer exists. */
 async function seek(sessions: WatchSessions['sessions'], id: string): Promise<readonly [string, SessionInfo | null]> {
   try {
     return [id, await sessions.describe(id)];

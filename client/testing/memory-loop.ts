@@ -1,6 +1,6 @@
-// The whole loop in one process and without a server (L54, Q6): the machine drives the bodies of
-// the activities directly. What it comes to is what a session on a server must come to, whatever
-// happens to the workers of that one. The one file outside workflows/ that drives the machine.
+// Runs the whole loop in one process without a server (L54, Q6): the machine drives the bodies of
+// the activities directly. Its result is what a session on a server must reach, whatever happens to
+// that session's workers. This is the only file outside workflows/ that drives the machine.
 import type { ApplicationFailure } from '@temporalio/common';
 import type { Attempt, Body } from '../../activities/attempt.ts';
 import { callModel } from '../../activities/call-model.ts';
@@ -26,7 +26,9 @@ import { runLoop } from '../../workflows/machine/loop.ts';
 import { initialState, type RunState } from '../../workflows/machine/state.ts';
 import { userAppend } from '../../workflows/machine/transitions.ts';
 
-/** `state`: the machine's at the run's end. `steps`: of the conversation so far. */
+/**
+ * `state` is the machine's state at the run's end. `steps` counts those of the conversation so far.
+ */
 export type MemoryRun = {
   readonly terminal: Terminal;
   readonly state: RunState;
@@ -37,8 +39,8 @@ export type MemoryRun = {
 };
 
 /**
- * Runs one message to its end, the first of its session or the next one `after` a run. Throws for
- * options that are refused, and for a call that asks: nobody is there to decide.
+ * Runs one message to its end: the first of its session, or the next one `after` a run. Throws for
+ * options that are refused, and for a call that asks, since no person can decide.
  */
 export async function memoryLoop(
   deps: Deps,
@@ -67,7 +69,7 @@ export async function memoryLoop(
     iteration,
     step: step(),
   });
-  /** Always there when the call is over that it was made beside. */
+  /** Always finished when the call that runs in parallel ends. */
   let beside: PreparedBeside = {};
   const takeBeside = (): PreparedBeside => {
     const taken = beside;
@@ -147,7 +149,7 @@ export async function memoryLoop(
   return { terminal, state, entries, head, run: number, steps };
 }
 
-/** Temporal's part: a call that died is attempted again, with what it remembered. */
+/** Plays Temporal's part: an attempt that died is repeated with the details that it remembered. */
 async function attempts<Input, Output>(session: SessionId, body: Body<Input, Output>, input: Input): Promise<Output> {
   let remembered: unknown;
   for (let number = 1; ; number += 1) {

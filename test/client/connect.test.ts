@@ -3,7 +3,7 @@
 import { expect, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
-import { keepWorker } from '../../client/runtime/own-worker.ts';
+import { keepWorker } from '../../client/runtime/keep-worker.ts';
 import { workerPolls } from '../../client/sessions/worker-polls.ts';
 import { pollerPatience, watchPollers } from '../../client/sessions/watch-pollers.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
