@@ -1,4 +1,4 @@
-// The answer to a question of the model, as a person gives it (L81).
+// Takes a person's answer to a question of the model (L81).
 import { answerProblem } from '../../client/sessions/decide.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
@@ -8,7 +8,7 @@ import { UsageError } from '../errors.ts';
 
 type Person = { readonly sessions: Pick<PerdureClient, 'answer'> };
 
-/** Throws UsageError for what is no answer. */
+/** Sends the answer. Throws UsageError for a text that cannot be one. */
 export async function answered({ sessions }: Person, question: WaitingApproval, line: string): Promise<void> {
   const { session, call, input } = question;
   const text = chosenAnswer(input, line);
@@ -18,8 +18,8 @@ export async function answered({ sessions }: Person, question: WaitingApproval, 
 }
 
 /**
- * The number of an option means the option, unless options are numbers themselves. Throws
- * UsageError for what is none of them.
+ * Returns the option that a number means, unless options are numbers themselves, or the text.
+ * Throws UsageError for an answer that is not offered.
  */
 export function chosenAnswer(input: unknown, given: string): string {
   const { options } = questionOf(input);

@@ -1,6 +1,5 @@
-// Asks the person at the terminal about calls that wait for a decision, and puts the model's
-// questions to them, one at a time (L55, L81). Who decides elsewhere is heeded: the question is
-// withdrawn.
+// Asks the person at the terminal about waiting calls and questions of the model, one at a time
+// (L55, L81). When someone decides elsewhere, the question is withdrawn.
 import { reasonOf } from '../../system/text.ts';
 import { reasonProblem } from '../../client/sessions/decide.ts';
 import type { ApprovalEvent, WaitingApproval } from '../../client/sessions/waiting-approval.ts';
@@ -14,14 +13,15 @@ import type { Input } from '../typing/input.ts';
 import { UsageError } from '../errors.ts';
 import { type Always, createAlways, ruleFor } from '../../client/sessions/always-allow.ts';
 import { answered } from './answer-question.ts';
+import { parseInput } from './parse-input.ts';
 
 type AskApprovals = {
   hear(event: ApprovalEvent): void;
-  /** Withdraws what is asked; resolves when what was answered has been given, or has failed. */
+  /** Withdraws open questions. Resolves when given answers have been delivered or have failed. */
   stop(): Promise<void>;
 };
 
-/** The terminal that the person is asked at; null without one. */
+/** The terminal at which the person is asked; `input` is null without one. */
 type Terminal = Pick<Cli, 'self' | 'say' | 'env'> & { readonly input: Pick<Input, 'ask' | 'edit'> | null };
 
 type Sessions = Pick<PerdureClient, 'approve' | 'deny' | 'answer'>;
@@ -30,8 +30,8 @@ type Asked = { readonly approval: WaitingApproval; readonly gone: AbortControlle
 const DENIED = 'the user denied it';
 
 /**
- * Without a terminal it only says how to decide elsewhere. `always`: the rules by which the person
- * no longer wants to be asked.
+ * Asks about approvals. Without a terminal it only says how to decide elsewhere. `always` has the
+ * rules that answer for the person.
  */
 export function askApprovals(cli: Terminal, sessions: Sessions, always = createAlways()): AskApprovals {
   const open = new Map<string, Asked>();
@@ -87,11 +87,14 @@ function askedLine(cli: Terminal, { tool, question }: WaitingApproval, gone: Abo
   return cli.input?.ask(prompt, gone) ?? Promise.resolve(null);
 }
 
-/** Ctrl-D ends what can be typed here, and decides nothing. */
+/** Ctrl-D ends the typing here and decides nothing. */
 const leftOpen = (approval: WaitingApproval, self: string): string =>
   `nothing more can be typed here, and call ${oneLine(approval.call, 100)} still waits; ${approvalHint(approval, self)}`;
 
-/** False: ask again. What follows `n` or `i` is the reason. */
+/**
+ * Carries out the typed decision and returns false to ask again. The text behind `n` or `i` is the
+ * reason.
+ */
 async function decided(
   { cli, sessions, always }: Person,
   approval: WaitingApproval,
@@ -153,7 +156,7 @@ async function denied(
 }
 
 /**
- * The rule that is proposed, or another that the person writes instead. Null: ask again. Throws
+ * Returns the proposed rule, or another that the person types; null to ask again. Throws
  * UsageError.
  */
 async function chosenRule(
@@ -176,7 +179,7 @@ async function chosenRule(
   return rule;
 }
 
-/** Null: nothing was given. Throws UsageError for what is no JSON object. */
+/** Returns null when nothing was given. Throws UsageError for a text that is not a JSON object. */
 async function editedInput(cli: Terminal, input: unknown, given: string, gone: AbortSignal) {
   if (given !== '') return parseInput(given);
   if (cli.input && (cli.env['VISUAL'] || cli.env['EDITOR'])) {
@@ -189,22 +192,4 @@ async function editedInput(cli: Terminal, input: unknown, given: string, gone: A
   cli.say(`current input: ${oneLine(JSON.stringify(input) ?? '', 2_000)}`);
   const line = await cli.input?.ask('new input, as JSON on one line (leave empty to be asked again): ', gone);
   return line === null || line === undefined || line.trim() === '' ? null : parseInput(line);
-}
-
-// The input of a call as a person writes it: one JSON object.
-
-/** Throws UsageError. */
-export function parseInput(text: string): Readonly<Record<string, unknown>> {
-  const value = parsed(text);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new UsageError(`the input ${oneLine(text, 80)} is not a JSON object: write it as {"name": "value"}`);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    const why = error instanceof SyntaxError ? error.message : String(error);
-    throw new UsageError(`the input is not JSON: ${oneLine(why, 200)}`);
-  }
 }

@@ -1,5 +1,5 @@
-// perdure approvals: the calls that wait for a decision, and the questions that wait for an answer,
-// from the memo and the store alone (L55, L81).
+// perdure approvals: lists the calls that wait for a decision and the questions that wait for an
+// answer, from the memo and the store alone (L55, L81).
 import type { Command } from 'commander';
 import { approvalsTable } from '../../client/render/tables.ts';
 import { jsonLine } from '../../system/text.ts';

@@ -1,5 +1,5 @@
 // perdure, without a command: a conversation with a session of this folder, which stays when the
-// terminal goes.
+// terminal is closed.
 import { EventEmitter } from 'node:events';
 import type { Command } from 'commander';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -41,7 +41,7 @@ type Chat = {
   readonly ifNew: ReturnType<typeof ofNewSession>;
   readonly cwd: string;
   readonly first: string | undefined;
-  /** They go with the first message that is sent. */
+  /** Media for the first message that is sent. */
   readonly media: readonly PromptBlock[];
 };
 
@@ -124,7 +124,10 @@ async function conversation(
   return { workplace, session, run, isBegun: begun, send, refuses, cwd, history, greet: greeting, first };
 }
 
-/** Without a key the scripted model would answer, and it can do only its own task. */
+/**
+ * Refuses a message that the scripted model would answer for lack of a key, since it can do only
+ * its own task.
+ */
 function refuser({ env }: Cli, { workers }: Workplace): Conversation['refuses'] {
   return (text) => {
     if ((stayingWorkers(env, workers.taskQueue) ?? 0) > 0) return undefined;

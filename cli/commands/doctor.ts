@@ -1,5 +1,5 @@
-// perdure doctor: what is found, what is missing, and what to do about it. Starts nothing but MCP
-// servers, and ends those.
+// perdure doctor: prints what is found, what is missing, and what to do about it. It starts only
+// MCP servers, and ends those.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Check } from '../../client/runtime/doctor.ts';

@@ -1,5 +1,5 @@
-// perdure export: a session as a file, which `perdure import` takes on another machine, store or
-// server (W4).
+// perdure export: writes a session into a file, which `perdure import` takes on another machine,
+// store or server (W4).
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { count, size } from '../../client/units.ts';

@@ -1,4 +1,4 @@
-// perdure gc: drops what no session reaches from the store, or says what it would drop (W4).
+// perdure gc: drops from the store what no session reaches, or says what it would drop (W4).
 import type { Command } from 'commander';
 import { shellWord } from '../../client/paint.ts';
 import { count, size } from '../../client/units.ts';
@@ -61,7 +61,7 @@ export function gcReport(
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** L72. */
+/** Tells how to remove the work trees that stay (L72). */
 function keptLines(worktrees: readonly KeptWorktree[]): readonly string[] {
   if (worktrees.length === 0) return [];
   const removal = ({ tree, common, holder }: KeptWorktree): string =>

@@ -21,8 +21,8 @@ export function importCommand(program: Command, cli: Cli): void {
 type Flags = { readonly cwd?: string; readonly yes?: boolean };
 
 /**
- * Says what the file brings, and asks where that is more than a new session has. Throws UsageError
- * when it is not to be.
+ * Says what the file brings, and asks for consent if that is more than a new session has. Throws
+ * UsageError without consent.
  */
 async function accept(cli: Cli, path: string, { lines, widens }: Brought, yes: boolean): Promise<void> {
   for (const line of lines) cli.say(`it brings ${line}`);

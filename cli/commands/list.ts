@@ -1,4 +1,4 @@
-// perdure list: the sessions there are, or those that a filter means. From visibility alone.
+// perdure list: lists all sessions, or those that match a filter, from visibility alone.
 import { type Command, InvalidArgumentError } from 'commander';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { parseFilter } from '../../client/sessions/find/parse-filter.ts';
@@ -29,7 +29,7 @@ export function listCommand(program: Command, cli: Cli): void {
     });
 }
 
-/** The shell has taken the quotes away from a text with blanks. */
+/** Restores the quotes that the shell has removed from a text with blanks. */
 export function asTyped(words: readonly string[]): string {
   const quoted = (word: string): string => (/\s/.test(word) && !word.includes('"') ? `"${word}"` : word);
   return words.length === 1 ? (words[0] ?? '') : words.map(quoted).join(' ');

@@ -1,5 +1,5 @@
-// perdure mcp-tools: what the MCP servers of a configuration offer, by the names that rules and
-// lists of tools have for it.
+// perdure mcp-tools: lists what the MCP servers of a configuration offer, by the names that rules
+// and lists of tools use.
 import type { Command } from 'commander';
 import type { ListedTool, ToolList } from '../../tools/mcp/list-tools.ts';
 import { type McpServers, toolName } from '../../tools/mcp/servers.ts';
@@ -49,7 +49,7 @@ async function mcpTools(cli: Cli, only: string | undefined, { config: file, json
   return found.some((one) => 'why' in one) ? STATUS.failed : STATUS.ok;
 }
 
-/** Throws UsageError. */
+/** Throws UsageError for an unknown server. */
 function chosen(servers: McpServers, only: string | undefined): McpServers {
   if (only === undefined) return servers;
   const server = Object.hasOwn(servers, only) ? servers[only] : undefined;
@@ -59,7 +59,7 @@ function chosen(servers: McpServers, only: string | undefined): McpServers {
   throw new UsageError(`the configuration names no MCP server ${JSON.stringify(only)}: ${remedy}`);
 }
 
-/** All at once, in the order of the configuration. */
+/** Asks all servers at once and returns their tools in the order of the configuration. */
 async function offeredBy(cli: Cli, servers: McpServers): Promise<readonly Offered[]> {
   const [{ tryServer }, { aroundServers }] = await Promise.all([
     import('../../tools/mcp/open-servers.ts'),
@@ -87,7 +87,7 @@ function jsonLines(server: string, tools: readonly ListedTool[]): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** The names stand in a column of their own, to be taken into a rule. */
+/** Puts the names in a column of their own, easy to copy into a rule. */
 function table({ out }: Cli, { server, trusted, list: { tools } }: Listed): string {
   const names = tools.map(({ name }) => toolName(server, name));
   const width = Math.max(0, ...names.map(({ length }) => length));
@@ -102,7 +102,7 @@ function table({ out }: Cli, { server, trusted, list: { tools } }: Listed): stri
 
 const HINT = 'destructive'.length;
 
-/** As the server says of it. */
+/** Says what the server claims about the tool. */
 function hintOf({ readOnly, destructive }: ListedTool): string {
   if (readOnly) return 'read-only';
   if (destructive === null) return 'no hint';

@@ -1,5 +1,5 @@
-// perdure memory: the notes that runs in this folder are told of and add to, as a person lists,
-// reads, edits and removes them (L80).
+// perdure memory: lists, shows, edits and removes the notes that runs in this folder read and add
+// to (L80).
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { Argument, type Command } from 'commander';

@@ -1,5 +1,5 @@
-// perdure repair: says what a damaged transcript has lost, and, told so, has its session go on from
-// the last whole step.
+// perdure repair: says what a damaged transcript has lost and, with --apply, lets its session
+// continue from the last whole step.
 import type { Command } from 'commander';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';

@@ -66,7 +66,7 @@ async function run(cli: Cli, text: string | undefined, flags: Flags): Promise<nu
       );
       cli.say(`session ${session}`);
       const json = flags.json ?? false;
-      // A program may have to stop it, or decide for it, long before its result.
+      // A program may have to stop the run or decide for it long before its result.
       if (json) cli.print(`${jsonLine({ type: 'session', sessionId: session })}\n`);
       const unattended = flags.wait ? 'wait' : 'leave';
       return followRun(cli, { workplace, session, messageId, json, signals, onInterrupt: 'interrupt', unattended });

@@ -1,4 +1,4 @@
-// perdure schedule: prompts at the times of a cron expression (L87).
+// perdure schedule: sends prompts at the times of a cron expression (L87).
 import { realpathSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { jsonLine } from '../../system/text.ts';
@@ -138,8 +138,8 @@ function nextText({ name, next }: ScheduleInfo): string {
 }
 
 /**
- * The machine's. Throws UsageError where none is named: a task would run at other hours than were
- * meant.
+ * Returns the machine's time zone. Throws UsageError when it has no name, since a task would run at
+ * other hours than were meant.
  */
 function ownTimeZone(named: string | undefined): string {
   const own: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -151,7 +151,7 @@ function ownTimeZone(named: string | undefined): string {
   throw new UsageError(`${why}: give --time-zone with a name such as Europe/Berlin or UTC`);
 }
 
-/** Of a file, the name that it has among those of zones. */
+/** Returns the name of a zone that is given as a file. */
 function zoneOf(named: string): string | undefined {
   if (!named.startsWith('/')) return named;
   try {

@@ -1,5 +1,4 @@
-// perdure scripted-model: a model server that says what a script says, for trying things and for
-// tests.
+// perdure scripted-model: serves a model that follows a script, for trying things and for tests.
 import { reasonOf } from '../../system/text.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Cli } from '../cli.ts';
@@ -33,7 +32,7 @@ async function serve(cli: Cli, { script: file, port }: Flags): Promise<number> {
   return STATUS.ok;
 }
 
-/** A file that cannot be read or used, a port that is taken. */
+/** Words a file that cannot be read or used, and a port that is taken. */
 function refused(error: unknown): never {
   throw new UsageError(reasonOf(error));
 }

@@ -1,5 +1,5 @@
-// perdure setup: the search attributes that lists and the page filter by, registered on the
-// server's namespace (O1).
+// perdure setup: registers the search attributes that lists and the page filter by on the server's
+// namespace (O1).
 import type { Command } from 'commander';
 import type { AttributeCheck, AttributesFound, AttributeState } from '../../client/sessions/find/attributes.ts';
 import type { Cli } from '../cli.ts';
@@ -37,7 +37,7 @@ function line({ out }: Cli, { name, type, state }: AttributeCheck): string {
   return `${words[state]}  ${name.padEnd(20)}  ${flagType(type)}`;
 }
 
-/** KEYWORD_LIST: KeywordList, as the command line of Temporal says it. */
+/** Spells a type as Temporal's command line does: KeywordList for KEYWORD_LIST. */
 function flagType(type: AttributeCheck['type']): string {
   return type
     .split('_')

@@ -1,5 +1,5 @@
-// perdure skills: those that runs in this folder are told of, and files that are none, with the
-// reason.
+// perdure skills: lists the skills that runs in this folder may load, and files that cannot be
+// skills with the reason.
 import { realpathSync } from 'node:fs';
 import type { Command } from 'commander';
 import { findSkills, skillSettings } from '../../tools/builtin/files/skills.ts';

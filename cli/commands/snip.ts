@@ -1,5 +1,4 @@
-// perdure snip: takes entries of a session out of the model's sight; they stay in the transcript
-// (L7).
+// perdure snip: hides entries of a session from the model; they stay in the transcript (L7).
 import type { Command } from 'commander';
 import { count } from '../../client/units.ts';
 import { snipProblem } from '../../client/sessions/snip.ts';

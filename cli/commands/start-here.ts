@@ -31,7 +31,7 @@ async function startHere(cli: Cli, task: string | undefined, flags: Flags): Prom
   const chosen = await workerConfig(cli, flags.config);
   const options = { permissionMode: 'acceptEdits', cwd: workspace('.', here()), ...runOptions(flags, here) } as const;
   const prompt = await readPrompt(cli, task, undefined);
-  // A worker that stays may have a key.
+  // A staying worker may have a key.
   const id = options.session ?? newSessionId();
   const { taskQueue } = await workersOfNew(cli, chosen, id);
   if ((stayingWorkers(cli.env, taskQueue) ?? 0) === 0) refuseWithoutKey(cli.env, prompt);

@@ -1,4 +1,4 @@
-// perdure start: begins a task and leaves it to whoever works.
+// perdure start: begins a task and leaves it to any worker.
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';

@@ -1,5 +1,5 @@
-// perdure watch: comes back to a session, with a worker if there is none, and follows what runs to
-// its end.
+// perdure watch: returns to a session, with a worker of its own if none runs, and follows the
+// current run to its end.
 import type { Command } from 'commander';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Opened } from '../../client/runtime/open-server.ts';
@@ -39,7 +39,7 @@ async function watch(cli: Cli, id: string, { json = false, config }: Flags): Pro
   }
 }
 
-/** A session that a real model began must not be ended by the scripted one. */
+/** The scripted model must not end a session that a real model began. */
 async function checkKey(cli: Cli, { sessions }: Opened, session: SessionId): Promise<void> {
   const seen = await sessions.describe(session);
   if (isUnderWay(seen) || seen.unseen) refuseWithoutKey(cli.env, seen.title);

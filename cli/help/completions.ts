@@ -1,5 +1,5 @@
-// Completions for bash, zsh and fish, made from the commands' own definitions: their names, their
-// options, and the values of those that are chosen.
+// Makes completions for bash, zsh and fish from the definitions of the commands: names, options,
+// and values of choices.
 import type { Command, Option } from 'commander';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -7,7 +7,7 @@ export type Shell = (typeof SHELLS)[number];
 
 type Offered = { readonly name: string; readonly about: string };
 type Told = Offered & {
-  /** Of a command that has commands of its own. */
+  /** Subcommands of the command. */
   readonly commands: readonly Offered[];
   readonly options: readonly (Offered & {
     readonly takes: 'nothing' | 'text' | 'file' | 'folder';
@@ -30,7 +30,7 @@ function toldCommands(root: Command): readonly Told[] {
   }));
 }
 
-/** With those of its own commands, each once. */
+/** Includes options of subcommands, each once. */
 function optionsOf(command: Command): Told['options'] {
   const all = [command, ...command.commands].flatMap(({ options }) => options.filter(({ hidden }) => !hidden));
   const told = new Map(all.flatMap((option) => toldOptions(option)).map((option) => [option.name, option]));
@@ -41,7 +41,8 @@ function toldOptions(option: Option): Told['options'] {
   const { long, short, description, argChoices, flags } = option;
   const [, value = ''] = /[<[]([a-z]+)/.exec(flags) ?? [];
   const takes = value === '' ? 'nothing' : value === 'file' ? 'file' : value === 'dir' ? 'folder' : 'text';
-  // Some name their values in their description: it is held to what they take elsewhere.
+  // Some options name their values only in their description; a test compares them with the values
+  // accepted elsewhere.
   const modes = /^what runs without asking: (.+)$/.exec(description)?.[1]?.split(', ');
   const told = { about: description, takes, values: argChoices ?? modes ?? [] } as const;
   return [long, short].flatMap((name) => (name ? [{ name, ...told }] : []));
@@ -108,7 +109,7 @@ function zshScript(commands: readonly Told[]): string {
     ...cases,
     '  esac',
     '}',
-    // Sourced, or found in a folder of fpath.
+    // Works when sourced, and from a folder of fpath.
     'if [ "$funcstack[1]" = _perdure ]; then _perdure "$@"; else compdef _perdure perdure; fi',
     '',
   ].join('\n');

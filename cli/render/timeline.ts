@@ -1,5 +1,5 @@
-// A session's timeline in a terminal: a row for each iteration, with a bar of what it spent its
-// time with, why the loop came to it, and who worked on it. Without colours letters tell the parts
+// Draws a session's timeline in a terminal: a row for each iteration, with a bar of how it spent
+// its time, why the loop came to it, and who worked on it. Without colours, letters tell the parts
 // apart. Pure.
 import { reasonText, transitionText } from '../../client/render/words.ts';
 import { type Bar, type SegmentKind, workerName } from '../../client/sessions/history/bars.ts';
@@ -22,7 +22,7 @@ const LOOKS: Readonly<
 /** Columns of the longest bar. */
 const WIDEST = 40;
 const NARROWEST = 10;
-/** Beside the bar: its number, its time, and words. */
+/** Columns for the number, the time and the words around a bar. */
 const BESIDE = 50;
 
 export type TimelineLook = { readonly columns: number; readonly note: string | null };
@@ -39,7 +39,7 @@ export function timelineLines(paint: Paint, bars: readonly Bar[], { columns, not
   return [...legend(paint, bars, columns), ...(note === null ? [] : [paint.yellow(`! ${note}`)]), ...rows];
 }
 
-/** As on the page: a day beside a second must not hide the second. */
+/** Uses the square root, as the page does: a day must not hide a second. */
 const lengthOf = ({ from, to }: Bar): number => Math.sqrt(Math.max(0, to - from));
 
 function legend(paint: Paint, bars: readonly Bar[], columns: number): readonly string[] {
@@ -74,7 +74,7 @@ function rowOf(paint: Paint, bar: Bar, { before, width, longest }: Place): strin
   return `${name} ${drawn(paint, bar, long)}${' '.repeat(width - long)} ${time}  ${[...why, ...moved].join(' · ')}`.trimEnd();
 }
 
-/** Each part gets its share of the columns, and none that there is room for gets lost. */
+/** Gives each part its share of the columns, and at least one while there is room. */
 function drawn(paint: Paint, { segments, from, to }: Bar, columns: number): string {
   if (segments.length === 0) return ' '.repeat(columns);
   const total = Math.max(1, to - from);

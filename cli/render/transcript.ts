@@ -1,4 +1,4 @@
-// A session's transcript for a person: who said what, what was done, how each run ended.
+// Formats a session's transcript for a person: who said what, what was done, how each run ended.
 import type { RunEnded } from '../../workflows/contract/activities.ts';
 import { isUntimed } from '../../store/live/tell.ts';
 import { mediaNote } from '../../store/log/bodies.ts';
@@ -23,7 +23,7 @@ import { showUnseen } from '../../system/text.ts';
 import type { BackgroundCommand } from '../../client/sessions/history/background.ts';
 import { count, formatMoment } from '../../client/units.ts';
 
-/** Characters of one message. */
+/** Most characters of one message. */
 const SHOWN = 20_000;
 
 /** Ends with a line break. */
@@ -40,7 +40,7 @@ export function transcriptText(paint: Paint, reading: SessionReading): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The list as it stands now (L83). */
+/** Formats the task list as it stands now (L83). */
 function taskLines(paint: Paint, entries: readonly Entry[]): readonly string[] {
   const tasks = taskListOf(entries);
   if (tasks === null) return [];
@@ -55,7 +55,7 @@ function taskLines(paint: Paint, entries: readonly Entry[]): readonly string[] {
   ];
 }
 
-/** Ends with a line break; empty without any (L84). */
+/** Ends with a line break; empty without background commands (L84). */
 export function backgroundText(paint: Paint, commands: readonly BackgroundCommand[]): string {
   if (commands.length === 0) return '';
   const lines = commands.flatMap(({ id, command, run, startedAt, endedAt, state, last }) => {
@@ -81,7 +81,7 @@ export function transcriptHeading(paint: Paint, { description }: SessionReading)
   return inRows(paint, lines).join('\n');
 }
 
-/** Of a message that says who sent it. */
+/** Names the sender of a message that has one. */
 function senderLine(paint: Paint, { by }: Extract<Entry, { kind: 'user' }>): readonly string[] {
   return by === undefined ? [] : [paint.dim(`  (from ${oneLine(by, 100)})`)];
 }
@@ -138,7 +138,7 @@ function endLine(paint: Paint, text: string, { terminal }: RunEnded): string {
   return terminal.reason === 'completed' ? paint.green(text) : paint.red(text);
 }
 
-/** By their blocks: those of the last reply that the memo says wait for a decision (L55). */
+/** Returns the waiting calls of the last reply, by their blocks, as the memo lists them (L55). */
 function waitingCalls({ description, entries }: SessionReading, reply: ReplyEntry): WaitingCalls {
   const { status, approvals = [] } = description;
   const waits = status === 'open' && entries.findLast(({ kind }) => kind === 'reply') === reply;
@@ -147,7 +147,7 @@ function waitingCalls({ description, entries }: SessionReading, reply: ReplyEntr
 
 type WaitingCalls = ReadonlyMap<number, PendingApproval>;
 
-/** Calls with their outcomes, which were stored after. */
+/** Formats calls with their outcomes, which are stored after the reply. */
 function replyLines(
   paint: Paint,
   reply: ReplyEntry,
@@ -166,7 +166,7 @@ function replyLines(
   return reply.fate === 'whole' ? lines : [...lines, paint.dim(`(the reply was ${reply.fate})`)];
 }
 
-/** Rows of a terminal, for lines which are no prose. */
+/** Splits lines that are not prose into rows of a terminal. */
 const inRows = (paint: Paint, lines: readonly string[]): readonly string[] =>
   lines.flatMap((line) => line.split('\n')).flatMap((line) => markedRows(paint.columns(), line));
 

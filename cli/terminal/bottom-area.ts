@@ -1,30 +1,32 @@
-// The rows at the bottom of a terminal that may still change: what streams, what waits, what goes
-// on, what is typed. All that is written for good goes above them, through here; they are drawn
-// over themselves without being cleared before, so that nothing flickers.
+// Manages the rows at the bottom of a terminal that may still change: streaming text, waiting
+// messages, the status, what is typed. Permanent output goes above them, through this area. The
+// rows are drawn over themselves without clearing, so that nothing flickers.
 import { cutToWidth, displayWidth } from '../../client/render/width.ts';
 
-/** From top to bottom. */
+/** Parts from top to bottom. */
 const PARTS = ['said', 'queued', 'status', 'input'] as const;
 export type Part = (typeof PARTS)[number];
 
-/** `row` and `column` from 0, within the part. */
+/** `row` and `column` count from 0 within the part. */
 export type Cursor = { readonly row: number; readonly column: number };
 
 export type BottomArea = {
-  /** Rows with colours of ours, cut to the terminal's width; none takes the part away. */
+  /** Shows rows with our colours, cut to the terminal's width; an empty list removes the part. */
   show(part: Part, rows: readonly string[], cursor?: Cursor): void;
   /** Writes `text` with `write`, above the rows. */
   above(text: string, write: (text: string) => void): void;
-  /** What is shown and written within `act` is drawn once, after it. */
+  /** Draws once, after `act`, everything that it shows and writes. */
   together(act: () => void): void;
-  /** Nothing is drawn until what it returns is called: somebody else writes at the bottom. */
+  /**
+   * Stops drawing until the returned function is called, while something else writes at the bottom.
+   */
   hide(): () => void;
   /**
-   * Nothing is drawn, and what is written waits, until what it returns is called: another program
-   * has the terminal.
+   * Stops drawing and holds output back until the returned function is called, while another
+   * program has the terminal.
    */
   hold(): () => void;
-  /** The terminal has another size. */
+  /** Must be called when the terminal has another size. */
   resized(): void;
 };
 
@@ -34,7 +36,7 @@ type Terminal = {
   readonly rows: () => number;
 };
 
-/** What a terminal that knows it shows at once. */
+/** Marks output that a terminal with support shows at once. */
 const BEGIN = '\u001b[?2026h';
 const END = '\u001b[?2026l';
 const NARROWEST = 12;
@@ -128,7 +130,7 @@ function once(act: () => void): () => void {
   };
 }
 
-/** The lowest rows that there is room for; one row is left to what is above. */
+/** Returns the lowest rows that fit; one row stays free for the output above. */
 function composed(
   parts: ReadonlyMap<Part, { readonly rows: readonly string[]; readonly cursor?: Cursor | undefined }>,
   { columns, height }: { readonly columns: number; readonly height: number },
@@ -157,8 +159,8 @@ function isSame(one: Drawn | null, other: Drawn | null): boolean {
 }
 
 /**
- * From the cursor to the beginning of the first row; a terminal that became narrower has broken
- * rows in two.
+ * Moves from the cursor to the beginning of the first row; a terminal that became narrower has
+ * broken rows in two.
  */
 function toTop(drawn: Drawn | null, columns: number): string {
   if (drawn === null) return '';

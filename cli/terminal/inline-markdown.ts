@@ -1,12 +1,12 @@
-// The inline part of Markdown: which words of a line are strong, emphasised, code or a link. Strict
-// where models write stars and underscores that mean nothing (`src/*.ts`, `a_b`): what is no markup
-// for certain stays as it was written, and nothing is ever left out. Pure.
+// Parses the inline part of Markdown: which words of a line are strong, emphasised, code or a link.
+// It is strict, since models write stars and underscores that mean nothing (`src/*.ts`, `a_b`):
+// doubtful markup stays as it was written, and nothing is left out. Pure.
 
 export type Mark = 'strong' | 'emphasis' | 'struck' | 'code' | 'link' | 'target';
 
 /**
- * `at`: its place in the line; `open`: what has to stand before the rest of it when the line is
- * broken there, null where it must not be.
+ * `at` is the place in the line. `open` is the markup to put before the rest when the line is
+ * broken there; null where it must not be broken.
  */
 export type Span = {
   readonly text: string;
@@ -35,12 +35,12 @@ type Place = {
   readonly depth: number;
 };
 
-/** `line`: bounded by the caller, for a line of stars takes a time that grows faster than it. */
+/** The caller bounds `line`: the time for a line of stars grows faster than its length. */
 export function inlineSpans(line: string): readonly Span[] {
   return [...spansIn(line, { marks: [], open: '', offset: 0, depth: 0 })];
 }
 
-/** Within a span the text stands as it does in the line, so that every place in it is known. */
+/** Text within a span stays as it is in the line, so that every place in it is known. */
 function* spansIn(line: string, place: Place): Iterable<Span> {
   const { marks, open, offset } = place;
   const closedNowhere = new Set<string>();
@@ -78,7 +78,7 @@ function inside(found: Found, { marks, open, offset, depth }: Place): Iterable<S
 
 type Found = {
   readonly mark: Mark;
-  /** Text to look into, or spans as they are. */
+  /** Text to parse further, or finished spans. */
   readonly inner: string | readonly Span[];
   readonly open: string | null;
   readonly from: number;
@@ -102,7 +102,7 @@ function markupAt(line: string, at: number, place: Place, closedNowhere: Set<str
   return null;
 }
 
-/** Where it is closed, or -1. */
+/** Returns the place of the closing delimiter, or -1. */
 function closing(line: string, delimiter: string, from: number): number {
   const single = delimiter.length === 1;
   for (let at = line.indexOf(delimiter, from + 1); at >= 0; at = line.indexOf(delimiter, at + 1)) {
@@ -133,7 +133,7 @@ function codeAt(line: string, at: number, { marks, offset, open }: Place, closed
   return { mark: 'code', inner: [span], open: ticks, from, end: end + ticks.length };
 }
 
-/** The address stands behind its words: who reads it sees where it leads. */
+/** Shows the address behind the words, so that a reader sees where the link leads. */
 function linkAt(line: string, at: number, { marks, offset }: Place): Found | null {
   const [whole = '', words = '', target = ''] =
     /^\[([^[\]]{1,500})\]\(([^()\s]{1,1000})\)/.exec(line.slice(at, at + 1_600)) ?? [];

@@ -1,5 +1,5 @@
-// The rows of what a person types, and where the cursor is in them: wrapped by width, the newest
-// rows where there are too many. Pure.
+// Lays out what a person types in rows, with the cursor: wrapped by width, and only the newest rows
+// if there are too many. Pure.
 import { showUnseen } from '../../system/text.ts';
 import type { Cursor } from './bottom-area.ts';
 import { displayWidth, graphemes, graphemeWidth } from '../../client/render/width.ts';
@@ -7,7 +7,7 @@ import { displayWidth, graphemes, graphemeWidth } from '../../client/render/widt
 type Typed = { readonly text: string; readonly cursor: number };
 
 export type InputLook = {
-  /** Before the first row; the others begin below its end. */
+  /** Text before the first row; further rows begin below its end. */
   readonly prompt: string;
   readonly columns: number;
   readonly most: number;

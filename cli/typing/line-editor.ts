@@ -1,7 +1,7 @@
-// What a person types, before it is sent: text of one or more lines, a cursor, and what was sent
-// before. Pure: a key in, a state out, and what the key asks for beside that.
+// Edits text of one or more lines before it is sent, with a cursor and a history. Pure: a key goes
+// in, a state and an optional action come out.
 
-/** As node:readline tells of it. */
+/** A key as node:readline reports it. */
 export type Key = {
   readonly name?: string | undefined;
   readonly ctrl?: boolean;
@@ -12,19 +12,19 @@ export type Key = {
 
 export type Editor = {
   readonly text: string;
-  /** In UTF-16 units, between two characters as people count them. */
+  /** Position in UTF-16 units, between two characters as people count them. */
   readonly cursor: number;
-  /** What was sent, oldest first. */
+  /** Texts that were sent, oldest first. */
   readonly history: readonly string[];
-  /** The one of it that is shown; null: what is typed now. */
+  /** Index of the shown text in the history; null for the text being typed. */
   readonly at: number | null;
-  /** What was being typed when an older one was called up. */
+  /** The text being typed when an older one was recalled. */
   readonly kept: string;
-  /** Between the marks of a paste: a line break does not send. */
+  /** True between the marks of a paste, where a line break does not send. */
   readonly pasting: boolean;
 };
 
-/** `send`: Enter; `now`: Ctrl-S. `leave`: Ctrl-D where nothing is typed. */
+/** Enter gives `send`, Ctrl-S `now`, and Ctrl-D without text `leave`. */
 export type Act = 'send' | 'now' | 'interrupt' | 'leave' | 'suspend' | 'redraw' | 'edit';
 export type Pressed = { readonly editor: Editor; readonly act: Act | null };
 
@@ -32,7 +32,7 @@ export function newEditor(history: readonly string[] = [], text = ''): Editor {
   return { text, cursor: text.length, history, at: null, kept: '', pasting: false };
 }
 
-/** Characters: what is longer belongs into a file. */
+/** Most characters; a longer text belongs in a file. */
 const LONGEST = 100_000;
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
@@ -44,7 +44,7 @@ export function pressKey(editor: Editor, typed: string | undefined, key: Key): P
   if (key.meta) return still(altered(editor, key.name ?? ''));
   switch (key.name) {
     case 'return':
-      // A line that ends with a backslash goes on.
+      // A line that ends with a backslash continues.
       if (editor.text.endsWith('\\') && editor.cursor === editor.text.length)
         return still(insert({ ...editor, text: editor.text.slice(0, -1), cursor: editor.cursor - 1 }, '\n'));
       return { editor, act: 'send' };
@@ -74,7 +74,7 @@ export function pressKey(editor: Editor, typed: string | undefined, key: Key): P
   }
 }
 
-/** Nothing is typed any more: what was is sent, and called up with the key upwards. */
+/** Empties the editor after sending and adds the text to the history. */
 export function sentEditor({ history, text }: Editor): Editor {
   const same = text.trim() === '' || history.at(-1) === text;
   return newEditor(same ? history : [...history, text]);
@@ -199,7 +199,7 @@ function lineEnd({ text, cursor }: Editor): number {
   return end < 0 ? text.length : end;
 }
 
-/** A line up, in what has several; from the first to what was sent before. */
+/** Moves a line up, and from the first line to the text sent before. */
 function upwards(editor: Editor): Editor {
   const start = lineStart(editor);
   if (start > 0) {

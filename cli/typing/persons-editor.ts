@@ -1,5 +1,5 @@
-// A person's own editor, $VISUAL or $EDITOR, on a text in a file that no command of an agent sees
-// and that is gone afterwards: what it holds then counts as the person's words.
+// Opens a person's own editor, $VISUAL or $EDITOR, on a temporary file that no command of an agent
+// sees. The result counts as the person's words.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,8 +9,7 @@ import { reasonOf } from '../../system/text.ts';
 export type PersonsEditor = (text: string) => Promise<string | null>;
 
 /**
- * Resolves with the text as it was left; null when there is no editor or it failed, which `say` has
- * told.
+ * Resolves with the edited text; null when there is no editor or it failed, which `say` reports.
  */
 export function personsEditor(env: Env, say: (line: string) => void): PersonsEditor {
   return async (text) => {
@@ -33,7 +32,7 @@ export function personsEditor(env: Env, say: (line: string) => void): PersonsEdi
   };
 }
 
-/** As a shell would start it: it may have arguments. */
+/** Starts the editor through a shell, since its command may have arguments. */
 function run(editor: string, file: string, env: Env): Promise<number | null> {
   const child = spawn('sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit', env: { ...env } });
   return new Promise((resolve, reject) => {

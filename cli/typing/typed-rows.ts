@@ -1,6 +1,5 @@
-// The rows at the bottom in which a person types. A question takes them over when nothing is being
-// typed, so that no key that was meant for a message answers it; what is typed is kept until it is
-// sent.
+// The rows at the bottom in which a person types. A question appears only while nothing is typed,
+// so that a key meant for a message cannot answer it; typed text is kept until it is sent.
 import type { BottomArea } from '../terminal/bottom-area.ts';
 import { inputRows } from '../terminal/input-rows.ts';
 import { cutToWidth, displayWidth } from '../../client/render/width.ts';
@@ -12,23 +11,23 @@ export type TypedRows = {
   readonly keyboard: Keyboard;
   readonly columns: () => number;
   readonly style: (prompt: string) => string;
-  /** Of what is suggested. */
+  /** Style of a suggestion. */
   readonly dim: (text: string) => string;
-  /** For what is answered: it stays on the screen. */
+  /** Prints an answered question, which stays on the screen. */
   readonly say: (line: string) => void;
-  /** The person's own editor, on a terminal of its own. */
+  /** Runs the person's own editor on a terminal of its own. */
   readonly runEditor: (text: string) => Promise<string | null>;
-  /** Stops the process as Ctrl-Z does; resolves when it goes on. */
+  /** Suspends the process as Ctrl-Z does; resolves when it continues. */
   readonly suspend: () => Promise<void>;
 };
 
 /**
- * Milliseconds without a key until a question is put: what is on its way was meant for something
+ * Milliseconds without a key before a question appears: keys on their way were meant for something
  * else.
  */
 const QUIET_MS = 400;
 /**
- * What was typed before there was a row comes at once, with Enter as the terminal then told of it.
+ * Keys typed before there was a row arrive at once, with Enter as the terminal reported it then.
  */
 const EARLY_MS = 150;
 const MOST_ROWS = 8;
