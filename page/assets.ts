@@ -1,12 +1,12 @@
-// The page's own files and those of the packages it shows itself with. There is no build step: what
-// is served is what lies here.
+// Serves the page's own files and those of the packages it needs. It has no build step: files are
+// served as they lie here.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { Context } from 'hono';
 
-/** Beside the sources, and from the built files. */
+/** The folder next to the sources, or its place seen from the built files. */
 const folder = ['./static/', '../../page/static/']
   .map((place) => fileURLToPath(new URL(place, import.meta.url)))
   .find((path) => existsSync(path));
@@ -33,7 +33,7 @@ type Asset = { readonly body: Uint8Array<ArrayBuffer>; readonly type: string; re
 
 const loaded = new Map<string, Asset>();
 
-/** Null: there is no such file. */
+/** Returns null when the file does not exist. */
 export function serveAsset(context: Context, name: string): Response | null {
   const known = Object.hasOwn(files, name) ? files[name] : undefined;
   if (!known) return null;

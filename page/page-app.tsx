@@ -1,5 +1,5 @@
-// The ops page: all sessions, and one as it goes. Everything comes from visibility, the store and
-// the live channel; any number of processes may serve it.
+// The ops page: all sessions, and one as it goes. All its data come from visibility, the store and
+// the live channel, so any number of processes may serve it.
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { showUnseen, reasonOf } from '../system/text.ts';
@@ -47,7 +47,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
   app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: (context) => context.text('at most 2 MB', 413) }));
   app.get('/static/:name', (context) => serveAsset(context, context.req.param('name')) ?? context.notFound());
   addSignIn(app, access);
-  /** In the name of who asks. */
+  /** Acts in the name of the person who asks. */
   const acting = (context: Context): PagePorts => ({
     ...ports,
     ...ports.as(personIn(context, access)?.name ?? null, 'on the ops page'),
@@ -134,7 +134,7 @@ function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
     const { position, index } = context.req.param();
     const medium = await readMedium(feed, ports, { position: Number(position), index: Number(index) });
     if (medium === null) return context.notFound();
-    // A document is taken away: a browser would run what is in it.
+    // Offer a document as a download: a browser would run its content.
     if (medium.mediaType === 'application/pdf')
       context.header('Content-Disposition', `attachment; filename="${position}-${index}.pdf"`);
     return context.body(medium.bytes, 200, { 'Content-Type': medium.mediaType });
@@ -168,7 +168,7 @@ function scheduleRoutes(
   });
 }
 
-/** With the headers that every answer has. */
+/** Adds the headers that every answer has. */
 function streamed(context: Context, response: Response): Response {
   for (const [name, value] of response.headers) context.header(name, value);
   return context.body(response.body ?? '', 200);
@@ -176,7 +176,7 @@ function streamed(context: Context, response: Response): Response {
 
 const placeOf = (context: Context): string => context.req.header('last-event-id') ?? context.req.query('from') ?? '';
 
-/** What of the address says which sessions are shown. */
+/** Returns the part of the address that selects the shown sessions. */
 function viewOf(context: Context): string {
   const view = new URLSearchParams();
   for (const key of ['q', 'after']) {
@@ -191,7 +191,7 @@ function idOf(context: Context): SessionId | null {
   return sessionIdProblem(id) === undefined ? (id as SessionId) : null;
 }
 
-/** A sentence for the person who asked, whatever came of it. */
+/** Answers the person who asked with a sentence, in success and in failure. */
 async function answer(context: Context, work: () => Promise<string>): Promise<Response> {
   try {
     return context.html(htmlOf(<p class="good">{await work()}</p>));

@@ -1,5 +1,5 @@
-// The HTTP API: what the client offers, as JSON and server-sent events, for programs that have a
-// token. It is part of the page's app.
+// The HTTP API: what the client offers, as JSON and server-sent events, for programs with a token.
+// It is part of the page's app.
 import { createHash } from 'node:crypto';
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -19,14 +19,14 @@ import { following } from './schemas.ts';
 
 export const API = '/api/v1';
 
-/** Bytes: an image in base64 and some text. */
+/** Most bytes of a body: an image in base64 and some text. */
 const LARGEST_BODY = 8 * 1024 * 1024;
-/** At once, of all listeners and of one person: each follows its session. */
+/** Most open streams of all listeners, and of one person: each follows its session. */
 const [MOST_STREAMS, MOST_OF_ONE] = [500, 100];
 
 type Vars = { readonly Variables: { person: Person } };
 
-/** `listeners`: streams that are open. */
+/** `listeners` counts open streams. */
 export type Api = { readonly app: Hono<Vars>; readonly listeners: number; close(): void };
 
 export function apiApp(ports: PagePorts, access: Access): Api {
@@ -39,7 +39,7 @@ export function apiApp(ports: PagePorts, access: Access): Api {
     await next();
   });
   app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: tooLarge }));
-  /** Throws HttpProblem. */
+  /** Throws HttpProblem when the person's role is too low. */
   const person = (context: Context<Vars>, needed: Role): Person => allowed(context.get('person'), needed);
   app.get('/openapi.json', (context) => (person(context, 'look'), context.json(openapiDocument())));
   for (const operation of operations)
@@ -74,9 +74,12 @@ export function apiApp(ports: PagePorts, access: Access): Api {
 }
 
 type StreamCounts = {
-  /** Of all. */
+  /** Number of open streams. */
   readonly count: number;
-  /** What is returned is called once, when it is closed. Throws HttpProblem. */
+  /**
+   * Counts a new stream and returns the function to call once when it is closed. Throws
+   * HttpProblem.
+   */
   open(name: string): () => void;
 };
 
@@ -99,8 +102,8 @@ function streamCounts(): StreamCounts {
 }
 
 /**
- * What a browser keeps does not count here: a token in a header is sent by no site but on purpose.
- * Throws HttpProblem.
+ * Lets a request in by its token. A browser's cookies do not count here, since a site can send a
+ * token in a header only on purpose. Throws HttpProblem.
  */
 function admit(context: Context, access: Access): Person {
   for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
@@ -157,15 +160,14 @@ function sessionOf(context: Context): SessionId {
   return checkedId(context.req.param('session') ?? '');
 }
 
-/** One that is none is passed over, as W3C has it. */
+/** Ignores an invalid header, as W3C Trace Context asks. */
 function traceOf(context: Context): string | undefined {
   const given = context.req.header('traceparent');
   return isTraceparent(given) ? given : undefined;
 }
 
 /**
- * The same key of another person is another one: the id of a message tells whose it is, but for the
- * owner's.
+ * Makes keys of different people differ. Only the owner's key becomes the message's id unchanged.
  */
 function ownKey(name: string, key: MessageId | undefined): MessageId | undefined {
   if (key === undefined || name === OWNER) return key;
@@ -175,7 +177,7 @@ function ownKey(name: string, key: MessageId | undefined): MessageId | undefined
   return `${key.slice(0, LONGEST_ID - 17)}.${digest.slice(0, 16)}` as MessageId;
 }
 
-/** As the draft has it, in quotes, or without. */
+/** Accepts the key in quotes, as the draft has it, or without. */
 function keyOf(context: Context): MessageId | undefined {
   const given = context.req.header('idempotency-key');
   if (given === undefined) return undefined;

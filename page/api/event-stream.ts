@@ -1,4 +1,4 @@
-// Events as server-sent events, one JSON object each, with the place of who has seen it as their
+// Sends events as server-sent events, one JSON object each, with the listener's new place as their
 // id.
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { jsonLine } from '../../system/text.ts';
@@ -11,10 +11,10 @@ import type { SessionDescription } from '../../client/sessions/info.ts';
 import { HttpProblem, problemOf } from './problems.ts';
 import { placedEvents, type Placed } from './resume-events.ts';
 
-/** Milliseconds: a proxy, or a listener, learns that the other side is there. */
+/** Milliseconds between signs of life for a proxy or a listener. */
 const BEAT_MS = 15_000;
 /**
- * Milliseconds: a listener that reads nothing for so long is left; it comes again from its place.
+ * Milliseconds after which a listener that reads nothing is dropped; it may return from its place.
  */
 const STALLED_MS = 60_000;
 
@@ -25,17 +25,17 @@ export type StreamAsked = {
   readonly after: string | undefined;
   /** The header Last-Event-ID. */
   readonly last: string | undefined;
-  /** Aborted when the server closes. */
+  /** Aborts when the server closes. */
   readonly closing: AbortSignal;
-  /** Called when the listener has gone, or was given nothing. */
+  /** Called when the listener has gone, or got no stream. */
   readonly left: () => void;
 };
 
 type Ports = Pick<PagePorts, 'describe' | 'follow' | 'recent' | 'transcript'>;
 
 /**
- * Null: there is nothing to come. Throws ClientProblem, and HttpProblem for a message that was
- * never sent.
+ * Returns null when nothing is to come. Throws ClientProblem, and HttpProblem for a message that
+ * was never sent.
  */
 export async function openEventStream(ports: Ports, asked: StreamAsked): Promise<Response | null> {
   let stream: Response | null = null;
@@ -78,7 +78,10 @@ async function streamOf(
 
 const shown = (id: string): string => JSON.stringify(id.length > 100 ? `${id.slice(0, 100)}…` : id);
 
-/** Taken by a run, or on its way to one. The transcript is read last: all of it may be long. */
+/**
+ * Tells whether a run has taken the message or it is on its way to one. Reads the transcript last,
+ * since it may be long.
+ */
 async function wasSent(ports: Ports, { session, last }: SessionDescription, message: string): Promise<boolean> {
   if (last?.messages.some((id) => id === message)) return true;
   const { messages, before } = await ports.recent(session);
@@ -131,7 +134,7 @@ function sse(events: AsyncGenerator<Placed, void>, { signal, end, hear }: Source
   });
 }
 
-/** The text of what comes next, a sign of life where nothing does, or null at the end. */
+/** Returns the text of what comes next, a sign of life if nothing comes, or null at the end. */
 function nextText(events: AsyncGenerator<Placed, void>, hear: Source['hear']): () => Promise<string | null> {
   let coming: Promise<string | null> | null = null;
   let trouble: string | null | undefined;
@@ -156,7 +159,7 @@ function nextText(events: AsyncGenerator<Placed, void>, hear: Source['hear']): (
   };
 }
 
-/** After a problem that stays nobody need come again. */
+/** After a lasting problem the listener need not return. */
 async function readNext(events: AsyncGenerator<Placed, void>): Promise<string | null> {
   try {
     const { value, done } = await events.next();

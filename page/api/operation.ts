@@ -1,4 +1,4 @@
-// An operation of the HTTP API: what a request of it may carry, and what is done and answered.
+// An operation of the HTTP API: what its request may carry, what it does and what it answers.
 import type { z } from 'zod';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import { ClientProblem } from '../../client/problem.ts';
@@ -7,23 +7,23 @@ import type { Role } from '../hosting/people.ts';
 import type { Acting, PagePorts } from '../ports.ts';
 import * as shapes from './schemas.ts';
 
-/** A request, as its operation gets it. */
+/** A request as its operation gets it. */
 export type Asking = {
   readonly ports: Pick<PagePorts, 'describe' | 'page' | 'recent' | 'result' | 'schedules' | 'transcript'>;
-  /** In the name of who asks. */
+  /** Acts in the name of the person who asks. */
   readonly acting: Acting;
-  /** As their client names itself. */
+  /** Identity of that person's client. */
   readonly by: string;
   readonly role: Role;
-  /** Of the path: '' where it has none. */
+  /** Parts of the path; empty where it has none. */
   readonly session: string;
   readonly call: string;
   readonly schedule: string;
-  /** Of the header Idempotency-Key: the same on a retry. */
+  /** The header Idempotency-Key, the same on a retry. */
   readonly key: MessageId | undefined;
-  /** Of the header of that name, when it is one. */
+  /** The header of that name if it is valid. */
   readonly traceparent: string | undefined;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborts when the answer is no longer awaited. */
   readonly signal: AbortSignal;
 };
 
@@ -32,7 +32,7 @@ export type Operation = {
   readonly method: 'get' | 'post';
   readonly path: string;
   readonly role: Role;
-  /** For the document: a sentence. */
+  /** A sentence for the document. */
   readonly says: string;
   readonly query: z.ZodType;
   readonly body: z.ZodType | null;
@@ -75,8 +75,8 @@ export function readShape<T>(what: string, schema: z.ZodType<T>, given: unknown)
 }
 
 /**
- * With a key, what the same person has done already is answered as done: the answer to the first
- * try may have been lost.
+ * With a key, an action that the same person has already done counts as done: the answer to the
+ * first try may have been lost.
  */
 export async function unlessDone(
   { ports, key, by, session }: Pick<Asking, 'ports' | 'key' | 'by' | 'session'>,

@@ -1,4 +1,4 @@
-// The operations of the HTTP API: one table, from which requests are answered and
+// The operations of the HTTP API in one table, from which requests are answered and
 // docs/openapi.v1.json is made.
 import { agentSession } from '../../workflows/contract/ids.ts';
 import type { Asked } from '../../client/sessions/history/recent.ts';
@@ -45,7 +45,7 @@ function deciding(name: 'approve' | 'deny' | 'answer', says: string) {
   } as const;
 }
 
-/** `own`: the call as the session knows it that it is of. */
+/** Recognizes a decision. `own` is the call's name in the session that it belongs to. */
 type IsIt = (one: Asked, own: string) => boolean;
 
 async function decide(asking: Asking, isIt: IsIt, decision: Promise<unknown>): Promise<object> {
@@ -55,7 +55,7 @@ async function decide(asking: Asking, isIt: IsIt, decision: Promise<unknown>): P
   return { session, call };
 }
 
-/** A call of an agent is decided in the agent's session, whose history has what was said (L70). */
+/** A call of an agent is decided in the agent's session, whose history has the decision (L70). */
 function placeOfCall(session: string, call: string): Pick<Asking, 'session' | 'call'> {
   const [, agent, own] = /^(agent-[0-9a-f]{16}-\d+)\.(.+)$/.exec(call) ?? [];
   if (agent === undefined || own === undefined) return { session, call };

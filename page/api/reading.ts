@@ -1,4 +1,4 @@
-// Operations that only look.
+// Operations that only read.
 import type { z } from 'zod';
 import type { TranscriptEntry } from '../../client/perdure-client.ts';
 import { ClientProblem } from '../../client/problem.ts';

@@ -8,7 +8,7 @@ import { type Asking, getting, type Operation, posting } from './operation.ts';
 import * as shapes from './schemas.ts';
 import { checked } from './steering.ts';
 
-/** In one answer. */
+/** Most schedules in one answer. */
 const MOST = 200;
 
 const says = {
@@ -84,8 +84,8 @@ async function listed({ ports, signal }: Asking): Promise<object> {
 }
 
 /**
- * With a key and no name the schedule's name follows from the key, so that a retry finds what the
- * first try made.
+ * With a key and without a name, derives the schedule's name from the key, so that a retry finds
+ * what the first try made.
  */
 async function createOnce(
   { acting, by, key, signal }: Asking,

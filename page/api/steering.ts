@@ -129,7 +129,9 @@ export const steerings: readonly Operation[] = [
 
 const querySource = 'api' as const;
 
-/** Other options of the client, whose workers a session is for, say, are none of a request. */
+/**
+ * Refuses the client's other options, such as the workers of a session, which a request cannot set.
+ */
 export function checked(options: z.infer<typeof shapes.options>): OptionChanges {
   refuseUnknown('the options', options, RUN_OPTIONS);
   return options as OptionChanges;

@@ -1,4 +1,4 @@
-// How pieces of what is happening look: words that stream, calls, lines, and what was taken back.
+// Draws pieces of what is happening: streaming words, calls, lines, and what was taken back.
 import { showUnseen } from '../../system/text.ts';
 import type { LiveEvent, Watched } from '../../store/live/events.ts';
 import { noticeText, transitionText } from '../../client/render/words.ts';
@@ -12,9 +12,9 @@ import { transitionMeaning } from '../transcript/meanings.ts';
 export type Place = { readonly step: number; readonly attempt: number };
 export type Piece = Place & {
   readonly id: string;
-  /** Streams: the element that its text goes into. */
+  /** The element that a stream's text goes into. */
   readonly stream?: { readonly id: string; readonly kind: 'text' | 'thinking'; text: string };
-  /** A call: drawn again as it goes on. */
+  /** A call, which is drawn again as it goes on. */
   readonly call?: { readonly anchor: string; readonly name: string; readonly input: unknown };
   readonly html?: string;
   /** The transcript shows it already. */
@@ -51,7 +51,7 @@ export function drawPiece(piece: Piece, progress: (anchor: string) => Progress |
   );
 }
 
-/** Ids are made here, of numbers and names that were checked. */
+/** Ids are made here, of checked numbers and names. */
 export const wrapped = (id: string, html: string): string => `<li class="item live" id="${id}">${html}</li>`;
 
 export function asking({ model, attempt }: Extract<LiveEvent, { type: 'request_start' }>): string {
@@ -68,7 +68,7 @@ export function voidHtml({ why, attempt }: Extract<Watched, { type: 'tombstone' 
   );
 }
 
-/** The same ids come again with the next attempt. */
+/** The next attempt uses the same ids. */
 const withoutIds = (html: string): string =>
   html
     .replace(/ id="[\w.-]*"/g, '')

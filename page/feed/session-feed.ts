@@ -1,6 +1,6 @@
-// One session, followed once for all who watch it here. The live channel says what happens, a look
-// each second how the session stands, and the store has what counts: whatever the channel loses is
-// read from there, so that a watcher has no gap.
+// Follows one session for all its viewers in this process. The live channel tells what happens, a
+// look each second tells how the session stands, and the store has what counts: anything the
+// channel loses is read from there, so that a viewer has no gap.
 import type { Told } from '../../store/live/events.ts';
 import { configReader } from '../../store/configuration.ts';
 import { createLimit, pause } from '../../system/async.ts';
@@ -42,19 +42,19 @@ export type SessionFeed = {
   readonly standing: Standing;
   readonly pieces: LivePieces;
   readonly voided: readonly Voided[];
-  /** For items `from` up to but not including `to`. */
+  /** Returns the context for items `from` up to but not including `to`. */
   context(from: number, to: number): Promise<ItemContext>;
-  /** Look again now: something was sent, perhaps a message. */
+  /** Looks again now because something was sent, perhaps a message. */
   wake(message?: PendingMessage): void;
   close(): void;
 };
 
 const LOOK_MS = 1_000;
-/** Milliseconds without a word of the live channel after which the store is read by itself. */
+/** Milliseconds without news of the live channel after which the store is read. */
 const QUIET_MS = 2_000;
 
 /**
- * Resolves when it can be drawn. Throws ClientProblem when there is no such session, or the server
+ * Resolves when the session can be drawn. Throws ClientProblem when it does not exist or the server
  * does not answer.
  */
 export async function openSessionFeed(ports: PagePorts, session: SessionId, frame: Frame): Promise<SessionFeed> {
@@ -136,13 +136,13 @@ async function hear(state: State, event: Told): Promise<void> {
   state.heard = Date.now();
   state.trouble.set('live', null);
   if (event.type === 'run_start') [state.run, state.recentAt] = [event.run, 0];
-  // First what is stored, then the pieces it replaces go.
+  // Show what is stored first, then remove the pieces it replaces.
   if (event.type === 'stored') await refresh(state, event.head);
   if (event.type === 'run_end') await refresh(state, event.head);
   const changes = state.pieces.tell(event, state.run, isToldAgain(state, event));
   for (const change of changes) if (change.do === 'put' && change.id.startsWith('void-')) keepVoid(state, change.html);
   state.ring.push(...changes);
-  // What its iteration says from now on, a summing up of the run, is news.
+  // From now on its iteration tells news: the run is summed up.
   if (event.type === 'stored') state.toldAgain.delete(state.hearing);
   if (event.type === 'user') taken(state, event.id);
   if (event.type === 'stored' || event.type === 'run_end' || event.type === 'user') redrawFrame(state);
@@ -150,7 +150,7 @@ async function hear(state: State, event: Told): Promise<void> {
 
 const SAYING: ReadonlySet<string> = new Set(['request_start', 'text_delta', 'thinking_delta', 'tool_use']);
 
-/** The channel begins with what is stored already, of the steps that it still has. */
+/** The channel begins with what is already stored of the steps that it still has. */
 function isToldAgain(state: State, event: Told): boolean {
   if (!SAYING.has(event.type) || !('iteration' in event)) return false;
   state.hearing = `${state.run}.${event.iteration}`;

@@ -1,5 +1,5 @@
-// All sessions as one view of them shows, looked at again and again for as long as somebody
-// watches: one look for all who watch the same.
+// Looks at all sessions, as one view shows them, for as long as it is watched: one look for all
+// viewers of the same view.
 import { pause } from '../../system/async.ts';
 import { showUnseen, reasonOf } from '../../system/text.ts';
 import { StoreError } from '../../store/values/store.ts';
@@ -15,7 +15,7 @@ import type { PagePorts } from '../ports.ts';
 import { ApprovalForm } from '../session/approval-form.tsx';
 import { Banner } from '../session/frame.tsx';
 
-/** A page of the sessions that the filter means, and how many there are in all. */
+/** A page of matching sessions, and how many there are in all. */
 type Found = SessionPage & { readonly counts: SessionCounts };
 
 export type FleetFeed = {
@@ -28,14 +28,14 @@ export type FleetFeed = {
 /** Milliseconds between looks. */
 const LOOK_MS = 2_000;
 const PAGE = 100;
-/** Of the inbox. */
+/** Most approvals in the inbox. */
 const MOST_APPROVALS = 30;
 
 export const FLEET = { banners: 'banners', inbox: 'inbox', counts: 'counts', rows: 'rows' } as const;
 
 /**
- * `view`: the query, and where its page begins, as the address has them. Throws ClientProblem for a
- * query that is none.
+ * `view` has the query and the start of its page, as in the address. Throws ClientProblem for an
+ * invalid query.
  */
 export async function openFleetFeed(ports: PagePorts, view: string): Promise<FleetFeed> {
   const asked = new URLSearchParams(view);
@@ -84,7 +84,7 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
   };
 }
 
-/** What waits for a person, the most urgent first. */
+/** Lists what waits for a person, the most urgent first. */
 async function inbox(
   ports: Pick<PagePorts, 'inbox'>,
   trouble: ReturnType<typeof createTroubles>,
@@ -170,7 +170,7 @@ const SOURCES: Readonly<Record<QuerySource, string>> = {
   agent: 'by an agent',
 };
 
-/** How the last prompt came. */
+/** Says how the last prompt came. */
 function cameBy({ facts }: Pick<SessionInfo, 'facts'>): readonly string[] {
   return facts?.querySource ? [SOURCES[facts.querySource]] : [];
 }

@@ -1,5 +1,5 @@
-// Options of the commands that serve the ops page, and the page as they say: on this machine, or
-// under a name for others.
+// The options of commands that serve the ops page, and the page that they describe: on this
+// machine, or under a name for others.
 import type { Command } from 'commander';
 import { resolve } from 'node:path';
 import { checkedForwarder, type Forwarder, forwardersOf } from './forwarders.ts';
@@ -31,18 +31,18 @@ export function addPageOptions(command: Command): Command {
 export type PortFlags = HostFlags & { readonly port?: number };
 
 /**
- * Where a page is served: under a name for other machines, or on this one, to whoever has its
- * address and to `people`.
+ * Where a page is served: under a name for other machines, or on this one for browsers with its
+ * address and for `people`.
  */
 export type PagePlace = {
   readonly host: PageHost | null;
   readonly people: readonly Person[];
   readonly forwarders: readonly Forwarder[];
-  /** Of this machine; absent: the one that the data folder remembers. */
+  /** Port of this machine; absent: the one that the data folder remembers. */
   readonly port?: number;
 };
 
-/** Before anything is started. Throws SetupProblem. */
+/** Checks the options before anything starts. Throws SetupProblem. */
 export async function placeOfPage(
   { cwd, env }: { readonly cwd: () => string; readonly env: Env },
   { port, ...flags }: PortFlags,

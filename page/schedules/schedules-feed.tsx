@@ -1,5 +1,4 @@
-// All schedules, looked at again and again for as long as somebody watches (L87): one look for all
-// who do.
+// Looks at all schedules for as long as they are watched (L87): one look for all viewers.
 import { pause } from '../../system/async.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
@@ -14,16 +13,16 @@ import { Banner } from '../session/frame.tsx';
 export type SchedulesFeed = {
   readonly ring: Ring;
   readonly parts: readonly Part[];
-  /** Looks now: something was done. */
+  /** Looks now because something was done. */
   look(): Promise<void>;
   close(): void;
 };
 
 /** Milliseconds between looks: each asks the server about every schedule. */
 const LOOK_MS = 5_000;
-/** On one page. */
+/** Most schedules on the page. */
 const MOST = 200;
-/** Of each. */
+/** Most firings of each schedule. */
 const FIRINGS = 5;
 
 export const SCHEDULES = { banners: 'banners', count: 'count', rows: 'rows' } as const;
@@ -64,7 +63,7 @@ export async function openSchedulesFeed(ports: Pick<PagePorts, 'schedules'>): Pr
 
 type Found = { readonly shown: readonly ScheduleInfo[]; readonly more: boolean };
 
-/** Those that are due first come first. */
+/** Lists schedules, the next one due first. */
 async function findSchedules({ schedules }: Pick<PagePorts, 'schedules'>): Promise<Found> {
   const found: ScheduleInfo[] = [];
   for await (const one of schedules.list()) {

@@ -1,5 +1,5 @@
-// A person's words to a session: checked, sent, and answered in a sentence. Another may have been
-// faster, and then it is said so.
+// Carries out what a person asks of a session: checks it, sends it, and answers in a sentence. It
+// says so when another person was faster.
 import { z } from 'zod';
 import { createLimit } from '../../system/async.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
@@ -17,7 +17,7 @@ import { permissionModes } from '../../workflows/contract/options-problem.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
 import { askedText, personName } from './lately.tsx';
 
-/** `message`: it is on its way. */
+/** `message` is on its way. */
 type Done = { readonly said: string; readonly message?: PendingMessage };
 
 const text = z.string();
@@ -27,7 +27,7 @@ const denied = z.object({ call: text, reason: text });
 const answered = z.object({ call: text, answer: text });
 const questionForm = z.object({ question: text });
 
-/** Fields of a form: what is left empty is not given. */
+/** A field of a form; an empty one counts as not given. */
 const amount = text
   .transform((given) => (given.trim() === '' ? undefined : Number(given)))
   .refine((given) => given === undefined || Number.isFinite(given), 'is no number')
@@ -114,7 +114,7 @@ const actions: Readonly<Record<string, Act>> = {
 
 export const isAction = (name: string): boolean => Object.hasOwn(actions, name);
 
-/** Throws ClientProblem: a sentence for who asked. */
+/** Throws ClientProblem, a sentence for the person who asked. */
 export async function actOnSession(
   { ports, role }: { readonly ports: PagePorts; readonly role: Role },
   session: SessionId,
@@ -131,10 +131,10 @@ const several = z.object({
   sessions: z.array(text).min(1).max(1_000),
 });
 
-/** At once on the way to the server. */
+/** Most requests on the way to the server at once. */
 const TOGETHER = 10;
 
-/** The same for each of many; a sentence that says how many it reached, and why not the rest. */
+/** Does the same to many sessions. The sentence says how many it reached, and why not the rest. */
 export async function actOnMany(
   ports: PagePorts,
   body: unknown,
@@ -167,7 +167,7 @@ function parseInput(json: string): unknown {
   }
 }
 
-/** Whoever decides about a call that another has decided about is told who it was. */
+/** Tells a person who decides second who was first. */
 async function firstDecision(
   ports: PagePorts,
   session: SessionId,

@@ -1,9 +1,9 @@
-// Commands that a session has, or had, in the background (L84), with the last lines of each.
+// Shows the background commands of a session (L84), with the last lines of each.
 import { onOneLine, showUnseen } from '../../system/text.ts';
 import type { BackgroundCommand } from '../../client/sessions/history/background.ts';
 import { Moment } from '../layout.tsx';
 
-/** Characters of a command. */
+/** Most characters of a command. */
 const SHOWN = 160;
 
 export function Background({ commands }: { readonly commands: readonly BackgroundCommand[] }) {

@@ -1,4 +1,4 @@
-// What stands around a transcript and changes with the session: its phase, figures and tasks, what
+// Draws the parts around a transcript that change with the session: phase, figures and tasks, what
 // waits for a decision, what may be done now, what is on its way, and what is wrong. Each part has
 // an id and is drawn again when it has changed.
 import { showUnseen } from '../../system/text.ts';
@@ -14,7 +14,7 @@ import { Lately } from './lately.tsx';
 import { isReply } from '../../client/sessions/history/items.ts';
 import { taskListOf } from '../../store/view/task-list.ts';
 
-/** Where parts are put: containers of the session's page. */
+/** Containers of the session's page that parts go into. */
 export const PLACES = {
   banners: 'banners',
   state: 'state',
@@ -49,7 +49,7 @@ export const sessionFrame: Frame = (standing) => {
   ];
 };
 
-/** Nothing once something was sent. */
+/** Returns no suggestion once a message was sent. */
 function suggestionOf({ seen, pending }: Standing): readonly string[] {
   return seen.suggestion && pending.length === 0 && !seen.unseen ? [seen.suggestion.text] : [];
 }
@@ -62,7 +62,7 @@ function Suggestion({ text }: { readonly text: string }) {
   );
 }
 
-/** L83. */
+/** Returns the task list, if the session has one (L83). */
 function tasksOf({ items }: Standing): readonly string[] {
   const tasks = taskListOf(items.all.map(({ entry }) => entry));
   return tasks === null ? [] : [tasks];
@@ -88,7 +88,7 @@ export function Banner({ trouble: { kind, title, detail } }: { readonly trouble:
   );
 }
 
-/** The newest run that has a reply: its figures, and the session's. */
+/** Sums the newest run that has a reply, and the session. */
 function spent({ items }: Standing): {
   readonly run: Spend;
   readonly all: Spend;

@@ -1,10 +1,10 @@
-// What people have asked of a session: who it was, and what waits for its next run.
+// Shows what people have asked of a session, who it was, and what waits for its next run.
 import { showUnseen } from '../../system/text.ts';
 import type { Asked, Recent } from '../../client/sessions/history/recent.ts';
 import { DEEDS, limitsText, optionsText } from '../../client/render/steered-words.ts';
 import { Moment } from '../layout.tsx';
 
-/** Of them, the newest. */
+/** Most requests to show, the newest ones. */
 const SHOWN = 5;
 
 export function Lately({ recent: { asked, next } }: { readonly recent: Recent }) {
@@ -26,12 +26,12 @@ export function Lately({ recent: { asked, next } }: { readonly recent: Recent })
   );
 }
 
-/** Clients name themselves, as `pid@host` where nobody gave them a name. */
+/** Shows the client's identity, which is `pid@host` for an unnamed client. */
 export function personName(by: string): string {
   return showUnseen(by.slice(0, 100)) || 'somebody';
 }
 
-/** Without who it was. */
+/** Describes a request without the person. */
 export function askedText(one: Asked): string {
   switch (one.kind) {
     case 'approve':

@@ -1,5 +1,5 @@
-// More for the run under way, and options for the next one. Drawn once with the page, so that what
-// is typed stays while all else changes.
+// Forms to raise limits of the current run and to set options for the next. They are drawn once
+// with the page, so that typed text stays while everything else changes.
 import { showUnseen } from '../../system/text.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { permissionModes } from '../../workflows/contract/options-problem.ts';

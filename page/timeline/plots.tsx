@@ -1,6 +1,5 @@
-// The plots above a timeline, drawn here: how full the context was, tokens, cost, and what came
-// from the cache, over all iterations of a session. A column tells its numbers on hover and leads
-// to its bar.
+// Draws the plots above a timeline: how full the context was, tokens, cost, and cache hits, over
+// all iterations of a session. A column shows its numbers on hover and links to its bar.
 import type { Child } from 'hono/jsx';
 import type { RunConfig } from '../../store/configuration.ts';
 import { count, formatMoney, formatTokens } from '../../client/units.ts';
@@ -9,7 +8,7 @@ import { rowId } from './links.ts';
 
 type Props = { readonly session: string; readonly columns: readonly Column[]; readonly config: RunConfig | null };
 
-/** A plot's own units; what fills it stays below its edge. */
+/** Height in the plot's own units; content stays below the edge. */
 const HIGH = 100;
 
 export function Plots({ session, columns, config }: Props) {
@@ -72,12 +71,12 @@ type SpentProps = Omit<Props, 'config'> & {
   readonly name: string;
   readonly amount: (column: Column) => number;
   readonly total: (column: Column) => number;
-  /** Of the newest run. */
+  /** Limit of the newest run. */
   readonly limit: number | null;
   readonly words: (amount: number) => string;
 };
 
-/** Bars for what each took, and a line for what the run has come to, each to its own scale. */
+/** Plots what each column took as bars, and the run's total as a line, each to its own scale. */
 function Spent({ session, columns, name, amount, total, limit, words }: SpentProps) {
   const most = Math.max(...columns.map(amount), Number.MIN_VALUE);
   const top = Math.max(...columns.map(total), limit ?? 0, Number.MIN_VALUE);

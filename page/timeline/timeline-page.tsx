@@ -1,6 +1,6 @@
-// The timeline of a session: a bar for each iteration of a window, what it spent its time with, why
-// it went round, and who worked on it; plots of all iterations above. Drawn here, from the
-// transcript and the history that Temporal keeps anyway.
+// The timeline of a session: a bar for each iteration of a window, with how it spent its time, why
+// the loop went round, and who worked on it; above it plots of all iterations. It uses the
+// transcript and Temporal's own history.
 import { raw } from 'hono/html';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import { reasonText, transitionText } from '../../client/render/words.ts';
@@ -25,7 +25,7 @@ import { Plots } from './plots.tsx';
 
 /** Bars drawn at once. */
 const WINDOW = 200;
-/** Of them, before the one that a link names. */
+/** Bars drawn before the one that a link names. */
 const BEFORE = 20;
 
 export async function timelinePage(feed: SessionFeed, ports: PagePorts, at: string | undefined): Promise<string> {

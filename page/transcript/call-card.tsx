@@ -1,5 +1,5 @@
-// One tool call: folded to a line with how it came out; open, its input, its output and how long it
-// took.
+// Shows one tool call: folded to a line with how it came out; open with its input, output and
+// duration.
 import { showUnseen } from '../../system/text.ts';
 import type { Outcome } from '../../store/log/entries.ts';
 import { isUntimed } from '../../store/live/tell.ts';
@@ -9,7 +9,7 @@ import { endWord, outcomeWords } from '../../client/render/outcome-words.ts';
 import { REPEATED } from '../../client/render/paired-outcomes.ts';
 import { count, shortTime } from '../../client/units.ts';
 
-/** How far a call has come, as the live channel tells, while its outcome is not stored. */
+/** Progress of a call from the live channel, until its outcome is stored. */
 export type Progress =
   | { readonly kind: 'running'; readonly said: string }
   | { readonly kind: 'waiting' }
@@ -21,14 +21,14 @@ export type Progress =
     };
 
 export type Call = {
-  /** In links: `run-iteration-index`. */
+  /** Name in links: `run-iteration-index`. */
   readonly anchor: string;
   readonly name: string;
   readonly input: unknown;
   readonly outcome: Outcome | null;
   readonly progress?: Progress | undefined;
   readonly repeated?: boolean;
-  /** Where all of its output is, when it is not here. */
+  /** Address of its whole output, if that is not shown here. */
   readonly whole?: string;
 };
 

@@ -1,5 +1,5 @@
-// One entry of a transcript on the page. All of a model's, a tool's or a person's words are text,
-// with whatever is unseen in them named.
+// Shows one entry of a transcript. All words of models, tools and people are text, with unseen
+// characters named.
 import { showUnseen } from '../../system/text.ts';
 import {
   type BoundaryEntry,
@@ -29,13 +29,13 @@ import { transitionMeaning } from './meanings.ts';
 export type ItemContext = {
   readonly session: string;
   readonly bodies: ReadonlyMap<Hash, string>;
-  /** Of a call whose outcome is not stored, by its anchor. */
+  /** Returns the progress of a call whose outcome is not stored, by its anchor. */
   readonly progress: (anchor: string) => Progress | undefined;
 };
 
 export const itemId = (position: number): string => `e${position}`;
 
-/** Outcomes have no element: they are shown at their calls. */
+/** Outcomes have no element, since they are shown at their calls. */
 export function isShown({ entry }: Item): boolean {
   return entry.kind !== 'outcomes';
 }
@@ -90,7 +90,7 @@ function Plain({ item: { entry, run, position }, context }: { readonly item: Ite
   }
 }
 
-/** What the model is sent before all messages, folded. */
+/** Shows, folded, what the model is sent before all messages. */
 function Epoch({ entry }: { readonly entry: EpochEntry }) {
   const line = epochText(entry) ?? 'system prompt and tools';
   return (
@@ -216,7 +216,7 @@ function callOf(item: ReplyItem, index: number, { name, input }: Block, context:
   };
 }
 
-/** The card alone, as it stands now; null when the reply has no such call. */
+/** Draws a call's card as it stands now; null when the reply has no such call. */
 export function cardOf(
   item: ReplyItem,
   index: number,

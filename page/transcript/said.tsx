@@ -1,5 +1,5 @@
-// What somebody said, as text with whatever is unseen in it named; what opens to a text; the images
-// and documents of a prompt.
+// Shows what was said as text with unseen characters named; texts that unfold; the images and
+// documents of a prompt.
 import { showUnseen } from '../../system/text.ts';
 import type { MessageMedium } from '../../workflows/contract/people.ts';
 import { count } from '../../client/units.ts';
@@ -30,7 +30,7 @@ export function Said({
   );
 }
 
-/** A line that opens to the text behind it. */
+/** A line that unfolds to the text behind it. */
 export function Folded({
   line,
   text,
@@ -49,8 +49,8 @@ export function Folded({
 }
 
 /**
- * Images as they were sent, in a bounded place, whose bytes come when they are scrolled to;
- * documents by their size, to be taken away.
+ * Shows images in a bounded place and loads them when they are scrolled to; offers documents, with
+ * their size, as downloads.
  */
 export function Media({ media, path }: { readonly media: readonly MessageMedium[]; readonly path: string }) {
   if (media.length === 0) return null;
