@@ -4,7 +4,7 @@ import type { Env } from '../connection/data-folder.ts';
 import { reasonOf, showUnseen } from '../system/text.ts';
 import { redactor } from '../worker/redact.ts';
 import { utf8Text } from '../system/read-named-file.ts';
-import { type Paint, paint } from '../client/paint.ts';
+import { type Paint, detectPaint } from '../client/paint.ts';
 import { type BottomArea, bottomArea } from './terminal/bottom-area.ts';
 import { markedRows } from '../client/render/width.ts';
 import { UsageError } from './errors.ts';
@@ -57,7 +57,7 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
   // process.
   stdout.on('error', () => unread.abort());
   stderr.on('error', () => undefined);
-  const [out, err] = [paint(stdout, env), paint(stderr, env)];
+  const [out, err] = [detectPaint(stdout, env), detectPaint(stderr, env)];
   const write = (text: string): unknown => stderr.write(text);
   const bottom = out.on && err.on ? watchedArea(stderr) : null;
   const above = (text: string, to: (text: string) => unknown): void =>

@@ -1,5 +1,5 @@
-// Opens a server or workplace unless a signal comes first. Opening may take minutes when a server has
-// to be built, and Ctrl-C must not wait for that.
+// Opens a server or workplace unless a signal comes first. Opening may take minutes when a server
+// has to be built, and Ctrl-C must not wait for that.
 import type { Signals } from './signals.ts';
 import { pause } from '../system/async.ts';
 

@@ -9,7 +9,7 @@ import { eventRenderer } from './render/events.ts';
 import type { TerminalPen } from './terminal/pens.ts';
 import { FRAME_MS, nextStatus, type RunStatus, statusText } from './render/run-status.ts';
 import { isApprovalEvent } from '../client/sessions/waiting-approval.ts';
-import { createAlways } from '../client/sessions/always-allow.ts';
+import { createAlwaysRules } from '../client/sessions/always-allow.ts';
 import { askApprovals } from './approving/ask-approvals.ts';
 import { typedAsides } from './chat/aside.ts';
 import type { Cli } from './cli.ts';
@@ -45,7 +45,7 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands }: Watch
     terminal: terminalOf(cli),
   });
   const status = showStatus(cli);
-  const always = createAlways();
+  const always = createAlwaysRules();
   const typed = typedMessages(cli, sessions, session);
   const asides = typedAsides({ sessions, session, say: cli.say }, typed.submit);
   const input = cli.openInput?.({ submit: asides.submit, ...hands }) ?? null;

@@ -60,7 +60,7 @@ const notYet = ({ done }: Stop, session: SessionId): string =>
 /** Tells whether the server is not ours and no worker polls there; none is brought up then. */
 async function isLeftAlone({ embedded, temporal }: Opened, { taskQueue }: SessionDescription): Promise<boolean> {
   if (embedded !== null) return false;
-  const { workerPolls } = await import('../client/sessions/worker-polls.ts');
+  const { isQueuePolled: workerPolls } = await import('../client/sessions/worker-polls.ts');
   return !(await workerPolls({ temporal: temporal.client, taskQueue }));
 }
 

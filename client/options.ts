@@ -49,7 +49,7 @@ export function refuseUnknown(what: string, given: unknown, known: Readonly<Reco
   const unknown = Object.entries(given).find(([key, value]) => value !== undefined && !Object.hasOwn(known, key))?.[0];
   if (unknown === undefined) return;
   const shown = JSON.stringify(unknown.slice(0, 60));
-  throw new ClientProblem('refused', `${what} has no option ${shown}: ${ours(unknown, known)}`);
+  throw new ClientProblem('refused', `${what} has no option ${shown}: ${suggestOption(unknown, known)}`);
 }
 
 type Given<Fields> = { [Key in keyof Fields]: Exclude<Fields[Key], undefined> };
@@ -60,7 +60,7 @@ export function dropAbsent<Fields extends object>(fields: Fields): Given<Fields>
 }
 
 /** Suggests a name only if the method has it: `send()` does not take "hooks". */
-function ours(unknown: string, known: Readonly<Record<string, true>>): string {
+function suggestOption(unknown: string, known: Readonly<Record<string, true>>): string {
   const name = Object.hasOwn(ELSEWHERE, unknown) ? ELSEWHERE[unknown] : undefined;
   const isHere = name !== undefined && Object.hasOwn(known, /^\w+/.exec(name)?.[0] ?? '');
   return isHere ? `it is called ${name} here` : didYouMean(unknown, Object.keys(known));
@@ -131,7 +131,7 @@ const followKeys: KeysOf<FollowOptions> = {
 };
 
 /** Lists the options of each method of the client. */
-export const known = {
+export const knownOptions = {
   client: clientKeys,
   start: startKeys,
   schedule: scheduleKeys,

@@ -18,7 +18,7 @@ export type Paint = {
 type Stream = { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined };
 
 /** Detects colours and width. `NO_COLOR` set to anything, or TERM=dumb, turns colours off. */
-export function paint(stream: Stream, env: Readonly<Record<string, string | undefined>>): Paint {
+export function detectPaint(stream: Stream, env: Readonly<Record<string, string | undefined>>): Paint {
   const isTerminal = stream.isTTY === true;
   // A terminal that does not know its size says 0.
   const columns = (): number | null => (isTerminal ? stream.columns || COLUMNS : null);
@@ -49,7 +49,7 @@ export function createPaint(on: boolean, columns: () => number | null = () => nu
 
 /** Puts a text on one line of at most `most` characters, cut between two words if a gap is near. */
 export function oneLine(text: string, most: number): string {
-  const { shown, left } = cutLine(text, most);
+  const { shown, left } = truncateLine(text, most);
   return left === 0 ? shown : `${beforeWord(Array.from(shown), most - 1)}…`;
 }
 
@@ -66,13 +66,13 @@ function beforeWord(characters: readonly string[], most: number): string {
 }
 
 /** Puts a text on one line, cut at `most` characters, and says how many are left out. */
-export function cutMeasured(text: string, most: number): string {
-  const { shown, left } = cutLine(text, most);
+export function truncateWithCount(text: string, most: number): string {
+  const { shown, left } = truncateLine(text, most);
   return left === 0 ? shown : `${shown}… (+${left.toLocaleString('en')} characters)`;
 }
 
 /** `left` counts the characters of `text` that are not in `shown`. */
-function cutLine(text: string, most: number): { readonly shown: string; readonly left: number } {
+function truncateLine(text: string, most: number): { readonly shown: string; readonly left: number } {
   const looked = text.slice(0, most * 4);
   const line = Array.from(showUnseen(looked).trim().replace(/\s+/g, ' '));
   const beyond = text.length - looked.length;
@@ -81,13 +81,14 @@ function cutLine(text: string, most: number): { readonly shown: string; readonly
   return { shown: showUnseen(line.slice(0, most).join('')), left: Math.max(0, line.length - most) + beyond };
 }
 
-const escaped = (unseen: string): string => `\\u${unseen.charCodeAt(0).toString(16).padStart(4, '0')}`;
+const escapeControl = (unseen: string): string => `\\u${unseen.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /**
  * Quotes a text for a shell, so that a pasted command means the very path. The result has no
  * control characters that a terminal would act on.
  */
 export function shellWord(text: string): string {
-  if (/\p{Cc}/u.test(text)) return `$'${text.replaceAll(/[\\']/g, String.raw`\$&`).replaceAll(/\p{Cc}/gu, escaped)}'`;
+  if (/\p{Cc}/u.test(text))
+    return `$'${text.replaceAll(/[\\']/g, String.raw`\$&`).replaceAll(/\p{Cc}/gu, escapeControl)}'`;
   return /^[\w./@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -23,7 +23,7 @@ export function formatMoney(usd: number | null): string {
   return usd === 0 ? '$0' : usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
 }
 
-export function count(n: number, one: string, many = `${one}s`): string {
+export function formatCount(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`;
 }
 
@@ -45,8 +45,8 @@ export function formatMoment(ms: number): string {
 }
 
 /** Formats bytes in decimal units: 900 bytes, 12.4 KB, 3.1 MB, 2.0 GB. */
-export function size(bytes: number): string {
-  if (bytes < 1_000) return count(bytes, 'byte');
+export function formatSize(bytes: number): string {
+  if (bytes < 1_000) return formatCount(bytes, 'byte');
   const [divisor, unit] = bytes < 1e6 ? [1e3, 'KB'] : bytes < 1e9 ? [1e6, 'MB'] : [1e9, 'GB'];
   return `${(bytes / divisor).toFixed(1)} ${unit}`;
 }

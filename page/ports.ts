@@ -19,9 +19,9 @@ import { readSession, type SessionReading } from '../client/sessions/read.ts';
 import { headOf } from '../client/sessions/newest-head.ts';
 import type { ListOptions, SessionCounts } from '../client/sessions/find/list-sessions.ts';
 import { backgroundReader, type BackgroundReader } from '../client/sessions/history/background-reader.ts';
-import { readRecent, type Recent } from '../client/sessions/history/recent.ts';
+import { readRecent, type RecentRequests } from '../client/sessions/history/recent.ts';
 import { stepReader, type StepReader } from '../client/sessions/history/steps.ts';
-import { workerPolls } from '../client/sessions/worker-polls.ts';
+import { isQueuePolled } from '../client/sessions/worker-polls.ts';
 import { describeNoWorker } from '../client/sessions/no-worker.ts';
 import { RecentMap } from '../system/recent-map.ts';
 import { loadView } from '../store/view/view.ts';
@@ -69,7 +69,7 @@ export type PagePorts = Acting &
     describe(session: string): Promise<SessionDescription>;
     head(session: SessionId): Promise<Hash | null>;
     /** Reads what people lately asked of the session. */
-    recent(session: SessionId): Promise<Recent>;
+    recent(session: SessionId): Promise<RecentRequests>;
     live(session: SessionId, signal: AbortSignal): AsyncIterable<Told>;
     waiting(session: SessionId, pending: PendingApproval): Promise<WaitingApproval>;
     /** Returns a sentence when no worker polls for the session, else null. */
@@ -117,7 +117,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
   // The embedded server's UI may come and go with its starts.
   const uiNow = (): string | null => named ?? (hosted ? null : (embedded?.ui() ?? null));
   const polls = holdAnswers(
-    (taskQueue: string) => workerPolls({ temporal: client, taskQueue }),
+    (taskQueue: string) => isQueuePolled({ temporal: client, taskQueue }),
     () => POLLS_HOLD_MS,
   );
   const counts = holdAnswers(

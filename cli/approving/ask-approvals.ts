@@ -11,7 +11,7 @@ import { approvalHint } from '../../client/render/approval-text.ts';
 import type { Cli } from '../cli.ts';
 import type { Input } from '../typing/input.ts';
 import { UsageError } from '../errors.ts';
-import { type Always, createAlways, ruleFor } from '../../client/sessions/always-allow.ts';
+import { type AlwaysRules, createAlwaysRules, ruleFor } from '../../client/sessions/always-allow.ts';
 import { answered } from './answer-question.ts';
 import { parseInput } from './parse-input.ts';
 
@@ -33,7 +33,7 @@ const DENIED = 'the user denied it';
  * Asks about approvals. Without a terminal it only says how to decide elsewhere. `always` has the
  * rules that answer for the person.
  */
-export function askApprovals(cli: Terminal, sessions: Sessions, always = createAlways()): AskApprovals {
+export function askApprovals(cli: Terminal, sessions: Sessions, always = createAlwaysRules()): AskApprovals {
   const open = new Map<string, Asked>();
   let asking: Promise<void> = Promise.resolve();
   return {
@@ -57,7 +57,7 @@ function close(open: Map<string, Asked>, call: string): void {
   open.delete(call);
 }
 
-type Person = { readonly cli: Terminal; readonly sessions: Sessions; readonly always: Always };
+type Person = { readonly cli: Terminal; readonly sessions: Sessions; readonly always: AlwaysRules };
 
 async function untilDecided(person: Person, asked: Asked): Promise<void> {
   const { cli } = person;

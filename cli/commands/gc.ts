@@ -1,8 +1,8 @@
 // perdure gc: drops from the store what no session reaches, or says what it would drop (W4).
 import type { Command } from 'commander';
 import { shellWord } from '../../client/paint.ts';
-import { count, size } from '../../client/units.ts';
-import type { Cleaned } from '../../client/store-care/clean-store.ts';
+import { formatCount, formatSize } from '../../client/units.ts';
+import type { CleanResult } from '../../client/store-care/clean-store.ts';
 import type { KeptWorktree } from '../../client/store-care/kept-worktrees.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
@@ -45,17 +45,17 @@ async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = []
 }
 
 export function gcReport(
-  { sessions, aside, values, records, freed, putBack, worktrees }: Cleaned,
+  { sessions, aside, values, records, freed, putBack, worktrees }: CleanResult,
   dryRun: boolean,
 ): string {
   const would = dryRun ? 'would be ' : '';
   const lines = [
-    `${count(values.objects, 'value')} that had been set aside ${would}removed, ${size(values.bytes)}`,
-    `${count(records.objects, 'record')} of ${count(records.sessions, 'session')} that are gone ${would}removed, ${size(records.bytes)}`,
-    `${size(freed)} ${would}freed`,
-    `${count(aside.objects, 'value')} that no session names ${would}set aside, ${size(aside.bytes)}`,
-    ...(putBack > 0 ? [`${count(putBack, 'value')} that a session names again ${would}put back`] : []),
-    `what ${count(sessions, 'session')} reach stays`,
+    `${formatCount(values.objects, 'value')} that had been set aside ${would}removed, ${formatSize(values.bytes)}`,
+    `${formatCount(records.objects, 'record')} of ${formatCount(records.sessions, 'session')} that are gone ${would}removed, ${formatSize(records.bytes)}`,
+    `${formatSize(freed)} ${would}freed`,
+    `${formatCount(aside.objects, 'value')} that no session names ${would}set aside, ${formatSize(aside.bytes)}`,
+    ...(putBack > 0 ? [`${formatCount(putBack, 'value')} that a session names again ${would}put back`] : []),
+    `what ${formatCount(sessions, 'session')} reach stays`,
     ...keptLines(worktrees),
   ];
   return lines.map((line) => `${line}\n`).join('');
@@ -68,7 +68,7 @@ function keptLines(worktrees: readonly KeptWorktree[]): readonly string[] {
     `  git --git-dir=${shellWord(common)} worktree remove --force --force ${shellWord(tree)}; rm -rf ${shellWord(holder)}`;
   const stay = worktrees.length === 1 ? 'stays, and' : 'stay, and';
   return [
-    `${count(worktrees.length, 'work tree')} of sessions that are gone ${stay} may hold work that is on no branch; to remove:`,
+    `${formatCount(worktrees.length, 'work tree')} of sessions that are gone ${stay} may hold work that is on no branch; to remove:`,
     ...worktrees.map(removal),
   ];
 }

@@ -17,7 +17,7 @@ import {
 } from '../../activities/memory/notes.ts';
 import { dataFolder } from '../../connection/data-folder.ts';
 import { showUnseen } from '../../system/text.ts';
-import { count } from '../../client/units.ts';
+import { formatCount } from '../../client/units.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { workspace } from '../run-options.ts';
@@ -91,7 +91,7 @@ async function forget(cli: Cli, place: Place, names: readonly string[]): Promise
   if (names.length === 0) throw new UsageError('name the notes to forget, as `perdure memory list` does');
   const found = names.map((name) => noteNamed(place, name));
   for (const { name } of found) await removeNote(place.folder, name);
-  cli.say(`${count(found.length, 'note')} forgotten`);
+  cli.say(`${formatCount(found.length, 'note')} forgotten`);
   const old = join(place.folder, OLD);
   if (existsSync(old))
     cli.say(`notes as they were before they were merged are kept in ${old}: remove what they say there, too`);

@@ -174,7 +174,7 @@ function triggeredText(name: string, { outcome, session }: Triggered): string {
 async function sayIfNobodyStays(cli: Cli, { embedded, folder, temporal }: Opened, made: ScheduleInfo): Promise<void> {
   const { taskQueue, configuration } = made;
   const { workersOf } = await import('../../worker/embedded/members.ts');
-  const { workerPolls } = await import('../../client/sessions/worker-polls.ts');
+  const { isQueuePolled: workerPolls } = await import('../../client/sessions/worker-polls.ts');
   const isThere =
     embedded === null
       ? await workerPolls({ temporal: temporal.client, taskQueue })

@@ -75,13 +75,17 @@ async function commandsOf(
   { root }: Opened['folder'],
   { description, entries, first }: SessionReading,
 ): Promise<readonly BackgroundCommand[]> {
-  const [{ backgroundCommands, startedCommands }, { backgroundReader }, { backgroundRoot }, { transcriptItems }] =
-    await Promise.all([
-      import('../../client/sessions/history/background.ts'),
-      import('../../client/sessions/history/background-reader.ts'),
-      import('../../system/process/background-files.ts'),
-      import('../../client/sessions/history/items.ts'),
-    ]);
+  const [
+    { backgroundCommands, findBackgroundCommands: startedCommands },
+    { backgroundReader },
+    { backgroundRoot },
+    { transcriptItems },
+  ] = await Promise.all([
+    import('../../client/sessions/history/background.ts'),
+    import('../../client/sessions/history/background-reader.ts'),
+    import('../../system/process/background-files.ts'),
+    import('../../client/sessions/history/items.ts'),
+  ]);
   const items = transcriptItems(first);
   items.add(entries);
   const files = backgroundReader(backgroundRoot(root), description.session);

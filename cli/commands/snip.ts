@@ -1,6 +1,6 @@
 // perdure snip: hides entries of a session from the model; they stay in the transcript (L7).
 import type { Command } from 'commander';
-import { count } from '../../client/units.ts';
+import { formatCount } from '../../client/units.ts';
 import { snipProblem } from '../../client/sessions/snip.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
@@ -32,7 +32,7 @@ async function snip(cli: Cli, id: string, given: readonly string[]): Promise<num
 
 function snippedLines(all: number, later: ReadonlySet<number>): readonly string[] {
   const now = all - later.size;
-  const next = `${count(now, 'entry', 'entries')} will be hidden from the model from its next request on`;
+  const next = `${formatCount(now, 'entry', 'entries')} will be hidden from the model from its next request on`;
   const rest = 'will be hidden from the model after its current turn, which still needs its signed thinking';
   return [...(now > 0 ? [next] : []), ...[...later].map((position) => `entry ${position} ${rest}`)];
 }

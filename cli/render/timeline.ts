@@ -4,7 +4,7 @@
 import { reasonText, transitionText } from '../../client/render/words.ts';
 import { type Bar, type SegmentKind, workerName } from '../../client/sessions/history/bars.ts';
 import { oneLine, type Paint } from '../../client/paint.ts';
-import { count, shortTime } from '../../client/units.ts';
+import { formatCount, shortTime } from '../../client/units.ts';
 import { wrapLine } from '../../client/render/width.ts';
 
 const LOOKS: Readonly<
@@ -64,7 +64,7 @@ function rowOf(paint: Paint, bar: Bar, { before, width, longest }: Place): strin
     ...of.transitions.map(transitionText),
     ...(of.ended ? [reasonText(of.ended.terminal.reason)] : []),
     ...(of.compacted ? ['compacted'] : []),
-    ...(died > 0 ? [paint.red(`${count(died, 'attempt')} died`)] : []),
+    ...(died > 0 ? [paint.red(`${formatCount(died, 'attempt')} died`)] : []),
   ];
   const last = workers.at(-1);
   const moved =

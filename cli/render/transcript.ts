@@ -21,7 +21,7 @@ import { markedRows } from '../../client/render/width.ts';
 import { taskListOf } from '../../store/view/task-list.ts';
 import { showUnseen } from '../../system/text.ts';
 import type { BackgroundCommand } from '../../client/sessions/history/background.ts';
-import { count, formatMoment } from '../../client/units.ts';
+import { formatCount, formatMoment } from '../../client/units.ts';
 
 /** Most characters of one message. */
 const SHOWN = 20_000;
@@ -76,7 +76,7 @@ const LAST_LINES = 5;
 export function transcriptHeading(paint: Paint, { description }: SessionReading): string {
   const { session, title, cwd, runs, startedAt } = description;
   const since = `since ${new Date(startedAt).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-  const facts = [phaseText(description), count(runs, 'run'), since, oneLine(cwd, 200)].join(' · ');
+  const facts = [phaseText(description), formatCount(runs, 'run'), since, oneLine(cwd, 200)].join(' · ');
   const lines = [`${paint.bold(oneLine(session, 200))}  ${oneLine(title, 120)}`, paint.dim(facts)];
   return inRows(paint, lines).join('\n');
 }
@@ -123,7 +123,7 @@ function entryLines(
     case 'session_closed':
       return [
         paint.dim(
-          entry.notTaken.length > 0 ? `closed; ${count(entry.notTaken.length, 'message')} not taken` : 'closed',
+          entry.notTaken.length > 0 ? `closed; ${formatCount(entry.notTaken.length, 'message')} not taken` : 'closed',
         ),
       ];
   }
@@ -181,7 +181,7 @@ function outcomeLines(paint: Paint, outcome: Outcome): readonly string[] {
   const { content, isError, log, whole } = outcome;
   const words = outcomeWords(outcome);
   const how = words.length > 0 ? [`  (${words.join(', ')})`] : [];
-  const rest = whole ? [`  (all ${count(whole.bytes, 'byte')} are stored)`] : [];
+  const rest = whole ? [`  (all ${formatCount(whole.bytes, 'byte')} are stored)`] : [];
   const durationMs = isUntimed(log) ? null : log.duration;
   return [resultLines(paint, { content, isError, durationMs, name: log.name }), ...[...how, ...rest].map(paint.dim)];
 }
@@ -193,5 +193,5 @@ function messageText(body: MessageBody, bodies: ReadonlyMap<Hash, string>): stri
 
 function shortened(text: string): string {
   const shown = showUnseen(text.slice(0, SHOWN));
-  return text.length > SHOWN ? `${shown}\n… (${count(text.length, 'character')} in all)` : shown;
+  return text.length > SHOWN ? `${shown}\n… (${formatCount(text.length, 'character')} in all)` : shown;
 }

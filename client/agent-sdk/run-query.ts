@@ -11,7 +11,7 @@ import { answerApprovals } from '../runtime/answer-approvals.ts';
 import { actOnAbort } from '../async.ts';
 import { type OpenWorkplace, openWorkplace, type Workplace } from '../runtime/workplace.ts';
 import { ClientProblem } from '../problem.ts';
-import { checkedId } from '../sessions/session-id.ts';
+import { parseSessionId } from '../sessions/session-id.ts';
 import { headOf } from '../sessions/newest-head.ts';
 import { transcriptReader } from '../sessions/transcript-reader.ts';
 import { approvalBy, questionBy } from './callbacks.ts';
@@ -85,7 +85,7 @@ async function* open(prompt: QueryPrompt, written: Options, steering: Steering):
   try {
     const found = given.continue === true ? await findContinued(where, program, { env, say }) : null;
     const options = found?.session ? { ...given, resume: found.session } : given;
-    const session = checkedId(options.resume ?? options.sessionId ?? program.session);
+    const session = parseSessionId(options.resume ?? options.sessionId ?? program.session);
     const log: Log = (_, message, fields) => say(logText(message, fields));
     const workplace = await openFor({ env, chosen, session, anywhere: false, say, log }, found);
     rememberSession(where, session);

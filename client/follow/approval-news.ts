@@ -6,7 +6,7 @@ import type { PendingApproval } from '../../workflows/contract/session.ts';
 
 type ApprovalNews = (seen: SessionDescription) => AsyncIterable<ApprovalEvent>;
 
-export function approvalNews(read: (pending: PendingApproval) => Promise<WaitingApproval>): ApprovalNews {
+export function watchApprovals(read: (pending: PendingApproval) => Promise<WaitingApproval>): ApprovalNews {
   /** Input hash by call, as it was told: an edited input may need another decision. */
   const told = new Map<string, string>();
   return async function* ({ session, approvals = [] }) {

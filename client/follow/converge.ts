@@ -4,9 +4,9 @@ import type { Told, Watched } from '../../store/live/events.ts';
 import { StoreError } from '../../store/values/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { openLedger } from './ledger.ts';
-import type { Mark, Since, TranscriptReader } from '../sessions/transcript-reader.ts';
+import type { EntryMark, RunEntries, TranscriptReader } from '../sessions/transcript-reader.ts';
 
-type Converging = {
+type Converger = {
   /** Returns the events to show for `told`: itself, or the transcript's version if that differs. */
   pass(told: Told): Promise<readonly Watched[]>;
   /**
@@ -20,27 +20,27 @@ type Converging = {
  * `from` is the first followed run. `onHead` gets each head that a step has stored, after `reader`
  * has looked at it.
  */
-export function createConverging(
+export function createConverger(
   reader: Pick<TranscriptReader, 'since'>,
   session: SessionId,
   from: number,
   onHead: (head: Hash) => void = () => undefined,
-): Converging {
+): Converger {
   let first = from;
   let shown = openLedger(first);
   /** Where the next comparison begins; everything before it has been compared. */
-  let next: Mark | undefined;
+  let next: EntryMark | undefined;
 
   const step = async (head: Hash): Promise<readonly Watched[]> => {
-    const since = await readable(reader.since(session, head, first, next));
+    const since = await readIfStored(reader.since(session, head, first, next));
     next = (since && lastReply(since)) ?? next;
     onHead(head);
     return since ? shown.settle(since, false) : [];
   };
-  const end: Converging['end'] = async (head, run) => {
+  const end: Converger['end'] = async (head, run) => {
     if (run < first) return [];
-    const since = await readable(reader.since(session, head, first));
-    const told = since ? shown.settle(upTo(since, run), true) : [];
+    const since = await readIfStored(reader.since(session, head, first));
+    const told = since ? shown.settle(cutAfterRun(since, run), true) : [];
     first = run + 1;
     shown = openLedger(first);
     next = undefined;
@@ -58,7 +58,7 @@ export function createConverging(
 }
 
 /** Returns null for an unreadable transcript. The reader of the run's end reports why. */
-async function readable(reading: Promise<Since>): Promise<Since | null> {
+async function readIfStored(reading: Promise<RunEntries>): Promise<RunEntries | null> {
   try {
     return await reading;
   } catch (error) {
@@ -68,7 +68,7 @@ async function readable(reading: Promise<Since>): Promise<Since | null> {
 }
 
 /** Finds the last reply, since its calls may still get outcomes. */
-function lastReply({ run: from, first, entries }: Since): Mark | null {
+function lastReply({ run: from, first, entries }: RunEntries): EntryMark | null {
   const offset = entries.findLastIndex(({ kind }) => kind === 'reply');
   const entry = entries[offset];
   if (!entry) return null;
@@ -76,7 +76,7 @@ function lastReply({ run: from, first, entries }: Since): Mark | null {
   return { run: started?.kind === 'run_started' ? started.run : from, position: first + offset, entry };
 }
 
-function upTo({ run: from, first, entries }: Since, run: number): Since {
+function cutAfterRun({ run: from, first, entries }: RunEntries, run: number): RunEntries {
   const end = entries.findIndex((entry) => entry.kind === 'run_ended' && entry.ended.run === run);
   return { run: from, first, entries: end < 0 ? entries : entries.slice(0, end + 1) };
 }

@@ -20,12 +20,12 @@ type Cursor = {
 
 /** Throws ClientProblem `refused` for an invalid place. */
 export function cursorAfter(after: number | SeenIteration): Cursor {
-  if (typeof after === 'number') return { run: checked(after, 0, 'run'), pass: (event) => [event] };
-  const run = checked(after.run, 1, 'run');
-  return { run: run - 1, pass: behind(checked(after.iteration, 0, 'iteration')) };
+  if (typeof after === 'number') return { run: parseWhole(after, 0, 'run'), pass: (event) => [event] };
+  const run = parseWhole(after.run, 1, 'run');
+  return { run: run - 1, pass: passBehind(parseWhole(after.iteration, 0, 'iteration')) };
 }
 
-function checked(value: number, least: number, what: string): number {
+function parseWhole(value: number, least: number, what: string): number {
   if (Number.isSafeInteger(value) && value >= least) return value;
   throw new ClientProblem('refused', `${String(value)} is no ${what}: give a whole number from ${least}`);
 }
@@ -34,7 +34,7 @@ function checked(value: number, least: number, what: string): number {
  * Follows one run. An event without an iteration, such as a message, belongs to the iteration that
  * comes next.
  */
-function behind(iteration: number): Cursor['pass'] {
+function passBehind(iteration: number): Cursor['pass'] {
   let held: Followed[] | null = [];
   return (event) => {
     const at = 'iteration' in event ? event.iteration : null;

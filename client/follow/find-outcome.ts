@@ -10,7 +10,7 @@ import { ClientProblem } from '../problem.ts';
 import { type RunOutcome, terminalDetail } from '../sessions/outcome.ts';
 import type { SessionDescription } from '../sessions/info.ts';
 
-type SeenEnd = {
+type RunEnd = {
   readonly outcome: RunOutcome;
   readonly run: number;
   /** Null when nothing of it could be stored. */
@@ -20,11 +20,11 @@ type SeenEnd = {
 /**
  * Returns null when the run has not ended. Throws ClientProblem `closed` when it will never end.
  */
-export async function outcomeSeen(
+export async function findOutcome(
   reader: TranscriptReader,
   goal: Goal,
   seen: SessionDescription,
-): Promise<SeenEnd | null> {
+): Promise<RunEnd | null> {
   const sight = lookForGoal(goal, seen);
   switch (sight.kind) {
     case 'not_yet':
@@ -59,14 +59,14 @@ async function outcomeOf(
   session: SessionId,
   summary: RunSummary,
   run: number,
-): Promise<SeenEnd> {
+): Promise<RunEnd> {
   const { head } = summary;
-  const outcome = head === null ? unstored(session, summary) : await reader.outcome(session, head, run);
+  const outcome = head === null ? outcomeFromMemo(session, summary) : await reader.outcome(session, head, run);
   return { outcome, run, head };
 }
 
 /** Makes an outcome from the memo when not even the run's start could be stored. */
-function unstored(session: SessionId, { run, terminal, turns, iterations }: RunSummary): RunOutcome {
+function outcomeFromMemo(session: SessionId, { run, terminal, turns, iterations }: RunSummary): RunOutcome {
   const detail = terminalDetail(terminal);
   const nothing = { transitions: [], text: '', usage: noUsage, costUsd: null, durationMs: 0 };
   const said = detail === undefined ? {} : { detail };

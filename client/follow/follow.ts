@@ -4,22 +4,22 @@
 import type { Told, Watched } from '../../store/live/events.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 
-import { createConverging } from './converge.ts';
-import { outcomeSeen } from './find-outcome.ts';
+import { createConverger } from './converge.ts';
+import { findOutcome } from './find-outcome.ts';
 import { cursorAfter, type Followed, type SeenIteration } from './cursor.ts';
-import { type Goal, goalAfter, goalOf, isNone, reachesGoal } from './goal.ts';
+import { type Goal, goalAfter, goalOf, hasNoRun, reachesGoal } from './goal.ts';
 import { runGate } from './run-gate.ts';
 import { createMailbox } from '../mailbox.ts';
 import { pause } from '../../system/async.ts';
 import { ClientProblem } from '../problem.ts';
 import type { SessionDescription } from '../sessions/info.ts';
-import { checkedMessageId } from '../sessions/message-id.ts';
+import { parseMessageId } from '../sessions/message-id.ts';
 import type { LiveEvents } from '../sessions/start.ts';
-import { hostTeller } from '../sessions/observed-phase.ts';
+import { announceHostChanges } from '../sessions/observed-phase.ts';
 import type { TranscriptReader } from '../sessions/transcript-reader.ts';
 
-import { type News, liveNews, lookNews, LIVE_AGAIN, headReader } from './news.ts';
-import { approvalNews } from './approval-news.ts';
+import { type News, pushLiveEvents, pushLooks, LIVE_AGAIN, headReader } from './news.ts';
+import { watchApprovals } from './approval-news.ts';
 
 export type FollowPorts = TranscriptReader & {
   readonly live: LiveEvents;
@@ -83,7 +83,7 @@ export async function* follow(
   options: FollowOptions = {},
 ): AsyncGenerator<Followed, void> {
   const cursor = options.after === undefined ? null : cursorAfter(options.after);
-  const message = options.messageId === undefined ? null : checkedMessageId(options.messageId);
+  const message = options.messageId === undefined ? null : parseMessageId(options.messageId);
   const first = await ports.look(session);
   const stop = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
@@ -95,14 +95,14 @@ export async function* follow(
     options.onNotice?.(why === null ? LIVE_AGAIN : `each step is shown when it is stored, for now: ${why}`);
   };
   const sources = [
-    liveNews(ports.live(session, signal, onLive), news, () => onLive('it is read too slowly')),
-    lookNews({
+    pushLiveEvents(ports.live(session, signal, onLive), news, () => onLive('it is read too slowly')),
+    pushLooks({
       look: () => ports.look(session),
       first,
       everyMs: ports.everyMs,
       signal,
       onTrouble: options.onTrouble,
-      onHost: hostTeller(options.onNotice),
+      onHost: announceHostChanges(options.onNotice),
       news,
     }),
   ];
@@ -125,11 +125,11 @@ async function* readRun(
   { news, newestHead }: { readonly news: AsyncIterable<News>; readonly newestHead: () => Promise<Hash | null> },
 ): AsyncGenerator<Followed, void> {
   const gate = runGate(goal);
-  const told = createConverging(ports, session, goal.from, ports.onHead);
+  const told = createConverger(ports, session, goal.from, ports.onHead);
   const pass = async function* (events: readonly Told[]): AsyncGenerator<Watched, void> {
     for (const event of events) yield* await told.pass(event);
   };
-  const approvals = approvalNews((pending) => ports.waiting(session, pending));
+  const approvals = watchApprovals((pending) => ports.waiting(session, pending));
   let ended = false;
   let looks = 0;
   for await (const item of news) {
@@ -141,7 +141,7 @@ async function* readRun(
       if (gate.after !== null && goal.message === null) continue;
       yield* pass(gate.goOn(item.event.ended.run - 1));
       const outcome = await ports.outcome(session, item.event.head, item.event.ended.run);
-      await settled(ports, session, item.event.ended.run);
+      await awaitRest(ports, session, item.event.ended.run);
       yield outcome;
       return;
     }
@@ -150,8 +150,8 @@ async function* readRun(
     // it had.
     if (looks > 1 && goal.underWay) yield* pass(gate.open());
     if (looks > 1) yield* approvals(item.seen);
-    if (isNone(goal, item.seen)) return;
-    const end = await outcomeSeen(ports, goal, item.seen);
+    if (hasNoRun(goal, item.seen)) return;
+    const end = await findOutcome(ports, goal, item.seen);
     // The live channel may be a moment behind. Its end is better, since it also tells what is not
     // stored.
     if (end && (ended || gate.after !== null)) {
@@ -169,7 +169,7 @@ async function* readRun(
  * Waits until the session reports the end, which it does a moment after the end is stored. A caller
  * that looks or leaves after the result then finds the session at rest.
  */
-async function settled(ports: FollowPorts, session: SessionId, run: number): Promise<void> {
+async function awaitRest(ports: FollowPorts, session: SessionId, run: number): Promise<void> {
   const enough = AbortSignal.timeout(SETTLE_MS);
   try {
     while (((await ports.look(session)).last?.run ?? 0) < run) if (!(await pause(SETTLE_LOOK_MS, enough))) return;

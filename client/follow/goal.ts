@@ -21,7 +21,7 @@ export function goalOf(seen: SessionDescription, message: MessageId | null): Goa
   const last = seen.last?.run ?? 0;
   const waits = isAtRest(seen);
   if (message === null) return { message, from: waits && last > 0 ? last : last + 1, underWay: true };
-  if (answers(seen.last, message)) return { message, from: last, underWay: true };
+  if (hasAnswered(seen.last, message)) return { message, from: last, underWay: true };
   return { message, from: last + 1, underWay: !waits };
 }
 
@@ -31,7 +31,7 @@ export function goalAfter(run: number): Goal {
 }
 
 /** Tells whether the run that seemed about to begin does not exist. */
-export function isNone({ orNone, from }: Goal, seen: SessionDescription): boolean {
+export function hasNoRun({ orNone, from }: Goal, seen: SessionDescription): boolean {
   return orNone === true && isAtRest(seen) && agentsAtWork(seen) === 0 && (seen.last?.run ?? 0) < from;
 }
 
@@ -49,7 +49,7 @@ export function reachesGoal(goal: Goal, ended: Pick<RunSummary, 'run' | 'message
   return ended.run >= goal.from && (goal.message === null || ended.messages.includes(goal.message));
 }
 
-function answers(last: RunSummary | null, message: MessageId): boolean {
+function hasAnswered(last: RunSummary | null, message: MessageId): boolean {
   return last?.messages.includes(message) ?? false;
 }
 

@@ -5,7 +5,7 @@
 import type { LiveEvent, Watched } from '../../store/live/events.ts';
 import { contentEvents, outcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../../store/live/tell.ts';
 import { type Outcome, type ReplyEntry, isRepeated } from '../../store/log/entries.ts';
-import type { Since } from '../sessions/transcript-reader.ts';
+import type { RunEntries } from '../sessions/transcript-reader.ts';
 
 export type Ledger = {
   /** Must be called with every shown event, in order. */
@@ -15,12 +15,12 @@ export type Ledger = {
    * everything is compared. Otherwise only events since the last comparison are, and calls of the
    * last reply may wait for the step that stores their outcomes.
    */
-  settle(since: Since, over: boolean): readonly Watched[];
+  settle(since: RunEntries, over: boolean): readonly Watched[];
 };
 
 type Place = { readonly step: number; readonly attempt: number };
 /** The parts of one reply, each with the place where it was shown. */
-type Shown = {
+type ShownReply = {
   texts: (Place & { text: string })[];
   calls: (Place & { readonly index: number; readonly id: string })[];
   outcomes: (Place & { readonly index: number; readonly isError: boolean; content: string })[];
@@ -29,7 +29,7 @@ type Shown = {
 /** Opens a ledger. `run` is the first followed run. */
 export function openLedger(run: number): Ledger {
   /** Shown replies by their names. */
-  const shown = new Map<string, Shown>();
+  const shown = new Map<string, ShownReply>();
   const unchecked = new Set<string>();
   let current = run;
 
@@ -45,7 +45,7 @@ export function openLedger(run: number): Ledger {
     if (event.type === 'run_start') current = event.run;
     if (event.type === 'tombstone') return take(event);
     if (!('iteration' in event)) return;
-    const name = event.step === 0 ? toldName(event.attempt) : liveName(current, event.iteration);
+    const name = event.step === 0 ? nameByPosition(event.attempt) : nameByIteration(current, event.iteration);
     const of = shown.get(name) ?? { texts: [], calls: [], outcomes: [] };
     if (!add(of, event)) return;
     shown.set(name, of);
@@ -54,7 +54,7 @@ export function openLedger(run: number): Ledger {
   return {
     hear,
     settle: (since, over) => {
-      const stored = storedReplies(since);
+      const stored = repliesIn(since);
       const compared = { shown, stored, owners: ownersOf(stored) };
       const wrong = wrongPlaces(compared, over ? shown.keys() : unchecked, over);
       const back = wrong.map((place): Watched => ({ type: 'tombstone', ...place, iteration: null, why: OTHERWISE }));
@@ -71,10 +71,10 @@ export function openLedger(run: number): Ledger {
 
 const OTHERWISE = 'the transcript has it otherwise';
 
-const toldName = (position: number): string => `at ${position}`;
-const liveName = (run: number, iteration: number): string => `${run}.${iteration}`;
+const nameByPosition = (position: number): string => `at ${position}`;
+const nameByIteration = (run: number, iteration: number): string => `${run}.${iteration}`;
 
-function add(of: Shown, { step, attempt, ...event }: Exclude<Watched, { type: 'tombstone' }>): boolean {
+function add(of: ShownReply, { step, attempt, ...event }: Exclude<Watched, { type: 'tombstone' }>): boolean {
   const place = { step, attempt };
   const isOurs = (one: Place): boolean => one.step === step && one.attempt === attempt;
   switch (event.type) {
@@ -106,7 +106,7 @@ type StoredReply = {
   readonly outcomes: Map<number, Outcome>;
 };
 
-function storedReplies({ run: from, first, entries }: Since): readonly StoredReply[] {
+function repliesIn({ run: from, first, entries }: RunEntries): readonly StoredReply[] {
   const found: StoredReply[] = [];
   let run = from;
   for (const [offset, entry] of entries.entries()) {
@@ -116,7 +116,7 @@ function storedReplies({ run: from, first, entries }: Since): readonly StoredRep
     if (entry.kind !== 'reply') continue;
     const text = entry.message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
     const position = first + offset;
-    const names = [toldName(position), liveName(run, entry.iteration)] as const;
+    const names = [nameByPosition(position), nameByIteration(run, entry.iteration)] as const;
     found.push({ position, reply: entry, names, text, outcomes: new Map() });
   }
   return found;
@@ -134,8 +134,8 @@ function ownersOf(stored: readonly StoredReply[]): Owners {
   return owners;
 }
 
-type Compared = {
-  readonly shown: ReadonlyMap<string, Shown>;
+type Comparison = {
+  readonly shown: ReadonlyMap<string, ShownReply>;
   readonly stored: readonly StoredReply[];
   readonly owners: Owners;
 };
@@ -144,7 +144,7 @@ type Compared = {
  * Finds attempts that have shown anything the transcript lacks. They are taken back completely, and
  * their correct parts are told again.
  */
-function wrongPlaces({ shown, stored, owners }: Compared, names: Iterable<string>, over: boolean): readonly Place[] {
+function wrongPlaces({ shown, stored, owners }: Comparison, names: Iterable<string>, over: boolean): readonly Place[] {
   const wrong = new Map<string, Place>();
   const free = new Set(stored);
   for (const name of names) {
@@ -167,7 +167,7 @@ function wrongPlaces({ shown, stored, owners }: Compared, names: Iterable<string
   return [...wrong.values()];
 }
 
-function missingOf({ shown, owners }: Compared, one: StoredReply): readonly LiveEvent[] {
+function missingOf({ shown, owners }: Comparison, one: StoredReply): readonly LiveEvent[] {
   const { reply, names, text, outcomes } = one;
   const [told, live] = names.map((name) => shown.get(name));
   const texts = [...(told?.texts ?? []), ...(live?.texts ?? [])];

@@ -1,5 +1,5 @@
-// The two sources that a follower reads: the live channel, and a look at the session every second or
-// so.
+// The two sources that a follower reads: the live channel, and a look at the session every second
+// or so.
 import type { Told } from '../../store/live/events.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { Mailbox } from '../mailbox.ts';
@@ -18,7 +18,11 @@ export type News =
  * Passes on events of the channel, which is best effort: when it breaks, looking goes on, and the
  * store has what counts.
  */
-export async function liveNews(events: AsyncIterable<Told>, news: Mailbox<News>, leave: () => void): Promise<void> {
+export async function pushLiveEvents(
+  events: AsyncIterable<Told>,
+  news: Mailbox<News>,
+  leave: () => void,
+): Promise<void> {
   try {
     for await (const event of events)
       if (news.waiting < MOST_WAITING) news.push({ kind: 'event', event });
@@ -28,7 +32,7 @@ export async function liveNews(events: AsyncIterable<Told>, news: Mailbox<News>,
   }
 }
 
-type LookNews = {
+type LookSource = {
   readonly look: () => Promise<SessionDescription>;
   readonly first: SessionDescription;
   readonly everyMs: number;
@@ -38,7 +42,7 @@ type LookNews = {
   readonly news: Mailbox<News>;
 };
 
-export async function lookNews({ look, first, everyMs, signal, onTrouble, onHost, news }: LookNews): Promise<void> {
+export async function pushLooks({ look, first, everyMs, signal, onTrouble, onHost, news }: LookSource): Promise<void> {
   const push = (seen: SessionDescription): void => {
     onHost(seen);
     if (news.waiting < 2 * MOST_WAITING) news.push({ kind: 'look', seen });

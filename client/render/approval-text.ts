@@ -1,12 +1,12 @@
 // Shows a call that waits for a decision with all that a person needs to decide: what, with which
 // input, why, until when (L55). Shows questions of the model with their offered answers (L81).
 import type { WaitingApproval } from '../sessions/waiting-approval.ts';
-import { COLUMNS, type Paint, cutMeasured, oneLine } from '../paint.ts';
+import { COLUMNS, type Paint, truncateWithCount, oneLine } from '../paint.ts';
 import { showUnseen } from '../../system/text.ts';
 import { changeOf, diffRows, type FileChange } from './diff-rows.ts';
 import { compactInput, inputFields } from './tool-lines.ts';
 import { markedRows, piecesOf } from './width.ts';
-import { count, formatMoment } from '../units.ts';
+import { formatCount, formatMoment } from '../units.ts';
 
 const LINES = 30;
 /** Most characters of a line, in as many rows as they take. */
@@ -39,7 +39,7 @@ function callLines(paint: Paint, approval: WaitingApproval): readonly string[] {
   return [
     `${paint.yellow('?')} ${paint.bold(oneLine(tool, 60))} waits for a decision${ofAgent(approval)}`,
     ...shownInput(paint, tool, input).map((line) => `  ${line}`),
-    `  because: ${cutMeasured(reason, 300)}`,
+    `  because: ${truncateWithCount(reason, 300)}`,
     ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
     paint.dim(`  call ${oneLine(call, 100)}, denied without a decision by ${formatMoment(deadline)}`),
   ];
@@ -53,7 +53,11 @@ function shownInput(paint: Paint, tool: string, input: unknown): readonly string
   const everywhere = all === true ? ' (wherever it stands)' : '';
   const { rows, left } = changeRows(paint, change);
   const whole = JSON.stringify(input).length;
-  return [`│ ${cutMeasured(change.path, 300)}${everywhere}`, ...rows, ...(left === 0 ? [] : [leftOut(left, whole)])];
+  return [
+    `│ ${truncateWithCount(change.path, 300)}${everywhere}`,
+    ...rows,
+    ...(left === 0 ? [] : [leftOut(left, whole)]),
+  ];
 }
 
 /** Names the agent; empty for a call of the session's own. */
@@ -85,7 +89,7 @@ const rowPieces = (line: string, room: number): readonly string[] =>
   piecesOf(showUnseen(line).replaceAll('\t', '    '), room).flatMap((piece) => piecesOf(showUnseen(piece), room));
 
 const leftOut = (left: number, whole: number): string =>
-  `… (${count(left, 'character')} more, ${whole} of JSON in all: perdure approvals --json)`;
+  `… (${formatCount(left, 'character')} more, ${whole} of JSON in all: perdure approvals --json)`;
 
 function questionLines(paint: Paint, approval: WaitingApproval): readonly string[] {
   const { call, input, problem, deadline } = approval;
@@ -173,5 +177,5 @@ export function approvalWhat({ input, problem }: Pick<WaitingApproval, 'input' |
 
 /** Says on one line why a person is asked; after an edited input, what is wrong with it. */
 export function approvalWhy({ reason, agent }: Pick<WaitingApproval, 'reason' | 'agent'>): string {
-  return `${cutMeasured(reason, 200)}${ofAgent(agent ? { agent } : {})}`;
+  return `${truncateWithCount(reason, 200)}${ofAgent(agent ? { agent } : {})}`;
 }

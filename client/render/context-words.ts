@@ -1,6 +1,6 @@
 // Tells people how a session was kept within the model's window: nothing is lost, the model only
 // sees less.
-import { count, formatTokens } from '../units.ts';
+import { formatCount, formatTokens } from '../units.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { LiveEvent } from '../../store/live/events.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -20,7 +20,7 @@ export function fullCommand(session: SessionId): string {
 export function contextText(entry: ContextEntry, full: string): string {
   switch (entry.kind) {
     case 'boundary': {
-      const prompts = entry.prompts.length > 0 ? ` and ${count(entry.prompts.length, 'prompt')} before` : '';
+      const prompts = entry.prompts.length > 0 ? ` and ${formatCount(entry.prompts.length, 'prompt')} before` : '';
       const kept = `the model sees a summary, all from entry ${entry.from} on${prompts}`;
       return `${compactedBy(entry)}, ${change(entry)}: ${kept}; the full text: ${full}`;
     }
@@ -29,7 +29,7 @@ export function contextText(entry: ContextEntry, full: string): string {
     case 'collapse_staged':
       return `a short form of entries ${entry.from} to ${entry.to - 1} is ready`;
     case 'collapse_committed':
-      return `${count(entry.count, 'old stretch', 'old stretches')} now shown to the model in short form; the full text: ${full}`;
+      return `${formatCount(entry.count, 'old stretch', 'old stretches')} now shown to the model in short form; the full text: ${full}`;
     case 'snip':
       return `the model no longer sees ${entriesAt(entry.entries)}`;
   }
@@ -44,8 +44,8 @@ export function compactionText(
   event: Extract<ContextEvent, { readonly type: 'compaction_end' }>,
   full: string,
 ): string {
-  const kept = `a summary of ${count(event.summary.length, 'character')} stands for the rest`;
-  return `${compactedBy(event)}, ${change(event)}: ${count(event.kept, 'entry', 'entries')} kept word for word, ${kept}; the full text: ${full}`;
+  const kept = `a summary of ${formatCount(event.summary.length, 'character')} stands for the rest`;
+  return `${compactedBy(event)}, ${change(event)}: ${formatCount(event.kept, 'entry', 'entries')} kept word for word, ${kept}; the full text: ${full}`;
 }
 
 /**
@@ -67,7 +67,7 @@ export function describeStaged({
   savings,
 }: Pick<Extract<ContextEvent, { readonly type: 'collapse_staged' }>, 'savings'>): string {
   const saved = savings.reduce((sum, saving) => sum + saving, 0);
-  return `short forms of ${count(savings.length, 'old stretch', 'old stretches')} are ready, ${formatTokens(saved)} to be saved`;
+  return `short forms of ${formatCount(savings.length, 'old stretch', 'old stretches')} are ready, ${formatTokens(saved)} to be saved`;
 }
 
 function change({ before, after }: { readonly before: number; readonly after: number }): string {

@@ -2,7 +2,7 @@
 import type { Notice, RunEnded } from '../../workflows/contract/activities.ts';
 import { type RunOutcome, terminalDetail } from '../sessions/outcome.ts';
 import { oneLine } from '../paint.ts';
-import { count, formatMoney, shortTime } from '../units.ts';
+import { formatCount, formatMoney, shortTime } from '../units.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { reasonText } from './words.ts';
 
@@ -14,7 +14,7 @@ type Ending = Pick<RunOutcome, 'reason' | 'turns' | 'costUsd' | 'durationMs'> & 
 export function outcomeText({ reason, detail, turns, costUsd, durationMs }: Ending): string {
   const ending = reasonText(reason);
   const why = detail === undefined ? ending : `${ending}: ${oneLine(detail, 500)}`;
-  return [why, count(turns, 'turn'), formatMoney(costUsd), shortTime(durationMs)].join(' · ');
+  return [why, formatCount(turns, 'turn'), formatMoney(costUsd), shortTime(durationMs)].join(' · ');
 }
 
 /**

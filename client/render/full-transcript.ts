@@ -13,7 +13,7 @@ import { endingText } from './ending-words.ts';
 import { steeredText } from './steered-words.ts';
 import { endWord } from './outcome-words.ts';
 import { oneLine, type Paint } from '../paint.ts';
-import { count } from '../units.ts';
+import { formatCount } from '../units.ts';
 
 export type FullTranscript = {
   readonly paint: Paint;
@@ -77,7 +77,7 @@ async function* parts({ reading, whole }: Reading, entry: Entry, position: numbe
     case 'run_ended':
       return yield line(endingText(reading.entries, position, entry.ended));
     case 'session_closed':
-      return yield line(`closed; ${count(entry.notTaken.length, 'message')} not taken`);
+      return yield line(`closed; ${formatCount(entry.notTaken.length, 'message')} not taken`);
   }
 }
 

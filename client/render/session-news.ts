@@ -3,9 +3,9 @@
 // Pure.
 import { isBadEnd } from '../../workflows/contract/visibility.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
-import { type Paint, cutMeasured, oneLine } from '../paint.ts';
+import { type Paint, truncateWithCount, oneLine } from '../paint.ts';
 import { isUnderWay, phaseText, type SessionInfo } from '../sessions/info.ts';
-import { count, formatMoment, formatMoney } from '../units.ts';
+import { formatCount, formatMoment, formatMoney } from '../units.ts';
 import { approvalHint, ofAgent } from './approval-text.ts';
 import { reasonText } from './words.ts';
 
@@ -57,12 +57,13 @@ type News = { readonly session: SessionInfo } & (
 
 /** Kinds in the order in which they are told. */
 const others: Readonly<Record<Kind, (left: number, self: string) => string>> = {
-  begins: (left) => count(left, 'more begins', 'more begin'),
-  ended: (left) => count(left, 'more ended a run', 'more ended a run'),
-  goes_on: (left) => count(left, 'more goes on', 'more go on'),
-  parked: (left) => count(left, 'more is parked', 'more are parked'),
-  closed: (left) => count(left, 'more is closed', 'more are closed'),
-  waits: (left, self) => `${count(left, 'more call waits', 'more calls wait')} for a person: \`${self} approvals\``,
+  begins: (left) => formatCount(left, 'more begins', 'more begin'),
+  ended: (left) => formatCount(left, 'more ended a run', 'more ended a run'),
+  goes_on: (left) => formatCount(left, 'more goes on', 'more go on'),
+  parked: (left) => formatCount(left, 'more is parked', 'more are parked'),
+  closed: (left) => formatCount(left, 'more is closed', 'more are closed'),
+  waits: (left, self) =>
+    `${formatCount(left, 'more call waits', 'more calls wait')} for a person: \`${self} approvals\``,
 };
 
 function newsOf({ before, now, since }: Looks): readonly News[] {
@@ -162,7 +163,7 @@ function endText(paint: Paint, { last, facts }: SessionInfo): string {
   const cost = facts === undefined ? [] : [`${moneyOf(facts.cents)}${run > 1 ? ' in all' : ''}`];
   const parts = [
     reasonText(terminal.reason) + detail,
-    ...(Number.isInteger(turns) ? [count(turns, 'turn')] : []),
+    ...(Number.isInteger(turns) ? [formatCount(turns, 'turn')] : []),
     ...cost,
   ];
   const text = `run ${run} ended: ${parts.join(' · ')}`;
@@ -171,7 +172,7 @@ function endText(paint: Paint, { last, facts }: SessionInfo): string {
 
 /** Totals over all its runs. */
 const factsText = ({ facts }: SessionInfo): readonly string[] =>
-  facts === undefined ? [] : [count(facts.turns, 'turn'), moneyOf(facts.cents)];
+  facts === undefined ? [] : [formatCount(facts.turns, 'turn'), moneyOf(facts.cents)];
 
 const moneyOf = (cents: number | null): string => formatMoney(cents === null ? null : cents / 100);
 
@@ -180,7 +181,7 @@ function waitsText({ session }: SessionInfo, pending: PendingApproval, self: str
   const where = { session, call: oneLine(call, 100), ...(question && { question }) };
   const asks = question
     ? `asks a question${ofAgent(pending)}`
-    : `wants ${oneLine(tool, 60)}${ofAgent(pending)}, because: ${cutMeasured(reason, 200)}`;
+    : `wants ${oneLine(tool, 60)}${ofAgent(pending)}, because: ${truncateWithCount(reason, 200)}`;
   return `${asks}; ${approvalHint(where, self)}`;
 }
 

@@ -3,12 +3,12 @@ import type { OptionChanges, TopUp } from '../../workflows/contract/session.ts';
 import { LIMITS } from '../../workflows/contract/options-problem.ts';
 import type { Steered } from '../../workflows/contract/steered.ts';
 import { oneLine } from '../paint.ts';
-import { count, formatMoment } from '../units.ts';
+import { formatCount, formatMoment } from '../units.ts';
 
 /** Formats one line: limits raised to 20 turns by ana, 2026-11-25 14:03:10 UTC */
 export function steeredText(steered: Steered): string {
   const { at, by, earlier } = steered;
-  const before = earlier === undefined ? '' : ` (${count(earlier, 'earlier action')} not listed)`;
+  const before = earlier === undefined ? '' : ` (${formatCount(earlier, 'earlier action')} not listed)`;
   return `${deedText(steered)}${by === undefined ? '' : ` by ${oneLine(by, 100)}`}, ${formatMoment(at)}${before}`;
 }
 

@@ -1,8 +1,8 @@
 // Shows tool calls and their results, each on one to three lines: enough to follow, never all of
 // it.
-import { cutMeasured, oneLine, type Paint } from '../paint.ts';
+import { truncateWithCount, oneLine, type Paint } from '../paint.ts';
 import { showUnseen } from '../../system/text.ts';
-import { count, shortTime } from '../units.ts';
+import { formatCount, shortTime } from '../units.ts';
 import { changeOf, type FileChange, diffRows } from './diff-rows.ts';
 
 const INPUT = 160;
@@ -39,12 +39,12 @@ export function inputFields(input: unknown): readonly { readonly name: string | 
 export function compactInput(input: unknown, most = INPUT): string {
   const [first, ...rest] = inputFields(input);
   if (!first) return '';
-  const shown = cutMeasured(first.text, most);
-  const more = rest.map(({ name, text }) => `${oneLine(name ?? '', 40)}=${cutMeasured(text, 40)}`);
+  const shown = truncateWithCount(first.text, most);
+  const more = rest.map(({ name, text }) => `${oneLine(name ?? '', 40)}=${truncateWithCount(text, 40)}`);
   return [
     shown,
     ...more.slice(0, SHOWN_FIELDS),
-    ...(more.length > SHOWN_FIELDS ? [`… (+${count(more.length - SHOWN_FIELDS, 'field')})`] : []),
+    ...(more.length > SHOWN_FIELDS ? [`… (+${formatCount(more.length - SHOWN_FIELDS, 'field')})`] : []),
   ]
     .filter((part) => part !== '')
     .join(' ');
@@ -98,7 +98,7 @@ export function resultLines(
   const shown = isError ? lines.slice(-most) : lines.slice(0, most);
   const hidden = lines.length - shown.length;
   const cut = result.cut === true || content.length > RESULT;
-  const more = cut ? `${hidden.toLocaleString('en')}+ more lines` : count(hidden, 'more line');
+  const more = cut ? `${hidden.toLocaleString('en')}+ more lines` : formatCount(hidden, 'more line');
   const left = hidden > 0 || cut ? [more] : [];
   const time = durationMs !== null ? [shortTime(durationMs)] : [];
   const rest = [...(isError ? [] : left), ...time].join(', ');
@@ -122,7 +122,7 @@ function changeLines(paint: Paint, change: FileChange): readonly string[] {
     .slice(0, CHANGE_ROWS)
     .map(({ mark, text }) => `  ${colours[mark](`${mark} ${cutRow(text)}`.trimEnd())}`);
   const hidden = lines.length - shown.length;
-  const more = left > 0 ? `${hidden}+ more lines` : count(hidden, 'more line');
+  const more = left > 0 ? `${hidden}+ more lines` : formatCount(hidden, 'more line');
   return hidden > 0 || left > 0 ? [...shown, `  ${paint.dim(`(${more})`)}`] : shown;
 }
 

@@ -3,7 +3,7 @@ import type { Notice, PreambleChanged } from '../../workflows/contract/activitie
 import type { RunLimit, TerminalReason, TransitionReason } from '../../workflows/contract/loop.ts';
 
 import { oneLine } from '../paint.ts';
-import { count, formatTokens } from '../units.ts';
+import { formatCount, formatTokens } from '../units.ts';
 
 const transitions: Readonly<Record<TransitionReason, string>> = {
   next_turn: 'next turn',
@@ -67,7 +67,7 @@ export function noticeText(notice: Notice): string {
     case 'budget_spent':
       return `the model is told that the run before ended, ${spentBefore[notice.limit]}`;
     case 'max_turns_reached':
-      return `the limit of ${count(notice.limit, 'turn')} is reached`;
+      return `the limit of ${formatCount(notice.limit, 'turn')} is reached`;
     case 'error':
       return oneLine(notice.text, 2_000);
     case 'model_switched':

@@ -1,4 +1,5 @@
-// Checks the server for `perdure doctor`: the embedded one of a data folder, or one that is not ours.
+// Checks the server for `perdure doctor`: the embedded one of a data folder, or one that is not
+// ours.
 import type { Client } from '@temporalio/client';
 import type { DataFolder, Env } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
@@ -8,7 +9,7 @@ import { livingMembers } from '../../worker/embedded/members.ts';
 import { NAMESPACE } from '../../worker/embedded/server-args.ts';
 import { runningServer, type ServerRecord, wantedVersion } from '../../worker/embedded/server-record.ts';
 import { describeNewer, newerSessions } from './newer.ts';
-import { workerPolls } from '../sessions/worker-polls.ts';
+import { isQueuePolled } from '../sessions/worker-polls.ts';
 import { describeNoWorker } from '../sessions/no-worker.ts';
 import { type Check, missing, note, ok } from './check.ts';
 import { forAnyWorker } from '../../workflows/contract/task-queue.ts';
@@ -71,7 +72,7 @@ function workers(folder: DataFolder): Check {
 export async function externalChecks(target: Target): Promise<readonly Check[]> {
   const { client, close } = await connectClient(target);
   try {
-    const polls = await workerPolls({ temporal: client });
+    const polls = await isQueuePolled({ temporal: client });
     return [
       ok('server', `${target.address}, namespace ${target.namespace}`),
       polls ? ok('workers', 'at least one polls') : missing('workers', describeNoWorker(forAnyWorker)),

@@ -10,7 +10,7 @@ import { type DataFolder, type Env, dataFolder } from '../../connection/data-fol
 import { loadConfig } from '../../worker/config/load-config.ts';
 import { ClientProblem } from '../problem.ts';
 import type { Opened } from './open-server.ts';
-import { pollersOf } from '../sessions/worker-polls.ts';
+import { livePollers } from '../sessions/worker-polls.ts';
 import { configurationName } from '../sessions/no-worker.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { workersOf } from '../../worker/embedded/members.ts';
@@ -108,7 +108,7 @@ export async function workAlone(
   const mine = held.get(taskQueue) ?? { config, workers: 0 };
   const elsewhere =
     embedded === null
-      ? (await pollersOf({ temporal: temporal.client, taskQueue })).some(isElsewhere)
+      ? (await livePollers({ temporal: temporal.client, taskQueue })).some(isElsewhere)
       : embedded.otherWorkers(taskQueue).some(({ pid }) => pid !== process.pid);
   if (elsewhere || mine.config !== config) {
     const other = `session ${session} is worked on with a configuration that another program, or another call, has given for it`;

@@ -7,7 +7,7 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { createLimit, pause } from '../../system/async.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { ClientProblem } from '../problem.ts';
-import { persist } from '../sessions/persist.ts';
+import { callUntilAnswered } from '../sessions/persist.ts';
 import type { ClientOptions } from '../sessions/start.ts';
 
 /** `at` is in milliseconds since the epoch. */
@@ -83,7 +83,7 @@ async function fire({ temporal, target, turns }: Firer, ...[name, look, signal]:
       },
     },
   };
-  await persist(temporal, `fire schedule ${name}`, () => temporal.workflowService.patchSchedule(asked));
+  await callUntilAnswered(temporal, `fire schedule ${name}`, () => temporal.workflowService.patchSchedule(asked));
   const deadline = Date.now() + FIRES_WITHIN;
   while (Date.now() < deadline) {
     const now = await look();

@@ -16,11 +16,11 @@ import { modelProblem } from '../../models/find-model.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { STORE_KEY } from '../sessions/info.ts';
-import { checkedId, newSessionId } from '../sessions/session-id.ts';
+import { parseSessionId, newSessionId } from '../sessions/session-id.ts';
 import { promptProblem, titleOf } from '../sessions/prompt.ts';
-import { closedProblem } from '../sessions/send.ts';
+import { sessionClosedProblem } from '../sessions/send.ts';
 import { findWrongOption } from '../sessions/message.ts';
-import { type ClientOptions, describeHere, sessionInput } from '../sessions/start.ts';
+import { type ClientOptions, describeOwnSession, sessionInput } from '../sessions/start.ts';
 import { type ClockPlan, planClockChanges } from './clock-changes.ts';
 import { asServersSpell, cronProblem, timeZoneProblem } from './cron.ts';
 
@@ -98,8 +98,8 @@ export async function planSchedule(client: ClientOptions, { cron, task, given }:
   if (session !== undefined) {
     refuse(given.overlap === undefined ? findWrongOption(changes) : withSession('an overlap policy'));
     refuse(workers === undefined ? undefined : withSession('workers'));
-    const there = await describeHere(client, checkedId(session));
-    if (there.status !== 'open') throw closedProblem(there);
+    const there = await describeOwnSession(client, parseSessionId(session));
+    if (there.status !== 'open') throw sessionClosedProblem(there);
     const { session: to, taskQueue, configuration } = there;
     const options = Object.keys(changes).length > 0 ? { options: changes } : {};
     const input = { kind: 'send', schedule: name, body, session: to, ...options } as const;

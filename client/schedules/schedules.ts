@@ -16,12 +16,12 @@ import { profiles } from '../../workflows/contract/failures.ts';
 import { grpcFailure } from '../../connection/connect-client.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
-import { persist } from '../sessions/persist.ts';
+import { callUntilAnswered } from '../sessions/persist.ts';
 import type { ClientOptions } from '../sessions/start.ts';
 import { type ClockChange, clockChanges, YEAR } from './clock-changes.ts';
 import { cronProblem, timeZoneProblem } from './cron.ts';
 import { type Firing, fireNow, firingsOf, type Triggered } from './firings.ts';
-import { workerPolls } from '../sessions/worker-polls.ts';
+import { isQueuePolled } from '../sessions/worker-polls.ts';
 import {
   checkedName,
   type OverlapPolicy,
@@ -118,7 +118,7 @@ export function createSchedules(client: ClientOptions): Schedules {
   const reach = async <T>(name: string, call: (handle: ScheduleHandle) => Promise<T>): Promise<T> => {
     const handle = server().getHandle(scheduleId(checkedName(name)));
     try {
-      return await persist(temporal, `reach schedule ${name}`, () => call(handle));
+      return await callUntilAnswered(temporal, `reach schedule ${name}`, () => call(handle));
     } catch (error) {
       throw error instanceof ScheduleNotFoundError ? noSchedule(name) : error;
     }
@@ -175,7 +175,7 @@ async function createOnce({ temporal, profile }: ClientOptions, server: Schedule
       memo: { [MEMO_KEY]: { ...facts, clocksUntil: clock.until, made } },
     });
   try {
-    await persist(temporal, `create schedule ${name}`, create);
+    await callUntilAnswered(temporal, `create schedule ${name}`, create);
   } catch (error) {
     refuseUnknownZone(error, facts);
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
@@ -210,7 +210,7 @@ async function infoOf({ temporal }: ClientOptions, name: string, seen: ScheduleD
   const { paused } = state;
   const note = await noteText(temporal, state.note ?? '');
   const { taskQueue } = action;
-  const isWaiting = info.runningActions.length > 0 && !(await workerPolls({ temporal, taskQueue }).catch(() => true));
+  const isWaiting = info.runningActions.length > 0 && !(await isQueuePolled({ temporal, taskQueue }).catch(() => true));
   return {
     ...facts,
     name,

@@ -1,4 +1,4 @@
-// Decisions about calls that wait for one (L55), and answers to questions (L81).
+// Sends decisions about waiting calls (L55), and answers to questions (L81).
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import {
   LISTED_APPROVALS,
@@ -18,14 +18,14 @@ import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { oneLine } from '../paint.ts';
 import { formatMoment } from '../units.ts';
-import { closedProblem } from './send.ts';
+import { sessionClosedProblem } from './send.ts';
 import { nameProblem } from './message.ts';
 import { textBody } from '../../store/log/bodies.ts';
 import type { SessionDescription } from './info.ts';
 
 export type DecidePorts = {
   readonly store: Store;
-  /** Whoever acts where a method names nobody: as the client was told, or as it names itself. */
+  /** Name of the person who acts unless a method names one: the client's, or its identity. */
   readonly name: string;
   readonly look: (session: SessionId) => Promise<SessionDescription>;
   /** Throws ClientProblem. */
@@ -38,20 +38,20 @@ export type DecidePorts = {
 };
 
 /**
- * `by`: who it is, for the transcript and for whoever is second; absent: as the client was told, or
- * as it names itself. At most 200 characters.
+ * `by` names the person who acts, for the transcript and for someone who decides second; at most
+ * 200 characters. Absent: the client's name, or its identity.
  */
 export type ActOptions = Abortable & { readonly by?: string };
-/** `input`: runs with this instead of what the model wrote; it is validated again. */
+/** `input` replaces what the model wrote and is validated again. */
 export type ApproveOptions = ActOptions & { readonly input?: unknown };
-/** `interrupt`: the run ends with the denial (L34). */
+/** `interrupt` ends the run with the denial (L34). */
 export type DenyOptions = ActOptions & { readonly interrupt?: boolean };
 
 /** Bytes of JSON. */
 const LARGEST_INPUT = 1024 * 1024;
 
-/** The call that was decided about. */
-export async function approve(
+/** Returns the approved call. */
+export async function approveCall(
   { store, name, look, update }: DecidePorts,
   session: SessionId,
   call: string,
@@ -59,10 +59,10 @@ export async function approve(
 ): Promise<PendingApproval> {
   const { by = name } = options;
   const problem = nameProblem(by);
-  if (problem !== undefined) throw refused(problem);
+  if (problem !== undefined) throw refusalOf(problem);
   const bytes = 'input' in options && options.input !== undefined ? inputBytes(options.input) : null;
   const pending = pendingCall(await look(session), call);
-  if (pending.question) throw refused(`call ${call} is a question: answer it with \`perdure answer\``);
+  if (pending.question) throw refusalOf(`call ${call} is a question: answer it with \`perdure answer\``);
   const edited = bytes && (await store.put(bytes));
   const { inputHash } = pending;
   const there = placeOf(session, pending);
@@ -70,7 +70,7 @@ export async function approve(
   return pending;
 }
 
-export async function deny(
+export async function denyCall(
   { name, look, update }: DecidePorts,
   session: SessionId,
   call: string,
@@ -86,10 +86,10 @@ export async function deny(
 }
 
 /**
- * The question that was answered. Of two answers the first counts; who is second is told who was
- * first.
+ * Returns the answered question. The first of two answers counts, and the second person is told who
+ * was first.
  */
-export async function answer(
+export async function answerQuestion(
   { store, name, look, update }: DecidePorts,
   session: SessionId,
   call: string,
@@ -97,29 +97,29 @@ export async function answer(
   { by = name }: ActOptions,
 ): Promise<PendingApproval> {
   const problem = answerProblem(text) ?? nameProblem(by);
-  if (problem !== undefined) throw refused(problem);
+  if (problem !== undefined) throw refusalOf(problem);
   const pending = pendingCall(await look(session), call);
-  if (!pending.question) throw refused(`call ${call} is no question: approve or deny it`);
+  if (!pending.question) throw refusalOf(`call ${call} is no question: approve or deny it`);
   const there = placeOf(session, pending);
   await update(there.session, UPDATES.answer, { call: there.call, body: await textBody(store, text), by });
   return pending;
 }
 
-/** What waits in the session of an agent is decided there, whoever lists it (L70). */
+/** A call of an agent is decided in the agent's session, wherever it is listed (L70). */
 function placeOf(session: SessionId, { call, agent }: PendingApproval): Pick<AskingAgent, 'session' | 'call'> {
   return agent ?? { session, call };
 }
 
-const refused = (sentence: string): ClientProblem => new ClientProblem('refused', sentence);
+const refusalOf = (sentence: string): ClientProblem => new ClientProblem('refused', sentence);
 
-/** A sentence that says what is wrong with it, or undefined. */
+/** Returns a sentence that says what is wrong with the answer, or undefined. */
 export function answerProblem(text: string): string | undefined {
   if (text.trim() === '') return 'the answer is empty';
   const bytes = Buffer.byteLength(text);
   return bytes <= LARGEST_ANSWER ? undefined : `the answer has ${bytes} bytes: give at most ${LARGEST_ANSWER}`;
 }
 
-/** A sentence that says what is wrong with it, or undefined. */
+/** Returns a sentence that says what is wrong with the reason, or undefined. */
 export function reasonProblem(reason: string): string | undefined {
   if (reason.trim() === '') return 'the reason is empty: the model is told why, so say it';
   if (reason.length <= LONGEST_REASON) return undefined;
@@ -127,7 +127,7 @@ export function reasonProblem(reason: string): string | undefined {
 }
 
 function pendingCall(seen: SessionDescription, call: string): PendingApproval {
-  if (seen.status !== 'open') throw closedProblem(seen);
+  if (seen.status !== 'open') throw sessionClosedProblem(seen);
   const waiting = seen.approvals ?? [];
   const found = waiting.find((pending) => pending.call === call);
   if (found) return found;

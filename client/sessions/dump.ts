@@ -14,11 +14,11 @@ export async function* sessionJson(
   const { session, ...rest } = description;
   yield { kind: 'session', sessionId: session, ...rest, results: runs };
   for (const [index, entry] of entries.entries())
-    yield { position: first + index, ...(whole ? await filled(entry, bodies, whole) : entry) };
+    yield { position: first + index, ...(whole ? await fillBodies(entry, bodies, whole) : entry) };
   for (const { entry, problem } of problems) yield { kind: 'problem', position: entry, problem };
 }
 
-async function filled(
+async function fillBodies(
   entry: Entry,
   bodies: SessionReading['bodies'],
   whole: (outcome: Outcome) => Promise<string>,

@@ -6,7 +6,7 @@ import type { LiveItem } from '../../store/live/follow.ts';
 import { openLive } from '../../store/live/open-live.ts';
 import { openStore } from '../../store/values/open-store.ts';
 import { dataFolder, type Env } from '../../connection/data-folder.ts';
-import { attributesUsable } from './find/attributes.ts';
+import { canUseAttributes } from './find/attributes.ts';
 import { readableConverter } from '../../connection/payloads/data-converter.ts';
 import type { ClientOptions, CreateClient } from './start.ts';
 
@@ -24,7 +24,7 @@ export function folderPorts(
     storeId: id,
     live: (session, signal, onTrouble) => withoutCursors(live.follow(session, { signal, onTrouble })),
     // A connection of a test or a worker cannot ask for attributes, so its sessions go without.
-    visibility: async () => connection instanceof Connection && attributesUsable(connection, options.namespace),
+    visibility: async () => connection instanceof Connection && canUseAttributes(connection, options.namespace),
   };
 }
 

@@ -130,7 +130,7 @@ export function sessionInfo(execution: WorkflowExecutionInfo | WorkflowExecution
   const { workflowId, status, memo, startTime, closeTime } = execution;
   const value = memo?.[MEMO_KEY];
   const known = memoSchema.safeParse(value).data;
-  const told = known ? knownFacts(value as SessionMemo, known) : noMemo;
+  const told = known ? sanitizeMemo(value as SessionMemo, known) : noMemo;
   const { [STARTED_KEY]: started, [STORE_KEY]: store } = memo ?? {};
   const unread = findUndecodable(value);
   const state = statuses[status.name] ?? 'open';
@@ -158,7 +158,7 @@ export function sessionDescription(described: WorkflowExecutionDescription): Ses
 }
 
 /** Takes parts of the memo that could be hostile in their checked form. */
-function knownFacts(value: SessionMemo, known: z.infer<typeof memoSchema>): SessionMemo {
+function sanitizeMemo(value: SessionMemo, known: z.infer<typeof memoSchema>): SessionMemo {
   const { host: _, facts: __, suggestion: ___, ...memo } = value;
   const { head, last } = known as Pick<SessionMemo, 'head' | 'last'>;
   return {

@@ -18,7 +18,7 @@ function messageIdProblem(id: unknown): string | undefined {
 }
 
 /** Throws ClientProblem for a text that cannot be a message's id. */
-export function checkedMessageId(id: string): MessageId {
+export function parseMessageId(id: string): MessageId {
   const problem = messageIdProblem(id);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   return id as MessageId;

@@ -1,13 +1,13 @@
-// Makes the message that carries a user's text into a session: a short text travels with the signal,
-// a longer one is stored first and travels by hash.
+// Makes the message that carries a user's text into a session: a short text travels with the
+// signal, a longer one is stored first and travels by hash.
 import { type QuerySource, querySourceProblem } from '../../workflows/contract/facts.ts';
 import { isName, LONGEST_NAME, type MessageBody } from '../../workflows/contract/people.ts';
 import { traceparentProblem } from '../../workflows/contract/ids.ts';
 import type { UserMessage, OptionChanges, RunOptions } from '../../workflows/contract/session.ts';
 import { textBody } from '../../store/log/bodies.ts';
 import { ClientProblem } from '../problem.ts';
-import { type Prompt, type ReadPrompt, readPrompt } from './prompt.ts';
-import { checkedMessageId, newMessageId } from './message-id.ts';
+import { type Prompt, type PromptParts, readPrompt } from './prompt.ts';
+import { parseMessageId, newMessageId } from './message-id.ts';
 import { withChanges, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { schemaProblem } from '../../system/schema/json-schema.ts';
 import type { Store } from '../../store/values/store.ts';
@@ -17,7 +17,7 @@ import { modelProblem } from '../../models/find-model.ts';
  * Stores a long text before it is sent, so that a message never refers to a missing body; a short
  * one travels with the signal. Throws StoreError.
  */
-async function messageBody(store: Store, { text, media }: ReadPrompt): Promise<MessageBody> {
+async function messageBody(store: Store, { text, media }: PromptParts): Promise<MessageBody> {
   const stored = await Promise.all(
     media.map(async ({ bytes, ...medium }) => ({ ...medium, bytes: bytes.length, hash: await store.put(bytes) })),
   );
@@ -46,7 +46,7 @@ export async function messageOf(
     traceparentProblem(traceparent) ??
     (options && findWrongOption(options));
   if (problem !== undefined) throw new ClientProblem('refused', problem);
-  const checked = checkedMessageId(id);
+  const checked = parseMessageId(id);
   const changes = options && Object.keys(options).length > 0 ? { options } : {};
   const body = await messageBody(client.store, read);
   const { querySource = client.querySource ?? 'sdk' } = how;

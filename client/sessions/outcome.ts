@@ -48,7 +48,7 @@ export function runOutcome(session: SessionId, result: RunResult, output: RunOut
     transitions,
     text,
     usage,
-    costUsd: costUsd === null ? null : rounded(costUsd),
+    costUsd: costUsd === null ? null : roundUsd(costUsd),
     ...(agents && { agents }),
     durationMs,
     ...(detail === undefined ? {} : { detail }),
@@ -57,7 +57,7 @@ export function runOutcome(session: SessionId, result: RunResult, output: RunOut
 }
 
 /** Rounds to a hundred-millionth of a dollar, finer than any bill, to hide floating-point error. */
-function rounded(usd: number): number {
+function roundUsd(usd: number): number {
   return Math.round(usd * 1e8) / 1e8;
 }
 
@@ -80,8 +80,8 @@ export function terminalDetail(terminal: Terminal): string | undefined {
       return stoppers[terminal.by];
     case 'budget_exceeded':
       return 'limitUsd' in terminal
-        ? `$${terminal.spentUsd.toFixed(4)} spent${held(terminal.reservedUsd, (usd) => `$${usd.toFixed(4)}`)}, the limit is $${terminal.limitUsd}`
-        : `${formatTokens(terminal.spentTokens)} spent${held(terminal.reservedTokens, formatTokens)}, the limit is ${terminal.limitTokens.toLocaleString('en')}`;
+        ? `$${terminal.spentUsd.toFixed(4)} spent${reservedText(terminal.reservedUsd, (usd) => `$${usd.toFixed(4)}`)}, the limit is $${terminal.limitUsd}`
+        : `${formatTokens(terminal.spentTokens)} spent${reservedText(terminal.reservedTokens, formatTokens)}, the limit is ${terminal.limitTokens.toLocaleString('en')}`;
     case 'timeout':
       return `the limit is ${terminal.limitMs / 1000} s`;
     default:
@@ -103,6 +103,6 @@ export function outputReader(store: Store): OutputReader {
 }
 
 /** Mentions money held back for agents in the background, which may still spend it (L71). */
-function held(amount: number | undefined, format: (amount: number) => string): string {
+function reservedText(amount: number | undefined, format: (amount: number) => string): string {
   return amount === undefined ? '' : ` and ${format(amount)} kept for agents that have not reported their end`;
 }

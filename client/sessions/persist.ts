@@ -22,7 +22,7 @@ const AGAIN: ReadonlySet<number | undefined> = new Set([4, 8, 10, 14]);
  * `doing` says for the sentence what was attempted. Throws ClientProblem `unanswered` when patience
  * ends.
  */
-export async function persist<T>(
+export async function callUntilAnswered<T>(
   client: Client,
   doing: string,
   call: () => Promise<T>,
@@ -34,7 +34,7 @@ export async function persist<T>(
       return await client.withDeadline(Date.now() + oneCall, call);
     } catch (error) {
       if (!isPassing(error)) throw error;
-      if (Date.now() + pause > deadline) throw givenUp(doing, total, error);
+      if (Date.now() + pause > deadline) throw unansweredProblem(doing, total, error);
       await sleep(pause);
     }
   }
@@ -60,7 +60,7 @@ function isPassing(error: unknown): boolean {
   return AGAIN.has(code) || isFull || isTaskFailing;
 }
 
-function givenUp(doing: string, total: number, error: unknown): ClientProblem {
+function unansweredProblem(doing: string, total: number, error: unknown): ClientProblem {
   const { why } = grpcFailure(error);
   const sentence = `cannot ${doing}: the Temporal server did not take it for ${Math.round(total / 1000)} s (${why})`;
   return new ClientProblem('unanswered', `${sentence}; see that it runs and try again`, { cause: error });

@@ -30,7 +30,7 @@ type PromptMedium = {
   readonly at: number;
 };
 
-export type ReadPrompt = { readonly text: string; readonly media: readonly PromptMedium[] };
+export type PromptParts = { readonly text: string; readonly media: readonly PromptMedium[] };
 
 const LARGEST = 64 * 1024 * 1024;
 
@@ -46,15 +46,15 @@ export function promptProblem(text: string): string | undefined {
  * Splits a prompt into text and media. Media alone get a line that names them, for lists, hooks and
  * readers of texts. Throws ClientProblem `refused`.
  */
-export function readPrompt(prompt: Prompt): ReadPrompt {
-  const { text, media } = typeof prompt === 'string' ? { text: prompt, media: [] } : joined(prompt);
-  const shown = text.trim() === '' && media.length > 0 ? `(${named(media)})` : text;
+export function readPrompt(prompt: Prompt): PromptParts {
+  const { text, media } = typeof prompt === 'string' ? { text: prompt, media: [] } : joinBlocks(prompt);
+  const shown = text.trim() === '' && media.length > 0 ? `(${describeMedia(media)})` : text;
   const problem = promptProblem(shown) ?? mediaProblem(media);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   return { text: shown, media };
 }
 
-function named(media: readonly PromptMedium[]): string {
+function describeMedia(media: readonly PromptMedium[]): string {
   const documents = media.filter(({ mediaType }) => mediaType === 'application/pdf').length;
   const images = media.length - documents;
   const counted = (count: number, one: string, many: string): readonly string[] =>
@@ -63,7 +63,7 @@ function named(media: readonly PromptMedium[]): string {
 }
 
 /** Joins texts with a line break. */
-function joined(blocks: readonly PromptBlock[]): ReadPrompt {
+function joinBlocks(blocks: readonly PromptBlock[]): PromptParts {
   if (!Array.isArray(blocks)) throw new ClientProblem('refused', 'the prompt is neither a text nor a list of blocks');
   let text = '';
   const media: PromptMedium[] = [];

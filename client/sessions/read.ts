@@ -47,10 +47,11 @@ export async function readSession(
   const head = await headOf(temporal.client, session);
   const { problems } = await verifyTranscript(store, session, head);
   const view =
-    (await readable(loadView(store, session, head))) ?? (await readable(loadWorkingView(store, session, head)));
+    (await readUnlessDamaged(loadView(store, session, head))) ??
+    (await readUnlessDamaged(loadWorkingView(store, session, head)));
   const first = view?.begin ?? 0;
   const entries = view?.from(first) ?? [];
-  const bodies = (await readable(bodyReader(store)(entries))) ?? new Map<Hash, string>();
+  const bodies = (await readUnlessDamaged(bodyReader(store)(entries))) ?? new Map<Hash, string>();
   const output = outputReader(store);
   const runs: RunOutcome[] = [];
   for (const entry of entries) {
@@ -61,7 +62,7 @@ export async function readSession(
 }
 
 /** Returns null for damaged data, which `problems` describes. */
-async function readable<T>(reading: Promise<T>): Promise<T | null> {
+async function readUnlessDamaged<T>(reading: Promise<T>): Promise<T | null> {
   try {
     return await reading;
   } catch (error) {

@@ -11,7 +11,7 @@ import { isDamage, type Store } from '../../store/values/store.ts';
 import { loadView, loadWorkingView, type View } from '../../store/view/view.ts';
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
 import { contextOf, headOf } from './newest-head.ts';
-import { count, formatMoment } from '../units.ts';
+import { formatCount, formatMoment } from '../units.ts';
 import type { SessionDescription } from './info.ts';
 
 export type RepairPorts = { readonly temporal: Client; readonly store: Store };
@@ -47,14 +47,14 @@ export async function examineDamage(ports: RepairPorts, description: SessionDesc
   const from = await headOf(temporal, session);
   const problem = await problemOf(store, session, from);
   if (from === null || problem === null) return { kind: 'whole' };
-  const given: Given[] = [];
+  const given: ActivityInput[] = [];
   let runId: string | undefined;
   for (let run = 0; run < MOST_RUNS; run += 1) {
     const history = await readHistory(temporal, session, runId);
     given.push(...history.given);
-    const whole = await lastWhole(store, session, [from, ...given.flatMap(({ heads }) => heads)]);
+    const whole = await findLastWholeView(store, session, [from, ...given.flatMap(({ heads }) => heads)]);
     if (whole?.head) {
-      return { kind: 'repairable', problem, from, to: whole.head, lost: lossOf(whole, given, description) };
+      return { kind: 'repairable', problem, from, to: whole.head, lost: describeLoss(whole, given, description) };
     }
     if (history.before === undefined) break;
     runId = history.before;
@@ -78,9 +78,9 @@ async function problemOf(store: Store, session: SessionId, head: Hash | null): P
  * The input of one activity or of a workflow run: heads that the session had, and messages to
  * append to the first.
  */
-type Given = { readonly heads: readonly Hash[]; readonly messages: readonly string[] };
+type ActivityInput = { readonly heads: readonly Hash[]; readonly messages: readonly string[] };
 
-type History = { readonly given: readonly Given[]; readonly before: string | undefined };
+type History = { readonly given: readonly ActivityInput[]; readonly before: string | undefined };
 
 const appending = z.object({
   append: z.array(z.object({ kind: z.string(), id: z.string().optional() })),
@@ -88,7 +88,7 @@ const appending = z.object({
 
 async function readHistory(client: Client, session: SessionId, runId: string | undefined): Promise<History> {
   const { events = [] } = await client.workflow.getHandle(session, runId).fetchHistory();
-  const given: Given[] = [];
+  const given: ActivityInput[] = [];
   let before: string | undefined;
   for (const event of events ?? []) {
     const started = event.workflowExecutionStartedEventAttributes;
@@ -115,14 +115,14 @@ function headsIn(value: unknown): Hash[] {
 /**
  * Finds the newest segment that `heads` lead to whose whole chain, back to the first, can be read.
  */
-async function lastWhole(store: Store, session: SessionId, heads: readonly Hash[]): Promise<View | null> {
+async function findLastWholeView(store: Store, session: SessionId, heads: readonly Hash[]): Promise<View | null> {
   const found = new Map<Hash, StoredSegment>();
   const seen = new Set<Hash>();
   const open = [...heads];
   for (let hash = open.pop(); hash !== undefined; hash = open.pop()) {
     if (seen.has(hash)) continue;
     seen.add(hash);
-    const read = await readable(store, session, hash);
+    const read = await readOwnSegment(store, session, hash);
     if (!read) continue;
     found.set(hash, read);
     if (read.segment.parent !== null) open.push(read.segment.parent);
@@ -136,7 +136,7 @@ async function lastWhole(store: Store, session: SessionId, heads: readonly Hash[
   return last === undefined ? null : loadView(store, session, last);
 }
 
-async function readable(store: Store, session: SessionId, hash: Hash): Promise<StoredSegment | null> {
+async function readOwnSegment(store: Store, session: SessionId, hash: Hash): Promise<StoredSegment | null> {
   try {
     const read = await readSegment(store, hash, { session, entry: null });
     return read.segment.session === session ? read : null;
@@ -147,9 +147,9 @@ async function readable(store: Store, session: SessionId, hash: Hash): Promise<S
 }
 
 /** Describes the loss in at most LONGEST_LOSS characters. */
-export function lossOf(
+export function describeLoss(
   whole: Pick<View, 'entries' | 'length'>,
-  given: readonly Given[],
+  given: readonly ActivityInput[],
   { last }: Pick<SessionDescription, 'last'>,
 ): string {
   const { entries } = whole;
@@ -161,7 +161,7 @@ export function lossOf(
   const more = messages.length > MOST_NAMED ? `, and ${messages.length - MOST_NAMED} more` : '';
   const names = messages.slice(0, MOST_NAMED).map((id) => clip(id, MOST_OF_ID));
   const which =
-    messages.length === 0 ? 'no message' : `${count(messages.length, 'message')}: ${names.join(', ')}${more}`;
+    messages.length === 0 ? 'no message' : `${formatCount(messages.length, 'message')}: ${names.join(', ')}${more}`;
   return `everything from entry ${whole.length} on is lost${since}; among it ${which}`;
 }
 

@@ -19,7 +19,7 @@ import {
 import { profiles } from '../../workflows/contract/failures.ts';
 import { ATTRIBUTES, type AttributeKey, attributeValues } from '../../workflows/contract/visibility.ts';
 
-import { persist } from './persist.ts';
+import { callUntilAnswered } from './persist.ts';
 import { ClientProblem } from '../problem.ts';
 
 import {
@@ -52,7 +52,7 @@ export async function signalWithStart(client: Client, opening: Opening): Promise
       signalArgs: [message],
     });
   try {
-    await persist(client, `start session ${session}`, start);
+    await callUntilAnswered(client, `start session ${session}`, start);
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     throw new ClientProblem('closed', `session ${session} is closed and takes no more messages: give another id`);
@@ -78,7 +78,7 @@ export async function startCarried(
       workflowIdConflictPolicy: 'FAIL',
     });
   try {
-    await persist(client, `start session ${session}`, start);
+    await callUntilAnswered(client, `start session ${session}`, start);
     return true;
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
@@ -121,8 +121,8 @@ function firstAttributes(memo: SessionMemo, sealed: boolean): readonly SearchAtt
   });
 }
 
-export async function signal(client: Client, session: SessionId, name: string, args: unknown[]): Promise<void> {
-  await reach(client, session, `reach session ${session}`, () =>
+export async function sendSignal(client: Client, session: SessionId, name: string, args: unknown[]): Promise<void> {
+  await callSession(client, session, `reach session ${session}`, () =>
     client.workflow.getHandle(session).signal(name, ...args),
   );
 }
@@ -131,7 +131,7 @@ export async function describe(client: Client, session: SessionId): Promise<Sess
   try {
     return sessionDescription(await client.workflow.getHandle(session).describe());
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) throw noSession(session);
+    if (error instanceof WorkflowNotFoundError) throw noSessionProblem(session);
     throw error;
   }
 }
@@ -157,26 +157,29 @@ export function elsewhereProblem(
 }
 
 /** Throws ClientProblem `no_session` or `closed`. */
-export async function reach(
+export async function callSession(
   client: Client,
   session: SessionId,
   doing: string,
   call: () => Promise<unknown>,
 ): Promise<void> {
   try {
-    await persist(client, doing, call);
+    await callUntilAnswered(client, doing, call);
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
     // The server gives the same answer for a closed session and for one that never existed.
-    throw closedProblem(await describe(client, session));
+    throw sessionClosedProblem(await describe(client, session));
   }
 }
 
-export function closedProblem({ session, status }: Pick<SessionDescription, 'session' | 'status'>): ClientProblem {
+export function sessionClosedProblem({
+  session,
+  status,
+}: Pick<SessionDescription, 'session' | 'status'>): ClientProblem {
   const how = status === 'cancelled' ? 'was cancelled' : `is ${status.replace('_', ' ')}`;
   return new ClientProblem('closed', `session ${session} ${how} and takes nothing more: \`perdure show ${session}\``);
 }
 
-function noSession(session: SessionId): ClientProblem {
+function noSessionProblem(session: SessionId): ClientProblem {
   return new ClientProblem('no_session', `no session ${session}: \`perdure list\` shows those there are`);
 }

@@ -23,7 +23,7 @@ export function sessionIdProblem(id: string): string | undefined {
 }
 
 /** Throws ClientProblem for a text that cannot be a session id. */
-export function checkedId(id: string): SessionId {
+export function parseSessionId(id: string): SessionId {
   const problem = sessionIdProblem(id);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   return id as SessionId;

@@ -4,9 +4,9 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { MOST_SNIPS } from '../../workflows/contract/session.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { ClientProblem } from '../problem.ts';
-import { count } from '../units.ts';
+import { formatCount } from '../units.ts';
 import type { SessionDescription } from './info.ts';
-import { closedProblem } from './send.ts';
+import { sessionClosedProblem } from './send.ts';
 import { type SnipEffect, snipEffects } from './snip-effects.ts';
 
 /** Each port throws ClientProblem; `entries` throws StoreError too. */
@@ -25,14 +25,14 @@ export type Snipped = {
   readonly later: readonly number[];
 };
 
-export async function snip(
+export async function snipEntries(
   { look, entries, send }: SnipPorts,
   session: SessionId,
   given: readonly number[],
 ): Promise<Snipped> {
   refuse(snipProblem(given));
   const seen = await look(session);
-  if (seen.status !== 'open') throw closedProblem(seen);
+  if (seen.status !== 'open') throw sessionClosedProblem(seen);
   const there = await entries(session);
   refuse(absentProblem(session, given, there.length));
   const effects = snipEffects(there, given);
@@ -58,11 +58,11 @@ export function snipProblem(given: readonly number[]): string | undefined {
 function absentProblem(session: SessionId, given: readonly number[], there: number): string | undefined {
   const absent = given.find((entry) => entry >= there);
   if (absent === undefined) return undefined;
-  const has = there === 0 ? 'none yet' : `${count(there, 'entry', 'entries')}, the last at ${there - 1}`;
+  const has = there === 0 ? 'none yet' : `${formatCount(there, 'entry', 'entries')}, the last at ${there - 1}`;
   return `session ${session} has no entry at position ${absent}, for it has ${has}: \`perdure show ${session} --json\` lists them`;
 }
 
-const whats: Readonly<Record<Entry['kind'], string>> = {
+const entryTexts: Readonly<Record<Entry['kind'], string>> = {
   run_started: 'the start of a run',
   user: 'a prompt',
   reply: 'a reply',
@@ -82,7 +82,7 @@ const whats: Readonly<Record<Entry['kind'], string>> = {
 
 /** Says why a snip would not hide the entry, and what to name instead. */
 function effectProblem(session: SessionId, position: number, { kind }: Entry, effect: SnipEffect): string | undefined {
-  const what = `entry ${position} is ${whats[kind]}`;
+  const what = `entry ${position} is ${entryTexts[kind]}`;
   switch (effect.kind) {
     case 'removed':
     case 'later':

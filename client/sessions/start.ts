@@ -18,7 +18,7 @@ import type { ActOptions } from './decide.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Prompt, readPrompt, titleOf } from './prompt.ts';
 import type { SessionDescription } from './info.ts';
-import { checkedId, newSessionId } from './session-id.ts';
+import { parseSessionId, newSessionId } from './session-id.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { Told } from '../../store/live/events.ts';
 import type { Profile } from '../../workflows/contract/failures.ts';
@@ -35,7 +35,7 @@ export type CreateClient = Pick<ClientOptions, 'temporal'> &
     readonly env?: Env;
   };
 
-export async function describeHere(
+export async function describeOwnSession(
   { temporal, storeId }: ClientOptions,
   session: SessionId,
 ): Promise<SessionDescription> {
@@ -46,9 +46,9 @@ export async function describeHere(
 }
 
 /** Returns null when the session does not exist. */
-async function openedBefore(client: ClientOptions, session: SessionId): Promise<SessionDescription | null> {
+async function findOpenedSession(client: ClientOptions, session: SessionId): Promise<SessionDescription | null> {
   try {
-    return await describeHere(client, session);
+    return await describeOwnSession(client, session);
   } catch (error) {
     if (error instanceof ClientProblem && error.kind === 'no_session') return null;
     throw error;
@@ -68,8 +68,8 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
     querySource,
     ...given
   } = start;
-  const named = id ?? newId ?? (messageId === undefined ? undefined : sessionOfMessage(by ?? client.by, messageId));
-  const session = checkedId(named ?? newSessionId());
+  const named = id ?? newId ?? (messageId === undefined ? undefined : sessionIdOfMessage(by ?? client.by, messageId));
+  const session = parseSessionId(named ?? newSessionId());
   // A new session has nothing that null could take back.
   const options: RunOptions = { cwd: process.cwd(), ...ifNew, ...withChanges<Partial<RunOptions>>({}, given) };
   // An open session has options of its own: the given ones apply from its next run on.
@@ -80,7 +80,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
   const input = await sessionInput(client, options, titleOf(readPrompt(task).text));
   const any = { taskQueue: client.taskQueue ?? TASK_QUEUE, configuration: null };
   const followsFromMessage = newId === undefined && id === undefined && messageId !== undefined;
-  if ((id !== undefined || followsFromMessage) && client.storeId) await openedBefore(client, session);
+  if ((id !== undefined || followsFromMessage) && client.storeId) await findOpenedSession(client, session);
   const store = await client.storeId?.();
   const opening = { session, input, message, workers: workers ?? any, store, now: Date.now() };
   await signalWithStart(client.temporal, opening).catch((error: unknown) => {
@@ -94,7 +94,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
  * Derives the session's id from the message's id for a start that names no session, so that a
  * repeated start, even from another process, finds what the first began.
  */
-function sessionOfMessage(by: string | undefined, messageId: string): string {
+function sessionIdOfMessage(by: string | undefined, messageId: string): string {
   const digest = createHash('sha256').update(JSON.stringify([by, messageId]));
   return `s-${digest.digest('hex').slice(0, 20)}`;
 }

@@ -8,15 +8,15 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { LIMITS, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { ClientProblem } from '../problem.ts';
 import type { DecidePorts } from './decide.ts';
-import { patience, persist } from './persist.ts';
-import { closedProblem, reach } from './send.ts';
+import { patience, callUntilAnswered } from './persist.ts';
+import { sessionClosedProblem, callSession } from './send.ts';
 import { findWrongOption } from './message.ts';
 
 export async function topUp({ look, update }: DecidePorts, session: SessionId, more: TopUp, by: string): Promise<void> {
   const problem = topUpProblem(more);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const seen = await look(session);
-  if (seen.status !== 'open') throw closedProblem(seen);
+  if (seen.status !== 'open') throw sessionClosedProblem(seen);
   await update(session, UPDATES.topUp, more, { by });
 }
 
@@ -36,12 +36,12 @@ export async function setOptions(
     Object.keys(changes).length === 0 ? 'no option is given: name what is to change' : findWrongOption(changes);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const seen = await look(session);
-  if (seen.status !== 'open') throw closedProblem(seen);
+  if (seen.status !== 'open') throw sessionClosedProblem(seen);
   await update(session, UPDATES.setOptions, changes, { by });
 }
 
 /** Milliseconds for which the server may refuse to pass on who cancels. */
-const TOLD_WITHIN = 5_000;
+const NAME_WITHIN_MS = 5_000;
 
 /**
  * Temporal's cancel does not tell the session who asks, so a signal says it first. A flooded
@@ -51,6 +51,8 @@ export async function cancel(client: Client, session: SessionId, by: string): Pr
   const told: SignalOnce = { signal: 'cancel', id: randomUUID(), by };
   const handle = client.workflow.getHandle(session);
   const tell = () => handle.signal(SIGNALS.cancel, told);
-  await persist(client, `reach session ${session}`, tell, { ...patience, total: TOLD_WITHIN }).catch(() => undefined);
-  await reach(client, session, `cancel session ${session}`, () => handle.cancel());
+  await callUntilAnswered(client, `reach session ${session}`, tell, { ...patience, total: NAME_WITHIN_MS }).catch(
+    () => undefined,
+  );
+  await callSession(client, session, `cancel session ${session}`, () => handle.cancel());
 }

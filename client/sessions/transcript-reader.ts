@@ -15,7 +15,7 @@ export type TranscriptReader = {
    * Returns the entries from the start of run `run` on, or from `mark` on if it is still in the
    * transcript. Throws StoreError.
    */
-  since(session: SessionId, head: Hash, run: number, mark?: Mark): Promise<Since>;
+  since(session: SessionId, head: Hash, run: number, mark?: EntryMark): Promise<RunEntries>;
   /** Throws StoreError, also when the run's end is not in the transcript. */
   outcome(session: SessionId, head: Hash | null, run: number): Promise<RunOutcome>;
   /** Adds the call's input. Throws StoreError only when the store cannot be used. */
@@ -70,7 +70,7 @@ function startOf(view: View, run: number): number {
 /**
  * Entries of a transcript from position `first` on, oldest first; the first belongs to run `run`.
  */
-export type Since = { readonly run: number; readonly first: number; readonly entries: readonly Entry[] };
+export type RunEntries = { readonly run: number; readonly first: number; readonly entries: readonly Entry[] };
 
 /** Remembers an entry with its position and run. */
-export type Mark = { readonly run: number; readonly position: number; readonly entry: Entry };
+export type EntryMark = { readonly run: number; readonly position: number; readonly entry: Entry };

@@ -1,5 +1,5 @@
-// A call that waits for a decision, with the input that is to be decided about (L55). It is read from
-// the memo and the store alone.
+// A call that waits for a decision, with the input to decide about (L55). It is read from the memo
+// and the store alone.
 import { type SessionId, questionParts } from '../../workflows/contract/ids.ts';
 import { type PendingApproval } from '../../workflows/contract/session.ts';
 import { type Store, hashOf, StoreError } from '../../store/values/store.ts';
@@ -7,17 +7,17 @@ import { lastReply, type View } from '../../store/view/view.ts';
 
 export type WaitingApproval = PendingApproval & {
   readonly session: SessionId;
-  /** The model's own id of the call; absent where it cannot be read. */
+  /** The model's own id of the call; absent when it cannot be read. */
   readonly toolUseId?: string;
-  /** The input that the tool would be called with. */
+  /** The input that the tool would get. */
   readonly input: unknown;
-  /** Why `input` is not known for certain. */
+  /** Says why `input` is not known for certain. */
   readonly problem?: string;
 };
 
 /**
- * Events for a follower: a call waits for a decision, or a question for an answer, or no longer
- * does.
+ * Events for a follower: a call waits for a decision, a question waits for an answer, or one no
+ * longer waits.
  */
 export type ApprovalEvent =
   | ({ readonly type: 'approval' | 'question' } & WaitingApproval)
@@ -28,8 +28,8 @@ export function isApprovalEvent<Event extends { readonly type: string }>(event: 
 }
 
 /**
- * `view`: the session at the approval's head. What cannot be read is told in `problem`. Throws
- * StoreError `unavailable`.
+ * Adds its input to a pending approval. `view` reads the session at the approval's head. `problem`
+ * says what cannot be read. Throws StoreError `unavailable`.
  */
 export async function waitingApproval(
   store: Store,
@@ -55,7 +55,7 @@ async function inputOf(
   const { inputHash } = questionParts(question);
   const { id: toolUseId } = block;
   if (inputHashOf(block.input) === inputHash) return { toolUseId, input: block.input };
-  // A hook or a person may have put another in its place; that one is stored under its own hash.
+  // A hook or a person may have replaced the input; the new one is stored under its own hash.
   if (inputHash !== null && (await store.has(inputHash))) {
     return { toolUseId, input: JSON.parse(new TextDecoder().decode(await store.get(inputHash))) as unknown };
   }

@@ -4,7 +4,7 @@ import type { Client } from '@temporalio/client';
 import { pause } from '../../system/async.ts';
 import { type ForWorkers, forAnyWorker } from '../../workflows/contract/task-queue.ts';
 import { ClientProblem } from '../problem.ts';
-import { workerPolls, waitForWorker } from './worker-polls.ts';
+import { isQueuePolled, waitForWorker } from './worker-polls.ts';
 import { describeNoWorker } from './no-worker.ts';
 
 export type WatchPollers = {
@@ -40,12 +40,12 @@ async function watch(
   signal: AbortSignal,
 ): Promise<void> {
   const { taskQueue } = workers;
-  const nobody = describeNoWorker(workers, session);
+  const noWorker = describeNoWorker(workers, session);
   if (!(await waitForWorker({ temporal, taskQueue }, patience.first, signal, patience.look)))
-    return onNobody(new ClientProblem('no_worker', nobody));
+    return onNobody(new ClientProblem('no_worker', noWorker));
   for (let polled = true; await pause(patience.later, signal);) {
-    const polls = await workerPolls({ temporal, taskQueue });
-    if (polled && !polls) say(`${nobody}; the session goes on when one does`);
+    const polls = await isQueuePolled({ temporal, taskQueue });
+    if (polled && !polls) say(`${noWorker}; the session goes on when one does`);
     polled = polls;
   }
 }

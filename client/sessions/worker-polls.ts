@@ -12,7 +12,7 @@ const LOOK_MS = 1_000;
 /** Milliseconds before a call to the server is given up. */
 const CALL_MS = 5_000;
 
-export type WorkerPolls = {
+export type PollQuery = {
   readonly temporal: Client;
   readonly taskQueue?: string;
   /** Absent: pollers of workflow tasks, as every worker of a session's own queue is. */
@@ -25,8 +25,8 @@ type Request = Parameters<Client['workflowService']['describeTaskQueue']>[0];
 const ACTIVITIES: unknown = 2;
 
 /** Tells whether a worker polls, or did a moment ago. */
-export async function workerPolls(polls: WorkerPolls): Promise<boolean> {
-  return (await lastPoll(polls)) !== null;
+export async function isQueuePolled(polls: PollQuery): Promise<boolean> {
+  return (await lastPollTime(polls)) !== null;
 }
 
 /**
@@ -34,13 +34,13 @@ export async function workerPolls(polls: WorkerPolls): Promise<boolean> {
  * The server remembers pollers that are gone, so those provably dead on this host and those silent
  * for long do not count.
  */
-export async function lastPoll(polls: WorkerPolls): Promise<number | null> {
-  const begun = (await pollersOf(polls)).map(({ seen }) => seen);
+export async function lastPollTime(polls: PollQuery): Promise<number | null> {
+  const begun = (await livePollers(polls)).map(({ seen }) => seen);
   return begun.length === 0 ? null : Math.max(...begun);
 }
 
 /** Returns the pollers that count, each with its identity and when its last poll began. */
-export async function pollersOf({ temporal, taskQueue = TASK_QUEUE, of }: WorkerPolls) {
+export async function livePollers({ temporal, taskQueue = TASK_QUEUE, of }: PollQuery) {
   const { namespace } = temporal.options;
   const request: Request = {
     namespace,
@@ -64,14 +64,14 @@ export async function pollersOf({ temporal, taskQueue = TASK_QUEUE, of }: Worker
  * did.
  */
 export async function waitForWorker(
-  polls: WorkerPolls,
+  polls: PollQuery,
   ms: number,
   signal: AbortSignal,
   lookMs: number = LOOK_MS,
 ): Promise<boolean> {
   const deadline = Date.now() + ms;
   for (;;) {
-    if (await workerPolls(polls)) return true;
+    if (await isQueuePolled(polls)) return true;
     if (Date.now() + lookMs > deadline) return false;
     if (!(await pause(lookMs, signal))) return true;
   }

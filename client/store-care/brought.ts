@@ -7,13 +7,13 @@ import { oneLine } from '../paint.ts';
  * `lines` describe the options for the person who imports. `widens` is true when some option lets
  * the agent do more, or tells it more, than a new session of this folder would.
  */
-export type Brought = { readonly lines: readonly string[]; readonly widens: boolean };
+export type ImportedOptions = { readonly lines: readonly string[]; readonly widens: boolean };
 
 const LONGEST = 300;
 /** Modes that ask less than the default. */
 const FREE_MODES: readonly string[] = ['acceptEdits', 'bypass'];
 
-export function broughtBy(options: RunOptions): Brought {
+export function describeImportedOptions(options: RunOptions): ImportedOptions {
   const { permissionMode, permissions = {}, additionalDirectories = [], toolEnv = {} } = options;
   const listed = (values: readonly string[]): string => oneLine(values.join(', '), LONGEST);
   const prompt = (text: string): string => `${text.length} characters: ${oneLine(text, LONGEST)}`;

@@ -9,7 +9,7 @@ import { namespaceOf, userName, USERS } from '../../connection/store-users.ts';
 import { oneLine } from '../paint.ts';
 import { ClientProblem } from '../problem.ts';
 import { findRoots } from './find-roots.ts';
-import { type KeptWorktree, keptWorktree, WORKTREES } from './kept-worktrees.ts';
+import { type KeptWorktree, findWorktree, WORKTREES } from './kept-worktrees.ts';
 import { markReached } from './mark-reached.ts';
 
 export type CleanStore = {
@@ -31,7 +31,7 @@ export const GRACE_MS = 24 * 3_600_000;
 
 type Tally = { objects: number; bytes: number };
 
-export type Cleaned = {
+export type CleanResult = {
   readonly sessions: number;
   /** Unnamed values, set aside for another grace period in which readers still find them. */
   readonly aside: Tally;
@@ -54,7 +54,7 @@ const OF_SESSIONS: ReadonlySet<string> = new Set(['steps', 'calls', 'waits', 'la
  * Throws StoreError or ClientProblem when any part of a session cannot be read; nothing was changed
  * then.
  */
-export async function cleanStore(cleaning: CleanStore): Promise<Cleaned> {
+export async function cleanStore(cleaning: CleanStore): Promise<CleanResult> {
   const { temporal, care, store, graceMs, now = Date.now } = cleaning;
   const olderThan = now() - graceMs;
   await refuseOtherNamespaces(cleaning);
@@ -65,11 +65,11 @@ export async function cleanStore(cleaning: CleanStore): Promise<Cleaned> {
     return !OF_SESSIONS.has(kind) || segments.has(segment);
   };
   const reached = await markReached(care, roots, isKept);
-  const swept = await sweep(cleaning, olderThan, { reached, isKept });
+  const swept = await sweepStore(cleaning, olderThan, { reached, isKept });
   return { sessions: roots.sessions.size, ...swept };
 }
 
-type Marked = { readonly reached: ReadonlySet<Hash>; readonly isKept: (key: string) => boolean };
+type Marks = { readonly reached: ReadonlySet<Hash>; readonly isKept: (key: string) => boolean };
 
 /**
  * Sessions of another namespace cannot be seen from this one, so the store is refused. The users of
@@ -91,13 +91,13 @@ async function refuseOtherNamespaces({ temporal, care, dryRun, goneNamespaces = 
 }
 
 /** Handles the values set aside earlier first, so that it does not meet its own. */
-async function sweep(
+async function sweepStore(
   { care, dryRun }: CleanStore,
   olderThan: number,
-  { reached, isKept }: Marked,
-): Promise<Omit<Cleaned, 'sessions'>> {
-  const [aside, values, records] = [tally(), tally(), tally()];
-  const free = freedBytes();
+  { reached, isKept }: Marks,
+): Promise<Omit<CleanResult, 'sessions'>> {
+  const [aside, values, records] = [emptyTally(), emptyTally(), emptyTally()];
+  const free = countFreedBytes();
   const gone = new Set<string>();
   const worktrees = new Map<string, KeptWorktree>();
   let putBack = 0;
@@ -119,7 +119,7 @@ async function sweep(
     if (isKept(object.name)) continue;
     // A session that began meanwhile is unknown here, so a young record is not counted for a
     // session that is gone.
-    const worktree = object.at < olderThan ? await keptWorktree(care, object.name) : null;
+    const worktree = object.at < olderThan ? await findWorktree(care, object.name) : null;
     if (worktree) worktrees.set(worktree.tree, worktree);
     else if (await remove(object, records)) gone.add(object.name.split('/')[1] ?? '');
   }
@@ -132,7 +132,7 @@ async function sweep(
   return { ...all, freed: free.bytes(), putBack, worktrees: [...worktrees.values()] };
 }
 
-const tally = (): Tally => ({ objects: 0, bytes: 0 });
+const emptyTally = (): Tally => ({ objects: 0, bytes: 0 });
 
 function add(into: Tally, { bytes }: StoredObject): void {
   into.objects += 1;
@@ -143,7 +143,7 @@ function add(into: Tally, { bytes }: StoredObject): void {
  * Counts the bytes that removals free. If objects share bytes, only the removal of the last name
  * frees them.
  */
-function freedBytes() {
+function countFreedBytes() {
   const left = new Map<string, number>();
   let freed = 0;
   return {

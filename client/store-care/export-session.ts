@@ -26,13 +26,13 @@ export type ExportSession = {
   readonly path: string;
 };
 
-export type Exported = { readonly values: number; readonly bytes: number };
+export type ExportResult = { readonly values: number; readonly bytes: number };
 
 /**
  * Throws ClientProblem, and StoreError for a transcript that cannot be read. Leaves no incomplete
  * file.
  */
-export async function exportSession({ temporal, sessions, care, session, path }: ExportSession): Promise<Exported> {
+export async function exportSession({ temporal, sessions, care, session, path }: ExportSession): Promise<ExportResult> {
   const header = await headerOf(temporal, sessions, session);
   const roots = { sessions: new Set([session]), heads: new Map([[session, header.head]]), named: new Set<Hash>() };
   const reached = await markReached(care, roots, () => false);

@@ -5,7 +5,7 @@ import type { SerializationContext } from '@temporalio/common';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { STORE_KEY } from '../sessions/info.ts';
-import { patience, persist, type Patience } from '../sessions/persist.ts';
+import { patience, callUntilAnswered, type Patience } from '../sessions/persist.ts';
 import { contextOf, headOf } from '../sessions/newest-head.ts';
 import { scanMessage } from './scan-hashes.ts';
 
@@ -64,7 +64,8 @@ async function scanRun(
   session: SessionId,
   isNewest: boolean,
 ): Promise<void> {
-  const ask = <T>(call: () => Promise<T>): Promise<T> => persist(client, `read session ${session}`, call, slow);
+  const ask = <T>(call: () => Promise<T>): Promise<T> =>
+    callUntilAnswered(client, `read session ${session}`, call, slow);
   const own = contextOf(client, session, null);
   await scanMessage(execution.raw.memo, named, { client, session, contexts: [own] });
   const handle = client.workflow.getHandle(session, execution.runId);

@@ -10,7 +10,7 @@ import type { Profile } from '../../workflows/contract/failures.ts';
 import { TASK_QUEUE, type SessionInput } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../problem.ts';
 import { startCarried } from '../sessions/send.ts';
-import { type Brought, broughtBy } from './brought.ts';
+import { type ImportedOptions, describeImportedOptions } from './brought.ts';
 import { readSessionFile, type SessionHeader } from './session-file.ts';
 
 export type ImportSession = {
@@ -29,21 +29,21 @@ export type ImportSession = {
    * Called once the file is known to be whole and before anything of it is stored. Throws to refuse
    * it.
    */
-  readonly accept: (brought: Brought) => Promise<void>;
+  readonly accept: (brought: ImportedOptions) => Promise<void>;
 };
 
 /** `again` is true when the session was imported from this file before; it is left unchanged. */
-export type Imported = { readonly session: SessionId; readonly again: boolean };
+export type ImportResult = { readonly session: SessionId; readonly again: boolean };
 
 /**
  * Throws ClientProblem for an incomplete file, and when another session has the id; nothing was
  * begun then.
  */
-export async function importSession(importing: ImportSession): Promise<Imported> {
+export async function importSession(importing: ImportSession): Promise<ImportResult> {
   const { temporal, store, path } = importing;
   // Check the whole file before anything is written.
   const seen = await readSessionFile(path, () => Promise.resolve());
-  await importing.accept(broughtBy(seen.options));
+  await importing.accept(describeImportedOptions(seen.options));
   const header = await readSessionFile(path, async ({ bytes }) => void (await store.put(bytes)));
   if (JSON.stringify(header) !== JSON.stringify(seen))
     throw new ClientProblem('refused', `${path} was changed while it was read: look at it again`);

@@ -18,7 +18,7 @@ export type KeptWorktree = Pick<Begun, 'tree' | 'common' | 'holder'>;
  * Returns the work tree that a session's record names if it is on this machine, else null. Throws
  * StoreError.
  */
-export async function keptWorktree(care: Pick<StoreCare, 'record'>, key: string): Promise<KeptWorktree | null> {
+export async function findWorktree(care: Pick<StoreCare, 'record'>, key: string): Promise<KeptWorktree | null> {
   const [kind, session = ''] = key.split('/');
   if (kind !== WORKTREES) return null;
   const record = await care.record(`${WORKTREES}/${session}/begun`);

@@ -26,7 +26,7 @@ const PLAIN: ReadonlySet<string> = new Set([
   'binary/protobuf',
 ]);
 
-type Sealed = {
+type PayloadSource = {
   readonly client: Client;
   readonly session: SessionId;
   /** Contexts that its payloads may be sealed for, the likeliest first. */
@@ -34,10 +34,10 @@ type Sealed = {
 };
 
 /** Adds to `found`. Throws ClientProblem for a payload that cannot be read. */
-export async function scanMessage(message: unknown, found: Set<Hash>, sealed: Sealed): Promise<void> {
+export async function scanMessage(message: unknown, found: Set<Hash>, sealed: PayloadSource): Promise<void> {
   if (typeof message === 'string') return addAll(found, hashesIn(message));
   if (typeof message !== 'object' || message === null || message instanceof Uint8Array) return;
-  if (isPayload(message)) return addAll(found, hashesIn(await decoded(message, sealed)));
+  if (isPayload(message)) return addAll(found, hashesIn(await decodePayload(message, sealed)));
   for (const field of Object.values(message)) await scanMessage(field, found, sealed);
 }
 
@@ -52,7 +52,7 @@ function isPayload(message: object): message is Payload {
   return values.length > 0 && values.every((value) => value instanceof Uint8Array);
 }
 
-async function decoded(payload: Payload, { client, session, contexts }: Sealed): Promise<Uint8Array> {
+async function decodePayload(payload: Payload, { client, session, contexts }: PayloadSource): Promise<Uint8Array> {
   if (PLAIN.has(encodingOf(payload))) return dataOf(payload);
   let why = 'cannot be decoded';
   for (const context of contexts) {

@@ -91,20 +91,20 @@ export async function readSessionFile(path: string, take: (value: Value) => Prom
     if (!found) found = headerOf(path, read);
     else {
       const ended = end.safeParse(read).data;
-      if (isWhole) throw damaged(path, at, 'comes after its end');
+      if (isWhole) throw damageProblem(path, at, 'comes after its end');
       if (ended) isWhole = ended.end === count && ended.sha256 === sum.copy().digest('hex');
-      if (ended && !isWhole) throw damaged(path, at, 'does not fit what is before it');
+      if (ended && !isWhole) throw damageProblem(path, at, 'does not fit what is before it');
       if (!ended) {
         const { value: name, base64 } = value.safeParse(read).data ?? {};
         const bytes = Buffer.from(base64 ?? '', 'base64');
-        if (name === undefined || hashOf(bytes) !== name) throw damaged(path, at, 'is no whole value');
+        if (name === undefined || hashOf(bytes) !== name) throw damageProblem(path, at, 'is no whole value');
         count += 1;
         await take({ hash: name, bytes });
       }
     }
     sum.update(`${line}\n`);
   }
-  if (!found) throw foreign(path);
+  if (!found) throw foreignFileProblem(path);
   if (!isWhole)
     throw new ClientProblem('refused', `${path} ends after line ${at}, before its end: export the session again`);
   return found;
@@ -123,7 +123,7 @@ async function* linesOf(path: string): AsyncIterable<string> {
       parts.push(chunk.subarray(from));
       size += chunk.length - from;
       const most = at === 1 ? LONGEST_FIRST : LONGEST_LINE;
-      if (size > most) throw damaged(path, at, `has over ${most / 1024 / 1024} MB`);
+      if (size > most) throw damageProblem(path, at, `has over ${most / 1024 / 1024} MB`);
     }
     if (size > 0) yield textOf(parts);
   } catch (error) {
@@ -147,23 +147,27 @@ function parse(line: string): unknown {
 
 function headerOf(path: string, read: unknown): SessionHeader {
   const known = first.safeParse(read).data;
-  if (!known) throw foreign(path);
+  if (!known) throw foreignFileProblem(path);
   if (known.v !== 1) {
     const what = `${path} was written by a newer Perdure (version ${known.v}, this one reads 1)`;
     throw new ClientProblem('refused', `${what}: update this one`);
   }
   const { data: found, error } = header.safeParse(read);
   if (!found)
-    throw damaged(path, 1, `does not say which session it is: its ${error.issues[0]?.path.join('.')} will not do`);
+    throw damageProblem(
+      path,
+      1,
+      `does not say which session it is: its ${error.issues[0]?.path.join('.')} will not do`,
+    );
   const problem = optionsProblem(found.options);
-  if (problem !== undefined) throw damaged(path, 1, `has options that will not do (${problem})`);
+  if (problem !== undefined) throw damageProblem(path, 1, `has options that will not do (${problem})`);
   return { perdure: 'session', v: 1, ...found } as SessionHeader;
 }
 
-function foreign(path: string): ClientProblem {
+function foreignFileProblem(path: string): ClientProblem {
   return new ClientProblem('refused', `${path} is no exported session: \`perdure export ID\` writes one`);
 }
 
-function damaged(path: string, line: number, how: string): ClientProblem {
+function damageProblem(path: string, line: number, how: string): ClientProblem {
   return new ClientProblem('refused', `${path} is damaged: line ${line} ${how}; export the session again`);
 }

@@ -6,7 +6,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { isTraceparent, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';
 import { LONGEST_ID } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import { checkedId } from '../../client/sessions/session-id.ts';
+import { parseSessionId } from '../../client/sessions/session-id.ts';
 import { type Access, HEADERS, isFromProxy, isJson, isOwnHost, isOwnOrigin } from '../hosting/access.ts';
 import { OWNER, type Person, personWith, type Role } from '../hosting/people.ts';
 import { identityOf, type PagePorts } from '../ports.ts';
@@ -157,7 +157,7 @@ async function carryOut(
 
 /** Throws ClientProblem `refused`. */
 function sessionOf(context: Context): SessionId {
-  return checkedId(context.req.param('session') ?? '');
+  return parseSessionId(context.req.param('session') ?? '');
 }
 
 /** Ignores an invalid header, as W3C Trace Context asks. */

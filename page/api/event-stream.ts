@@ -3,7 +3,7 @@
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { Followed, SeenIteration } from '../../client/follow/cursor.ts';
-import { goalAfter, isNone } from '../../client/follow/goal.ts';
+import { goalAfter, hasNoRun } from '../../client/follow/goal.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { PagePorts } from '../ports.ts';
 import { OVER, parsePlace } from './event-place.ts';
@@ -56,7 +56,7 @@ async function streamOf(
     throw new ClientProblem('refused', '`message` and `after` each say what is followed: give one of them');
   const from = last === undefined || last === OVER ? null : parsePlace(last);
   const seen = await ports.describe(session);
-  if (last === OVER || (after !== undefined && isNone(goalAfter(runBefore(after)), seen))) return null;
+  if (last === OVER || (after !== undefined && hasNoRun(goalAfter(runBefore(after)), seen))) return null;
   if (message !== undefined && from === null && !(await wasSent(ports, seen, message)))
     throw new HttpProblem('no_message', `session ${session} was never sent message ${shown(message)}: send it first`);
   const gone = new AbortController();

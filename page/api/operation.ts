@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import type { Asked } from '../../client/sessions/history/recent.ts';
+import type { PersonRequest } from '../../client/sessions/history/recent.ts';
 import type { Role } from '../hosting/people.ts';
 import type { Acting, PagePorts } from '../ports.ts';
 import * as shapes from './schemas.ts';
@@ -80,7 +80,7 @@ export function readShape<T>(what: string, schema: z.ZodType<T>, given: unknown)
  */
 export async function unlessDone(
   { ports, key, by, session }: Pick<Asking, 'ports' | 'key' | 'by' | 'session'>,
-  isIt: (one: Asked) => boolean,
+  isIt: (one: PersonRequest) => boolean,
   doing: Promise<unknown>,
 ): Promise<void> {
   try {

@@ -1,7 +1,7 @@
 // The operations of the HTTP API in one table, from which requests are answered and
 // docs/openapi.v1.json is made.
 import { agentSession } from '../../workflows/contract/ids.ts';
-import type { Asked } from '../../client/sessions/history/recent.ts';
+import type { PersonRequest } from '../../client/sessions/history/recent.ts';
 import { dropAbsent } from '../../client/options.ts';
 import { type Asking, type Operation, posting, unlessDone } from './operation.ts';
 import { refuseUnless } from './problems.ts';
@@ -15,7 +15,7 @@ const decisions: readonly Operation[] = [
     const { acting, role, session, call, signal } = asking;
     const edited = body.input !== undefined;
     if (edited) refuseUnless(role, 'steer', 'to change what a call does');
-    const isIt = (one: Asked, own: string): boolean =>
+    const isIt = (one: PersonRequest, own: string): boolean =>
       one.kind === 'approve' && one.call === own && one.edited === edited;
     return decide(asking, isIt, acting.approve(session, call, dropAbsent({ ...body, signal })));
   }),
@@ -23,12 +23,13 @@ const decisions: readonly Operation[] = [
     const { acting, role, session, call, signal } = asking;
     const { reason, interrupt } = body;
     if (interrupt === true) refuseUnless(role, 'steer', 'to interrupt');
-    const isIt = (one: Asked, own: string): boolean => one.kind === 'deny' && one.call === own && one.reason === reason;
+    const isIt = (one: PersonRequest, own: string): boolean =>
+      one.kind === 'deny' && one.call === own && one.reason === reason;
     return decide(asking, isIt, acting.deny(session, call, reason, dropAbsent({ interrupt, signal })));
   }),
   posting(deciding('answer', 'Answers a question of the model.'), shapes.answer, async (asking, { text }) => {
     const { acting, session, call, by, signal } = asking;
-    const isIt = (one: Asked, own: string): boolean => one.kind === 'answer' && one.call === own;
+    const isIt = (one: PersonRequest, own: string): boolean => one.kind === 'answer' && one.call === own;
     return decide(asking, isIt, acting.answer(session, call, text, { by, signal }));
   }),
 ];
@@ -46,7 +47,7 @@ function deciding(name: 'approve' | 'deny' | 'answer', says: string) {
 }
 
 /** Recognizes a decision. `own` is the call's name in the session that it belongs to. */
-type IsIt = (one: Asked, own: string) => boolean;
+type IsIt = (one: PersonRequest, own: string) => boolean;
 
 async function decide(asking: Asking, isIt: IsIt, decision: Promise<unknown>): Promise<object> {
   const { session, call } = asking;

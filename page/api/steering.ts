@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { RUN_OPTIONS } from '../../workflows/contract/options-problem.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { dropAbsent, refuseUnknown } from '../../client/options.ts';
-import type { Asked } from '../../client/sessions/history/recent.ts';
+import type { PersonRequest } from '../../client/sessions/history/recent.ts';
 import { type Operation, posting, unlessDone } from './operation.ts';
 import * as shapes from './schemas.ts';
 
@@ -84,7 +84,7 @@ export const steerings: readonly Operation[] = [
     async (asking, body) => {
       const { acting, session, signal } = asking;
       const limits = dropAbsent(body);
-      const isIt = (one: Asked): boolean => one.kind === 'topUp' && isDeepStrictEqual(one.limits, limits);
+      const isIt = (one: PersonRequest): boolean => one.kind === 'topUp' && isDeepStrictEqual(one.limits, limits);
       await unlessDone(asking, isIt, acting.topUp(session, limits, { signal }));
       return { session };
     },

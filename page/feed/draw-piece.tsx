@@ -4,7 +4,7 @@ import type { LiveEvent, Watched } from '../../store/live/events.ts';
 import { noticeText, transitionText } from '../../client/render/words.ts';
 import { compactionText, describeStaged } from '../../client/render/context-words.ts';
 import { steeredText } from '../../client/render/steered-words.ts';
-import { count, shortTime } from '../../client/units.ts';
+import { formatCount, shortTime } from '../../client/units.ts';
 import { htmlOf } from '../layout.tsx';
 import { CallCard, type Progress } from '../transcript/call-card.tsx';
 import { transitionMeaning } from '../transcript/meanings.ts';
@@ -112,7 +112,7 @@ function lineText(event: Exclude<Line, { type: 'user' | 'transition' }>): string
     case 'notice':
       return noticeText(event.notice);
     case 'retry':
-      return `Failed ${count(event.failures, 'time')}, the next try comes after ${shortTime(event.delayMs)}: ${showUnseen(event.error.slice(0, 500))}`;
+      return `Failed ${formatCount(event.failures, 'time')}, the next try comes after ${shortTime(event.delayMs)}: ${showUnseen(event.error.slice(0, 500))}`;
     case 'compaction_start':
       return event.trigger === 'auto' ? 'Compacting' : 'Too long: compacting';
     case 'compaction_end':

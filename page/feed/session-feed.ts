@@ -9,7 +9,7 @@ import { createViewCache, emptyView } from '../../store/view/view.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { nothingRecent } from '../../client/sessions/history/recent.ts';
+import { noRecentRequests } from '../../client/sessions/history/recent.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { isUnderWay } from '../../client/sessions/info.ts';
 import type { PagePorts } from '../ports.ts';
@@ -77,7 +77,7 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
     inTurn: createLimit(1),
     voided: [],
     pending: [],
-    recent: nothingRecent,
+    recent: noRecentRequests,
     recentAt: 0,
     tookUp: new RecentMap(MOST_TAKEN),
     background: [],

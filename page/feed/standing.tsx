@@ -9,11 +9,11 @@ import type { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
-import type { Recent } from '../../client/sessions/history/recent.ts';
+import type { RecentRequests } from '../../client/sessions/history/recent.ts';
 import {
   type BackgroundCommand,
   backgroundCommands,
-  startedCommands,
+  findBackgroundCommands,
   type StartedCommand,
 } from '../../client/sessions/history/background.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
@@ -35,7 +35,7 @@ export type Standing = {
   readonly config: RunConfig | null;
   /** Messages sent and not taken yet. */
   readonly pending: readonly PendingMessage[];
-  readonly recent: Recent;
+  readonly recent: RecentRequests;
   /** Background commands of the session (L84). */
   readonly background: readonly BackgroundCommand[];
 };
@@ -63,7 +63,7 @@ export type State = {
   readonly inTurn: ReturnType<typeof createLimit>;
   readonly voided: Voided[];
   pending: readonly PendingMessage[];
-  recent: Recent;
+  recent: RecentRequests;
   /** Time when `recent` was read; 0 means that it must be read again. */
   recentAt: number;
   /** Messages that the session has taken and the transcript may not have yet. */
@@ -207,7 +207,7 @@ export async function lookAtBackground(state: State): Promise<void> {
   const closed = state.seen.status !== 'open';
   const isKnown = length === started.items && closed === started.closed;
   if (isKnown && !background.some(({ running }) => running)) return;
-  const commands = length === started.items ? started.commands : startedCommands(items.all);
+  const commands = length === started.items ? started.commands : findBackgroundCommands(items.all);
   state.started = { items: length, closed, commands };
   if (commands.length === 0) return;
   state.background = await backgroundCommands(commands, ports.background(session), closed, background);

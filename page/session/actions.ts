@@ -6,7 +6,7 @@ import { reasonOf, showUnseen } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { dropAbsent } from '../../client/options.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import { count, shortAge } from '../../client/units.ts';
+import { formatCount, shortAge } from '../../client/units.ts';
 import { newMessageId } from '../../client/sessions/message-id.ts';
 import { asideCost } from '../../client/sessions/updates/ask-aside.ts';
 import type { PendingMessage } from '../feed/standing.tsx';
@@ -146,9 +146,9 @@ export async function actOnMany(
     one.status === 'rejected' ? [reasonOf(one.reason)] : [],
   );
   const done = sessions.length - failed.length;
-  const said = `Asked ${count(done, 'session')} to ${action}.`;
+  const said = `Asked ${formatCount(done, 'session')} to ${action}.`;
   if (failed.length === 0) return { said, ok: true };
-  return { said: `${said} ${count(failed.length, 'session')} not: ${failed[0]}`, ok: false };
+  return { said: `${said} ${formatCount(failed.length, 'session')} not: ${failed[0]}`, ok: false };
 }
 
 function read<T>(schema: z.ZodType<T>, body: unknown): T {

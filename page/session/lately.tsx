@@ -1,13 +1,13 @@
 // Shows what people have asked of a session, who it was, and what waits for its next run.
 import { showUnseen } from '../../system/text.ts';
-import type { Asked, Recent } from '../../client/sessions/history/recent.ts';
+import type { PersonRequest, RecentRequests } from '../../client/sessions/history/recent.ts';
 import { DEEDS, limitsText, optionsText } from '../../client/render/steered-words.ts';
 import { Moment } from '../layout.tsx';
 
 /** Most requests to show, the newest ones. */
 const SHOWN = 5;
 
-export function Lately({ recent: { asked, next } }: { readonly recent: Recent }) {
+export function Lately({ recent: { asked, next } }: { readonly recent: RecentRequests }) {
   const waiting = optionsText(next);
   return (
     <div id="lately" class="lately">
@@ -32,7 +32,7 @@ export function personName(by: string): string {
 }
 
 /** Describes a request without the person. */
-export function askedText(one: Asked): string {
+export function askedText(one: PersonRequest): string {
   switch (one.kind) {
     case 'approve':
       return `call ${showUnseen(one.call.slice(0, 60))} allowed${one.edited ? ', with its input changed,' : ''}`;

@@ -2,7 +2,7 @@
 // all iterations of a session. A column shows its numbers on hover and links to its bar.
 import type { Child } from 'hono/jsx';
 import type { RunConfig } from '../../store/configuration.ts';
-import { count, formatMoney, formatTokens } from '../../client/units.ts';
+import { formatCount, formatMoney, formatTokens } from '../../client/units.ts';
 import type { Column } from './columns.ts';
 import { rowId } from './links.ts';
 
@@ -51,7 +51,7 @@ function Context({ session, columns, config, last }: Props & { readonly last: Co
   return (
     <Plot
       name="Context"
-      words={`${formatTokens(last.context)}${share}; compacted ${count(compactions, 'time')}`}
+      words={`${formatTokens(last.context)}${share}; compacted ${formatCount(compactions, 'time')}`}
       session={session}
       columns={columns}
       told={({ context, compactions: here }) => `${formatTokens(context)}${here > 0 ? ', compacted before' : ''}`}

@@ -4,7 +4,7 @@
 import { raw } from 'hono/html';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import { reasonText, transitionText } from '../../client/render/words.ts';
-import { count, shortTime } from '../../client/units.ts';
+import { formatCount, shortTime } from '../../client/units.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
@@ -182,7 +182,7 @@ function Row({ bar, before, longest, session }: RowProps) {
         ))}
         {of.ended ? <span class="badge">{reasonText(of.ended.terminal.reason)}</span> : null}
         {of.compacted ? <span class="badge">compacted</span> : null}
-        {died > 0 ? <span class="badge bad">{`${count(died, 'attempt')} died`}</span> : null}
+        {died > 0 ? <span class="badge bad">{`${formatCount(died, 'attempt')} died`}</span> : null}
       </span>
       <small class={moved ? 'worker moved' : 'worker'} title={workers.map((one) => showUnseen(one)).join('\n')}>
         {last === undefined ? '' : workerName(last)}

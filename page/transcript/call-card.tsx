@@ -7,7 +7,7 @@ import { changeOf, diffRows, SHOWN } from '../../client/render/diff-rows.ts';
 import { compactInput } from '../../client/render/tool-lines.ts';
 import { endWord, outcomeWords } from '../../client/render/outcome-words.ts';
 import { REPEATED } from '../../client/render/paired-outcomes.ts';
-import { count, shortTime } from '../../client/units.ts';
+import { formatCount, shortTime } from '../../client/units.ts';
 
 /** Progress of a call from the live channel, until its outcome is stored. */
 export type Progress =
@@ -101,7 +101,7 @@ function Output({
       </pre>
       {more || whole !== undefined ? (
         <p class="links">
-          {more ? `${count(text.length - SHOWN, 'more character')}. ` : ''}
+          {more ? `${formatCount(text.length - SHOWN, 'more character')}. ` : ''}
           {whole === undefined ? null : <a href={whole}>All of the output, as text</a>}
         </p>
       ) : null}
@@ -122,7 +122,7 @@ function Input({ name, input }: { readonly name: string; readonly input: unknown
         {showUnseen(shown.slice(0, SHOWN))}
       </pre>
       {shown.length > SHOWN ? (
-        <p class="links">{`${count(shown.length - SHOWN, 'more character')}: download the transcript`}</p>
+        <p class="links">{`${formatCount(shown.length - SHOWN, 'more character')}: download the transcript`}</p>
       ) : null}
     </>
   );
@@ -140,7 +140,7 @@ function Diff({ path, before, after }: DiffProps) {
           <span class={mark === '+' ? 'add' : mark === '-' ? 'del' : 'same'}>{`${mark} ${showUnseen(text)}\n`}</span>
         ))}
       </pre>
-      {left > 0 ? <p class="links">{`${count(left, 'more character')}: download the transcript`}</p> : null}
+      {left > 0 ? <p class="links">{`${formatCount(left, 'more character')}: download the transcript`}</p> : null}
     </figure>
   );
 }

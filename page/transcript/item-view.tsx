@@ -18,7 +18,7 @@ import { contextText } from '../../client/render/context-words.ts';
 import { outcomeText } from '../../client/render/ending-words.ts';
 import { steeredText } from '../../client/render/steered-words.ts';
 import { terminalDetail } from '../../client/sessions/outcome.ts';
-import { count, formatMoney, formatTokens } from '../../client/units.ts';
+import { formatCount, formatMoney, formatTokens } from '../../client/units.ts';
 import { SHOWN } from '../../client/render/diff-rows.ts';
 import { CallCard, type Progress, callId } from './call-card.tsx';
 import { type Item, type ReplyItem, isReply } from '../../client/sessions/history/items.ts';
@@ -114,7 +114,7 @@ function Boundary({ entry }: { readonly entry: BoundaryEntry }) {
       <p>
         {'The model sees this summary, and everything from '}
         <a href={`?at=e${from}#${itemId(from)}`}>{`entry ${from}`}</a>
-        {prompts.length > 0 ? `, with ${count(prompts.length, 'prompt')} from before it word for word.` : ' on.'}
+        {prompts.length > 0 ? `, with ${formatCount(prompts.length, 'prompt')} from before it word for word.` : ' on.'}
         {' Everything it replaced is still above.'}
       </p>
       <pre class="said">{showUnseen(summary.slice(0, SHOWN))}</pre>

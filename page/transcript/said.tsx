@@ -2,7 +2,7 @@
 // documents of a prompt.
 import { showUnseen } from '../../system/text.ts';
 import type { MessageMedium } from '../../workflows/contract/people.ts';
-import { count } from '../../client/units.ts';
+import { formatCount } from '../../client/units.ts';
 import { SHOWN } from '../../client/render/diff-rows.ts';
 
 export function Said({
@@ -23,7 +23,7 @@ export function Said({
       </pre>
       {text.length > SHOWN && whole !== undefined ? (
         <p class="links">
-          <a href={whole}>{`All of it, ${count(text.length, 'character')}`}</a>
+          <a href={whole}>{`All of it, ${formatCount(text.length, 'character')}`}</a>
         </p>
       ) : null}
     </>

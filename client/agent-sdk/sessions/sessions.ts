@@ -7,7 +7,7 @@ import type { Hash } from '../../../workflows/contract/ids.ts';
 import { type Opened, openServer } from '../../runtime/open-server.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { SessionInfo } from '../../sessions/info.ts';
-import { checkedId } from '../../sessions/session-id.ts';
+import { parseSessionId } from '../../sessions/session-id.ts';
 import { messageOfEntry, uuidOf } from '../messages.ts';
 import type {
   ForkSessionOptions,
@@ -81,7 +81,7 @@ export function tagSession(sessionId: string, tag: string | null, options: Sessi
  */
 export function deleteSession(sessionId: string, options: SessionMutationOptions = {}): Promise<void> {
   return onServer(options, async (opened) => {
-    await removeSession(opened.temporal.client, checkedId(await known(opened, sessionId, options)));
+    await removeSession(opened.temporal.client, parseSessionId(await known(opened, sessionId, options)));
   });
 }
 

@@ -43,7 +43,7 @@ export async function ensureAttributes(connection: Connection, namespace: string
     checks = wanted.map((each) => ({ ...each, state: stateOf(customAttributes[each.name], each.type) }));
     const missing = checks.filter(({ state }) => state === 'missing');
     if (missing.length > 0) {
-      const searchAttributes = Object.fromEntries(missing.map(({ name, type }) => [name, encoded(type)]));
+      const searchAttributes = Object.fromEntries(missing.map(({ name, type }) => [name, encodeType(type)]));
       await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
       checks = checks.map((each) => (each.state === 'missing' ? { ...each, state: 'added' } : each));
     }
@@ -68,18 +68,18 @@ async function askForAll({ workflowService }: Connection, namespace: string): Pr
 
 function stateOf(type: number | null | undefined, needed: AttributeType): AttributeState {
   if (type === undefined || type === null) return 'missing';
-  return type === encoded(needed) ? 'there' : 'other_type';
+  return type === encodeType(needed) ? 'there' : 'other_type';
 }
 
-function encoded(type: AttributeType): number {
+function encodeType(type: AttributeType): number {
   const value = encodeSearchAttributeIndexedValueType(type);
   if (value === undefined) throw new Error(`Temporal's SDK does not know attributes of type ${type}`);
   return value;
 }
 
-type Kept = { readonly found: Promise<boolean>; readonly until: number };
+type KeptAnswer = { readonly found: Promise<boolean>; readonly until: number };
 
-const known = new WeakMap<Connection, Map<string, Kept>>();
+const knownAnswers = new WeakMap<Connection, Map<string, KeptAnswer>>();
 
 /**
  * Milliseconds for which a bad answer is kept, since someone may register them while a page or a
@@ -91,9 +91,9 @@ const ASK_AGAIN_MS = 60_000;
  * Tells whether sessions may carry the attributes. A good answer is kept for the connection, a bad
  * one for a minute; a failed call throws.
  */
-export async function attributesUsable(connection: Connection, namespace: string): Promise<boolean> {
-  const answers = known.get(connection) ?? new Map<string, Kept>();
-  known.set(connection, answers);
+export async function canUseAttributes(connection: Connection, namespace: string): Promise<boolean> {
+  const answers = knownAnswers.get(connection) ?? new Map<string, KeptAnswer>();
+  knownAnswers.set(connection, answers);
   const kept = answers.get(namespace);
   if (kept !== undefined && ((await kept.found) || kept.until > Date.now())) return kept.found;
   const found = ensureAttributes(connection, namespace).then(({ usable }) => usable);

@@ -30,7 +30,8 @@ export type CompileOptions = {
 export function compileFilter({ terms }: Pick<Filter, 'terms'>, options: CompileOptions): Compiled {
   const clauses = terms.map((term) => (term.kind === 'field' ? clauseOf(term, options) : null));
   const status = options.open ? OPEN : `ExecutionStatus != 'ContinuedAsNew'`;
-  const waits = options.waiting && options.attributes ? known(`${ATTRIBUTES.waitingSince.name} IS NOT NULL`) : null;
+  const waits =
+    options.waiting && options.attributes ? orWithoutAttributes(`${ATTRIBUTES.waitingSince.name} IS NOT NULL`) : null;
   const query = [SESSIONS, status, waits, ...clauses].filter((clause) => clause !== null).join(' AND ');
   const seenOnly = terms.some(
     (term) => term.kind === 'field' && term.field === 'phase' && term.values.some(isSeenOnly),
@@ -43,7 +44,7 @@ function clauseOf(term: FieldTerm, { attributes, now }: CompileOptions): string 
   if (term.field === 'status') return oneOf('ExecutionStatus', term.values.map(statusOf), term.not);
   if (term.field === 'phase') return phaseClause(term, attributes);
   if (term.field === 'age') return ageClause(term, now);
-  if (term.field === 'id' && term.operator === '=' && !term.not) return quotedOneOf('WorkflowId', term.values);
+  if (term.field === 'id' && term.operator === '=' && !term.not) return oneOfTexts('WorkflowId', term.values);
   return attributes ? attributeClause(term, now) : null;
 }
 
@@ -65,23 +66,23 @@ const isSeenOnly = (phase: string | number): boolean => phase === RUNNING || pha
 /**
  * The memo of a session that waits for a worker says `running`: the observer decides which it is.
  */
-const toldPhase = (phase: string): string => (phase === 'waiting_worker' ? RUNNING : phase);
+const memoPhase = (phase: string): string => (phase === 'waiting_worker' ? RUNNING : phase);
 
 /** A session that was ended by force could not report its phase, so its status decides. */
 function phaseClause({ values, not }: FieldTerm, attributes: boolean): string | null {
   const { name } = ATTRIBUTES.phase;
   const closed = values.includes('closed');
-  const open = [...new Set(values.filter((value) => value !== 'closed').map((value) => toldPhase(String(value))))];
+  const open = [...new Set(values.filter((value) => value !== 'closed').map((value) => memoPhase(String(value))))];
   if (not) {
     const told = open.filter((phase) => phase !== RUNNING);
-    const others = attributes && told.length > 0 ? withoutIt(name, oneOf(name, told, true)) : null;
+    const others = attributes && told.length > 0 ? orIsNull(name, oneOf(name, told, true)) : null;
     // Closed sessions count as outside the open phases, whatever they reported last.
     const clauses = [closed ? OPEN : null, others && (closed ? others : `(${others} OR ExecutionStatus != 'Running')`)];
     const given = clauses.filter((clause) => clause !== null);
     return given.length === 0 ? null : given.join(' AND ');
   }
   if (open.length === 0) return `ExecutionStatus != 'Running'`;
-  const phased = attributes ? `(${OPEN} AND ${withoutIt(name, oneOf(name, open, false))})` : OPEN;
+  const phased = attributes ? `(${OPEN} AND ${orIsNull(name, oneOf(name, open, false))})` : OPEN;
   return closed ? `(${phased} OR ExecutionStatus != 'Running')` : phased;
 }
 
@@ -101,18 +102,18 @@ function attributeClause(term: FieldTerm, now: number): string | null {
       return numberClause(ATTRIBUTES.cents.name, term);
     case 'reason':
       return not
-        ? unknownToo(oneOf(ATTRIBUTES.reason.name, values.map(String), true), ATTRIBUTES.reason.name)
-        : known(oneOf(ATTRIBUTES.reason.name, values.map(String), false));
+        ? orUnknown(oneOf(ATTRIBUTES.reason.name, values.map(String), true), ATTRIBUTES.reason.name)
+        : orWithoutAttributes(oneOf(ATTRIBUTES.reason.name, values.map(String), false));
     case 'model':
     case 'agent':
     case 'parent':
     case 'root':
-      return operator === '=' && !not ? known(quotedOneOf(ATTRIBUTES[field].name, values)) : null;
+      return operator === '=' && !not ? orWithoutAttributes(oneOfTexts(ATTRIBUTES[field].name, values)) : null;
     case 'tag':
       // A term that only names a tag is left to the memos.
       return not || !values.every((value) => String(value).includes('='))
         ? null
-        : known(quotedOneOf(ATTRIBUTES.tags.name, values));
+        : orWithoutAttributes(oneOfTexts(ATTRIBUTES.tags.name, values));
     case 'waiting':
       return operator === '>' || operator === '>=' ? waitingClause(term, now) : null;
     default:
@@ -123,7 +124,7 @@ function attributeClause(term: FieldTerm, now: number): string | null {
 /** A session that waits since earlier waits longer. */
 function waitingClause({ values: [wait], not }: FieldTerm, now: number): string | null {
   if (not) return null;
-  return known(`${ATTRIBUTES.waitingSince.name} <= '${new Date(now - Number(wait)).toISOString()}'`);
+  return orWithoutAttributes(`${ATTRIBUTES.waitingSince.name} <= '${new Date(now - Number(wait)).toISOString()}'`);
 }
 
 const opposites: Readonly<Record<Operator, string>> = {
@@ -139,9 +140,9 @@ function numberClause(name: string, { operator, values, not }: FieldTerm): strin
   const sign = operator === ':' ? '=' : operator;
   if (not) {
     const clauses = values.map((value) => `${name} ${opposites[operator]} ${value}`);
-    return unknownToo(clauses.join(' AND '), name);
+    return orUnknown(clauses.join(' AND '), name);
   }
-  return known(values.map((value) => `${name} ${sign} ${value}`).join(' OR '));
+  return orWithoutAttributes(values.map((value) => `${name} ${sign} ${value}`).join(' OR '));
 }
 
 function oneOf(name: string, values: readonly string[], not: boolean): string {
@@ -149,20 +150,20 @@ function oneOf(name: string, values: readonly string[], not: boolean): string {
 }
 
 /** Returns null for a value that would need escaping, or that was cut. */
-function quotedOneOf(name: string, values: readonly (string | number)[]): string | null {
+function oneOfTexts(name: string, values: readonly (string | number)[]): string | null {
   const texts = values.map(String);
   return texts.every((text) => /^[^'"\\\p{C}]{1,200}$/u.test(text)) ? oneOf(name, texts, false) : null;
 }
 
 /** Also matches sessions without attributes. Every session that has them has turns. */
-function known(clause: string | null): string | null {
-  return clause === null ? null : withoutIt(ATTRIBUTES.turns.name, clause);
+function orWithoutAttributes(clause: string | null): string | null {
+  return clause === null ? null : orIsNull(ATTRIBUTES.turns.name, clause);
 }
 
-function unknownToo(clause: string, name: string): string {
-  return withoutIt(name, `(${clause})`);
+function orUnknown(clause: string, name: string): string {
+  return orIsNull(name, `(${clause})`);
 }
 
-function withoutIt(name: string, clause: string): string {
+function orIsNull(name: string, clause: string): string {
   return `(${clause} OR ${name} IS NULL)`;
 }

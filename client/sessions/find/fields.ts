@@ -71,8 +71,8 @@ export const fields = {
   turns: { kind: 'number', value: ({ facts }) => facts?.turns, sorts: true },
   tokens: { kind: 'number', value: ({ facts }) => facts?.tokens, sorts: true },
   cost: { kind: 'money', value: ({ facts }) => facts?.cents, sorts: true },
-  waiting: { kind: 'time', value: ({ facts }, now) => ago(facts?.waitingSince, now), sorts: true },
-  age: { kind: 'time', value: ({ startedAt }, now) => ago(startedAt, now), sorts: true },
+  waiting: { kind: 'time', value: ({ facts }, now) => timeSince(facts?.waitingSince, now), sorts: true },
+  age: { kind: 'time', value: ({ startedAt }, now) => timeSince(startedAt, now), sorts: true },
 } as const satisfies Readonly<Record<string, Field>>;
 
 export const fieldOf = (name: FieldName): Field => fields[name];
@@ -80,7 +80,7 @@ export const fieldOf = (name: FieldName): Field => fields[name];
 /** Short forms that people write for a phase. */
 export const shortChoices: Readonly<Record<string, string>> = { waiting: 'waiting_approval' };
 
-function ago(at: number | undefined, now: number): number | undefined {
+function timeSince(at: number | undefined, now: number): number | undefined {
   return at === undefined ? undefined : now - at;
 }
 

@@ -6,7 +6,7 @@ import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import type { Abortable } from '../../async.ts';
 import { ClientProblem } from '../../problem.ts';
 import { type SeenPhase, type SessionInfo, sessionInfo } from '../info.ts';
-import { patience, persist } from '../persist.ts';
+import { patience, callUntilAnswered } from '../persist.ts';
 import { compileFilter, type Compiled } from './compile-filter.ts';
 import { matchesFilter, sortSessions } from './match-session.ts';
 import { type Filter, parseFilter } from './parse-filter.ts';
@@ -39,7 +39,7 @@ export type Finder = {
   readonly temporal: Client;
   readonly visibility: () => Promise<boolean>;
   /** Returns the session with the phase that an observer sees. */
-  readonly seen: (session: SessionInfo) => Promise<SessionInfo>;
+  readonly observePhase: (session: SessionInfo) => Promise<SessionInfo>;
 };
 
 /**
@@ -65,7 +65,7 @@ type Wanted = Omit<ListOptions, 'signal'> & {
   readonly waiting?: boolean;
 };
 
-async function planOf({ visibility }: Finder, { open, waiting, filter: text = '' }: Wanted): Promise<Plan> {
+async function planSearch({ visibility }: Finder, { open, waiting, filter: text = '' }: Wanted): Promise<Plan> {
   const filter = parseFilter(text);
   const now = Date.now();
   const attributes = (filter.terms.length > 0 || waiting === true) && (await visibility());
@@ -76,25 +76,28 @@ async function planOf({ visibility }: Finder, { open, waiting, filter: text = ''
 
 /** Yields sessions newest first, or in the filter's order. */
 export async function* listSessions(finder: Finder, options: Wanted): AsyncIterable<SessionInfo> {
-  const plan = await planOf(finder, options);
-  if (plan.filter.sort === undefined) yield* matching(finder, plan);
-  else yield* (await sorted(finder, plan)).sessions;
+  const plan = await planSearch(finder, options);
+  if (plan.filter.sort === undefined) yield* matchingSessions(finder, plan);
+  else yield* (await collectSorted(finder, plan)).sessions;
 }
 
-async function* matching({ temporal, seen }: Finder, { filter, compiled, now }: Plan): AsyncIterable<SessionInfo> {
+async function* matchingSessions(
+  { temporal, observePhase: seen }: Finder,
+  { filter, compiled, now }: Plan,
+): AsyncIterable<SessionInfo> {
   for await (const execution of temporal.workflow.list({ query: compiled.query, pageSize: SERVER_PAGE })) {
     const session = await seen(sessionInfo(execution));
     if (matchesFilter(filter, session, now)) yield session;
   }
 }
 
-async function sorted(
+async function collectSorted(
   finder: Finder,
   plan: Plan,
 ): Promise<{ readonly sessions: readonly SessionInfo[]; readonly cut: boolean }> {
   const found: SessionInfo[] = [];
   let cut = false;
-  for await (const session of matching(finder, plan)) {
+  for await (const session of matchingSessions(finder, plan)) {
     cut = found.length === MOST_SORTED;
     if (cut) break;
     found.push(session);
@@ -102,14 +105,14 @@ async function sorted(
   return { sessions: sortSessions(plan.filter, found, plan.now), cut };
 }
 
-export async function pageOfSessions(finder: Finder, options: PageOptions): Promise<SessionPage> {
+export async function listPage(finder: Finder, options: PageOptions): Promise<SessionPage> {
   const { size = PAGE } = options;
   if (!Number.isInteger(size) || size < 1 || size > LARGEST_PAGE)
     throw new ClientProblem('refused', `a page of ${size} sessions: give a whole number from 1 to ${LARGEST_PAGE}`);
   const cursor = readCursor(options.after);
-  const plan = await planOf(finder, options);
-  if (plan.filter.sort === undefined) return scannedPage(finder, plan, size, cursor);
-  const { sessions, cut } = await sorted(finder, plan);
+  const plan = await planSearch(finder, options);
+  if (plan.filter.sort === undefined) return scanPage(finder, plan, size, cursor);
+  const { sessions, cut } = await collectSorted(finder, plan);
   const from = cursor.offset ?? 0;
   const more = from + size < sessions.length;
   const notes = [plan.note, cut ? SORT_CUT : undefined].filter((note) => note !== undefined);
@@ -120,7 +123,7 @@ export async function pageOfSessions(finder: Finder, options: PageOptions): Prom
   };
 }
 
-async function scannedPage(finder: Finder, plan: Plan, size: number, cursor: Cursor): Promise<SessionPage> {
+async function scanPage(finder: Finder, plan: Plan, size: number, cursor: Cursor): Promise<SessionPage> {
   const noted = plan.note === undefined ? {} : { note: plan.note };
   const found: SessionInfo[] = [];
   let { token = '', last } = cursor;
@@ -151,12 +154,12 @@ type ServerPage = {
 };
 
 async function serverPage(
-  { temporal, seen }: Finder,
+  { temporal, observePhase: seen }: Finder,
   { query, pageSize, token }: ServerPage,
 ): Promise<{ readonly sessions: readonly SessionInfo[]; readonly next: string }> {
   const { namespace, loadedDataConverter } = temporal.options;
   const asked = { namespace, query, pageSize, nextPageToken: Buffer.from(token, 'base64url') };
-  const { executions, nextPageToken } = await persist(
+  const { executions, nextPageToken } = await callUntilAnswered(
     temporal,
     'list the sessions',
     () => temporal.workflowService.listWorkflowExecutions(asked),
@@ -201,7 +204,7 @@ const counted = ['waiting_approval', 'parked', 'idle', 'closed'] as const;
 
 /** Asks the server for counts if memos have nothing to decide. */
 export async function countSessions(finder: Finder, options: ListOptions): Promise<SessionCounts> {
-  const plan = await planOf(finder, options);
+  const plan = await planSearch(finder, options);
   const counts: Record<SeenPhase, number> = {
     running: 0,
     waiting_worker: 0,
@@ -211,7 +214,7 @@ export async function countSessions(finder: Finder, options: ListOptions): Promi
     closed: 0,
   };
   if (!plan.compiled.exact || !(await finder.visibility())) {
-    for await (const { phase } of matching(finder, plan)) counts[phase] += 1;
+    for await (const { phase } of matchingSessions(finder, plan)) counts[phase] += 1;
     return { ...counts, ...(plan.note === undefined ? {} : { note: plan.note }) };
   }
   const withAttributes = `${plan.compiled.query} AND ${ATTRIBUTES.turns.name} IS NOT NULL`;
@@ -227,6 +230,7 @@ export async function countSessions(finder: Finder, options: ListOptions): Promi
   const told = counted.map((phase) => `'${phase}'`).join(', ');
   const rest = `ExecutionStatus = 'Running' AND ${ATTRIBUTES.phase.name} NOT IN (${told})`;
   const query = `${plan.compiled.query} AND (${ATTRIBUTES.turns.name} IS NULL OR (${rest}))`;
-  for await (const { phase } of matching(finder, { ...plan, compiled: { query, exact: false } })) counts[phase] += 1;
+  for await (const { phase } of matchingSessions(finder, { ...plan, compiled: { query, exact: false } }))
+    counts[phase] += 1;
   return counts;
 }

@@ -9,15 +9,15 @@ import type { FieldTerm, Filter, Term } from './parse-filter.ts';
  * negated one.
  */
 export function matchesFilter({ terms }: Pick<Filter, 'terms'>, session: SessionInfo, now: number): boolean {
-  return terms.every((term) => holds(term, session, now) !== term.not);
+  return terms.every((term) => matchesTerm(term, session, now) !== term.not);
 }
 
-function holds(term: Term, session: SessionInfo, now: number): boolean {
+function matchesTerm(term: Term, session: SessionInfo, now: number): boolean {
   if (term.kind === 'text') return textOf(session).includes(term.text.toLowerCase());
   if (term.field === 'tag') return term.values.some((value) => hasTag(session, String(value)));
   const value = fieldOf(term.field).value(session, now);
   if (value === undefined || value === null) return false;
-  return term.values.some((wanted) => fits(term, value, wanted));
+  return term.values.some((wanted) => matchesValue(term, value, wanted));
 }
 
 /** Returns the texts that a list shows of a session. */
@@ -32,7 +32,7 @@ function hasTag({ facts }: SessionInfo, wanted: string): boolean {
   return Object.entries(facts?.tags ?? {}).some(([name, value]) => wanted === name || wanted === `${name}=${value}`);
 }
 
-function fits({ field, operator }: FieldTerm, value: string | number, wanted: string | number): boolean {
+function matchesValue({ field, operator }: FieldTerm, value: string | number, wanted: string | number): boolean {
   if (typeof value === 'number' && typeof wanted === 'number') {
     if (operator === '>') return value > wanted;
     if (operator === '>=') return value >= wanted;

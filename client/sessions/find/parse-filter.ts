@@ -46,7 +46,7 @@ export class FilterProblem extends ClientProblem {
 export function parseFilter(query: string): Filter {
   if (query.length > LONGEST)
     throw new FilterProblem(query, LONGEST, query.length, `it is longer than ${LONGEST} characters`);
-  const reader = new Reader(query);
+  const reader = new QueryReader(query);
   const terms: Term[] = [];
   let sort: Filter['sort'];
   for (reader.skipBlanks(); !reader.atEnd; reader.skipBlanks()) {
@@ -62,7 +62,7 @@ export function parseFilter(query: string): Filter {
 
 type SortTerm = { readonly kind: 'sort'; readonly sort: NonNullable<Filter['sort']> };
 
-function readTerm(reader: Reader): Term | SortTerm {
+function readTerm(reader: QueryReader): Term | SortTerm {
   const from = reader.at;
   const not = reader.take(/-(?=\S)/y) !== null;
   if (reader.peek === '"') return { kind: 'text', text: reader.quoted(), not };
@@ -84,7 +84,7 @@ function readTerm(reader: Reader): Term | SortTerm {
   return { ...term, not: not !== (operator === '!=') };
 }
 
-function readSort(reader: Reader): SortTerm['sort'] {
+function readSort(reader: QueryReader): SortTerm['sort'] {
   const from = reader.at;
   const descending = reader.take(/-/y) !== null;
   const name = reader.word();
@@ -93,7 +93,7 @@ function readSort(reader: Reader): SortTerm['sort'] {
   throw reader.problem(from, `nothing is sorted by ${JSON.stringify(name)}: ${didYouMean(name, sortable)}`);
 }
 
-function readValues(reader: Reader, field: FieldName, operator: Operator, from: number): Omit<FieldTerm, 'not'> {
+function readValues(reader: QueryReader, field: FieldName, operator: Operator, from: number): Omit<FieldTerm, 'not'> {
   const { kind } = fieldOf(field);
   const ordered = kind === 'number' || kind === 'money' || kind === 'time';
   if (!ordered && operator !== ':' && operator !== '=')
@@ -112,9 +112,9 @@ function readValues(reader: Reader, field: FieldName, operator: Operator, from: 
   return { kind: 'field', field, operator, values };
 }
 
-type Read = { readonly value?: string | number; readonly problem?: string };
+type ParsedValue = { readonly value?: string | number; readonly problem?: string };
 
-function valueOf(field: FieldName, text: string): Read {
+function valueOf(field: FieldName, text: string): ParsedValue {
   const { kind, choices = [] } = fieldOf(field);
   if (kind === 'choice') {
     const name = text.toLowerCase();
@@ -149,7 +149,7 @@ function isField(name: string): name is FieldName {
   return Object.hasOwn(fields, name);
 }
 
-class Reader {
+class QueryReader {
   at = 0;
   private readonly query: string;
 

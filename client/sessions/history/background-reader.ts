@@ -26,7 +26,7 @@ export function backgroundReader(root: string, session: string): BackgroundReade
     async lastOf(id, most) {
       try {
         const pieces = piecesOf(await readdir(folder), id).slice(-2);
-        const parts = await Promise.all(pieces.map((piece) => endOf(join(folder, `${id}.${piece}`), most)));
+        const parts = await Promise.all(pieces.map((piece) => readEnd(join(folder, `${id}.${piece}`), most)));
         return Buffer.concat(parts).subarray(-most);
       } catch {
         // The session has ended meanwhile, and its files went with it.
@@ -36,7 +36,7 @@ export function backgroundReader(root: string, session: string): BackgroundReade
   };
 }
 
-async function endOf(path: string, most: number): Promise<Buffer> {
+async function readEnd(path: string, most: number): Promise<Buffer> {
   const file = await open(path);
   try {
     const { size } = await file.stat();

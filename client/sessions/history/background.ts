@@ -37,11 +37,11 @@ export function backgroundCommands(
   seen: readonly BackgroundCommand[] = [],
 ): Promise<readonly BackgroundCommand[]> {
   const ended = new Map(seen.filter(({ endedAt }) => endedAt !== null).map((one) => [one.id, one]));
-  return Promise.all(started.map(async (one) => ended.get(one.id) ?? (await standing(one, files, closed))));
+  return Promise.all(started.map(async (one) => ended.get(one.id) ?? (await describeCommandState(one, files, closed))));
 }
 
 /** Finds the background commands in a transcript, oldest first. */
-export function startedCommands(items: readonly Item[]): readonly StartedCommand[] {
+export function findBackgroundCommands(items: readonly Item[]): readonly StartedCommand[] {
   const found = items.filter(isReply).flatMap(({ entry, run, outcomes }) =>
     entry.message.content.flatMap((block, index) => {
       const outcome = outcomes.get(index);
@@ -55,11 +55,14 @@ export function startedCommands(items: readonly Item[]): readonly StartedCommand
       return id === null || background !== true || typeof command !== 'string' ? [] : [{ id, command, run }];
     }),
   );
-  return found.slice(-MOST).map((one) => ({ ...one, told: lastTold(items, one) }));
+  return found.slice(-MOST).map((one) => ({ ...one, told: lastReportedState(items, one) }));
 }
 
 /** Returns the last state that the model was told, in the words of the tools. */
-function lastTold(items: readonly Item[], { id, command }: Pick<StartedCommand, 'id' | 'command'>): string | null {
+function lastReportedState(
+  items: readonly Item[],
+  { id, command }: Pick<StartedCommand, 'id' | 'command'>,
+): string | null {
   const begins = `${describeCommand({ id, command })} `;
   const stands = (text: string): string | null => {
     if (!text.startsWith(begins)) return null;
@@ -78,7 +81,7 @@ function lastTold(items: readonly Item[], { id, command }: Pick<StartedCommand, 
   return null;
 }
 
-async function standing(
+async function describeCommandState(
   { told, ...started }: StartedCommand,
   files: BackgroundReader,
   closed: boolean,

@@ -87,7 +87,7 @@ function addPause(add: Add, from: number, step: Step, before: Step | undefined):
 function addStep(add: Add, step: Step, { reply }: Iteration, now: number): void {
   const { askedAt, beganAt, attempt, failure, name } = step;
   const began = beganAt ?? now;
-  if (attempt > 1) add('gap', askedAt, began, diedWords(attempt - 1, failure));
+  if (attempt > 1) add('gap', askedAt, began, deathText(attempt - 1, failure));
   else if (began - askedAt > PAUSE_MS || beganAt === null) add('gap', askedAt, began, 'no worker took it');
   if (beganAt === null) return;
   const [kind, what] = kinds[name] ?? ['other', name];
@@ -99,7 +99,7 @@ function addStep(add: Add, step: Step, { reply }: Iteration, now: number): void 
   } else add(kind, began, end, what);
 }
 
-const diedWords = (died: number, failure: string | null): string =>
+const deathText = (died: number, failure: string | null): string =>
   `${died === 1 ? 'an attempt died' : `${died} attempts died`}${failure === null ? '' : `: ${failure}`}`;
 
 /** Calls with an effect run in the activity of the reply. */

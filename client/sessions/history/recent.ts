@@ -18,7 +18,7 @@ import { contextOf } from '../newest-head.ts';
 import { type HistoryEvent, timeOf } from './steps.ts';
 
 /** `at` is in milliseconds since the epoch; `by` is the client's identity. */
-export type Asked = { readonly at: number; readonly by: string } & (
+export type PersonRequest = { readonly at: number; readonly by: string } & (
   | { readonly kind: 'approve'; readonly call: string; readonly edited: boolean }
   | { readonly kind: 'deny'; readonly call: string; readonly reason: string }
   | { readonly kind: 'answer'; readonly call: string }
@@ -27,7 +27,7 @@ export type Asked = { readonly at: number; readonly by: string } & (
   | { readonly kind: 'interrupt' | 'resume' | 'repair' | 'cancel' }
 );
 
-export type Recent = {
+export type RecentRequests = {
   /** Messages, taken or not, oldest first. */
   readonly messages: readonly UserMessage[];
   /**
@@ -36,30 +36,36 @@ export type Recent = {
    */
   readonly before: readonly string[];
   /** Requests that the session has taken, oldest first. */
-  readonly asked: readonly Asked[];
+  readonly asked: readonly PersonRequest[];
   /** Limits that the current run was given in addition to its own. */
   readonly raised: TopUp;
   /** Options that wait for the next run. */
   readonly next: OptionChanges;
 };
 
-export const nothingRecent: Recent = { messages: [], before: [], asked: [], raised: {}, next: {} };
+export const noRecentRequests: RecentRequests = { messages: [], before: [], asked: [], raised: {}, next: {} };
 
-type Draft = { messages: UserMessage[]; before: readonly string[]; asked: Asked[]; raised: TopUp; next: OptionChanges };
+type Draft = {
+  messages: UserMessage[];
+  before: readonly string[];
+  asked: PersonRequest[];
+  raised: TopUp;
+  next: OptionChanges;
+};
 
-export async function readRecent(client: Client, session: SessionId): Promise<Recent> {
+export async function readRecent(client: Client, session: SessionId): Promise<RecentRequests> {
   const { events } = await client.workflow.getHandle(session).fetchHistory();
   const read = async (payloads: Payloads): Promise<unknown> =>
     (await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads, contextOf(client, session, null)))[0];
   const draft: Draft = { messages: [], before: [], asked: [], raised: {}, next: {} };
-  for (const event of events ?? []) await takeUp(draft, event, read);
+  for (const event of events ?? []) await absorbEvent(draft, event, read);
   return draft;
 }
 
 type Payloads = Parameters<typeof decodeArrayFromPayloads>[1];
 type Read = (payloads: Payloads) => Promise<unknown>;
 
-async function takeUp(draft: Draft, event: HistoryEvent, read: Read): Promise<void> {
+async function absorbEvent(draft: Draft, event: HistoryEvent, read: Read): Promise<void> {
   const at = timeOf(event.eventTime);
   const { workflowExecutionStartedEventAttributes: started, workflowExecutionSignaledEventAttributes: signaled } =
     event;
@@ -92,7 +98,7 @@ async function takeUp(draft: Draft, event: HistoryEvent, read: Read): Promise<vo
 type Bare<One> = One extends unknown ? Omit<One, 'at' | 'by'> : never;
 
 /** Returns null for an update that our clients do not send. */
-function updateOf(name: string, given: unknown): Bare<Asked> | null {
+function updateOf(name: string, given: unknown): Bare<PersonRequest> | null {
   if (name === UPDATES.approve) {
     const read = approval.safeParse(given).data;
     return read ? { kind: 'approve', call: read.call, edited: read.edited !== undefined } : null;

@@ -53,9 +53,9 @@ type Description = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']
 type Execution = { readonly runId: string; readonly from: number; readonly to: number | null };
 
 export function stepReader(client: Client): StepReader {
-  const kept = new RecentMap<string, Promise<readonly Known[]>>(MOST_KEPT);
+  const kept = new RecentMap<string, Promise<readonly KeyedStep[]>>(MOST_KEPT);
   const few = createLimit(TOGETHER);
-  const stepsIn = (session: SessionId, { runId, to }: Execution): Promise<readonly Known[]> => {
+  const stepsIn = (session: SessionId, { runId, to }: Execution): Promise<readonly KeyedStep[]> => {
     const known = kept.get(runId);
     if (known) return known;
     const asked = few(() => readExecution(client, session, runId));
@@ -65,12 +65,12 @@ export function stepReader(client: Client): StepReader {
   };
   return async (session, from, to) => {
     const described = await client.workflow.getHandle(session).describe();
-    const those = (await executions(client, session, described)).filter(
+    const those = (await listExecutions(client, session, described)).filter(
       (one) => (one.to === null || one.to > from - MARGIN_MS) && (to === null || one.from < to + MARGIN_MS),
     );
     const steps = (await Promise.all(those.map((one) => stepsIn(session, one)))).flat();
     const pending = new Map((described.raw.pendingActivities ?? []).map((one) => [one.activityId, one]));
-    return steps.map(({ id, ...step }) => (step.endedAt === null ? goingOn(step, pending.get(id)) : step));
+    return steps.map(({ id, ...step }) => (step.endedAt === null ? withPending(step, pending.get(id)) : step));
   };
 }
 
@@ -78,7 +78,7 @@ export function stepReader(client: Client): StepReader {
  * Lists all runs of the workflow. The newest comes from its description, since a list may not have
  * it yet.
  */
-async function executions(client: Client, session: SessionId, newest: Description): Promise<readonly Execution[]> {
+async function listExecutions(client: Client, session: SessionId, newest: Description): Promise<readonly Execution[]> {
   const found: Execution[] = [];
   for await (const one of client.workflow.list({ query: `WorkflowId = '${session}'`, pageSize: 500 })) {
     if (found.length === MOST_EXECUTIONS) break;
@@ -89,14 +89,14 @@ async function executions(client: Client, session: SessionId, newest: Descriptio
   return [...found.toReversed(), { runId, from: startTime.getTime(), to: closeTime?.getTime() ?? null }];
 }
 
-type Known = Step & { readonly id: string };
+type KeyedStep = Step & { readonly id: string };
 type Pending = NonNullable<Description['raw']['pendingActivities']>[number];
 
 /**
  * Adds what only the description knows: the history of an unfinished activity says just that it was
  * scheduled.
  */
-function goingOn(step: Step, pending: Pending | undefined): Step {
+function withPending(step: Step, pending: Pending | undefined): Step {
   if (!pending) return step;
   return {
     ...step,
@@ -111,7 +111,7 @@ function goingOn(step: Step, pending: Pending | undefined): Step {
 const isBackingOff = ({ lastStartedTime, scheduledTime }: Pending): boolean =>
   scheduledTime != null && timeOf(scheduledTime) > timeOf(lastStartedTime);
 
-async function readExecution(client: Client, session: SessionId, runId: string): Promise<readonly Known[]> {
+async function readExecution(client: Client, session: SessionId, runId: string): Promise<readonly KeyedStep[]> {
   try {
     const { events } = await client.workflow.getHandle(session, runId).fetchHistory();
     return await stepsOf(client, session, events ?? []);
@@ -135,8 +135,12 @@ const asked = z.looseObject({
   append: z.array(z.looseObject({ items: z.array(ending).optional() })).optional(),
 });
 
-async function stepsOf(client: Client, session: SessionId, events: readonly HistoryEvent[]): Promise<readonly Known[]> {
-  const steps = new Map<string, Known>();
+async function stepsOf(
+  client: Client,
+  session: SessionId,
+  events: readonly HistoryEvent[],
+): Promise<readonly KeyedStep[]> {
+  const steps = new Map<string, KeyedStep>();
   const change = (scheduledEventId: unknown, more: Partial<Step>): void => {
     const known = steps.get(String(scheduledEventId));
     if (known) steps.set(String(scheduledEventId), { ...known, ...more });
@@ -146,13 +150,13 @@ async function stepsOf(client: Client, session: SessionId, events: readonly Hist
     const { activityTaskScheduledEventAttributes: scheduled, activityTaskStartedEventAttributes: started } = event;
     if (event.workflowExecutionStartedEventAttributes) {
       const { input } = event.workflowExecutionStartedEventAttributes;
-      run = carried.safeParse(await decoded(client, session, null, input?.payloads)).data?.carry?.runs ?? 0;
+      run = carried.safeParse(await decodePayload(client, session, null, input?.payloads)).data?.carry?.runs ?? 0;
     } else if (scheduled) {
       const id = scheduled.activityId ?? '';
-      const given = asked.safeParse(await decoded(client, session, id, scheduled.input?.payloads)).data ?? {};
+      const given = asked.safeParse(await decodePayload(client, session, id, scheduled.input?.payloads)).data ?? {};
       const name = (scheduled.activityType?.name ?? '').replace(/^perdure\./, '');
       if (name === 'openRun') run = given.run ?? run;
-      steps.set(String(event.eventId), stepAsked({ id, name, run, askedAt: timeOf(event.eventTime) }, given));
+      steps.set(String(event.eventId), newStep({ id, name, run, askedAt: timeOf(event.eventTime) }, given));
     } else if (started) {
       change(started.scheduledEventId, {
         beganAt: timeOf(event.eventTime),
@@ -168,10 +172,10 @@ async function stepsOf(client: Client, session: SessionId, events: readonly Hist
   return [...steps.values()];
 }
 
-function stepAsked(
-  facts: Pick<Known, 'id' | 'name' | 'run' | 'askedAt'>,
+function newStep(
+  facts: Pick<KeyedStep, 'id' | 'name' | 'run' | 'askedAt'>,
   { iteration, decision, delegated, append = [] }: z.infer<typeof asked>,
-): Known {
+): KeyedStep {
   return {
     ...facts,
     iteration: iteration ?? null,
@@ -192,7 +196,7 @@ const endOf = (event: HistoryEvent) =>
   event.activityTaskTimedOutEventAttributes ??
   event.activityTaskCanceledEventAttributes;
 
-async function decoded(
+async function decodePayload(
   client: Client,
   session: SessionId,
   activity: string | null,
