@@ -5,15 +5,15 @@ import { reasonOf, showUnseen } from '../system/text.ts';
 import { redactor } from '../worker/redact.ts';
 import { utf8Text } from '../system/read-named-file.ts';
 import { type Paint, detectPaint } from '../client/paint.ts';
-import { type BottomArea, bottomArea } from './terminal/bottom-area.ts';
-import { markedRows } from '../client/render/width.ts';
+import { type BottomArea, createBottomArea } from './terminal/bottom-area.ts';
+import { markRows } from '../client/render/width.ts';
 import { UsageError } from './errors.ts';
 import type { Hands, Input } from './typing/input.ts';
 import { openKeyboard } from './typing/keyboard.ts';
-import { personsEditor } from './typing/persons-editor.ts';
+import { createPersonsEditor } from './typing/persons-editor.ts';
 import { readPiped } from './typing/piped.ts';
-import { typedLines } from './typing/typed-lines.ts';
-import { type TypedRows, typedRows } from './typing/typed-rows.ts';
+import { readTypedLines } from './typing/typed-lines.ts';
+import { type TypedRows, openTypedRows } from './typing/typed-rows.ts';
 
 export type Cli = {
   readonly env: Env;
@@ -59,13 +59,13 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
   stderr.on('error', () => undefined);
   const [out, err] = [detectPaint(stdout, env), detectPaint(stderr, env)];
   const write = (text: string): unknown => stderr.write(text);
-  const bottom = out.on && err.on ? watchedArea(stderr) : null;
+  const bottom = out.on && err.on ? openBottomArea(stderr) : null;
   const above = (text: string, to: (text: string) => unknown): void =>
     void (bottom ? bottom.above(text, to) : to(text));
   const redact = redactor(env);
   const say = (line: string): void => {
     const text = showUnseen(redact(line));
-    const rows = text.split('\n').flatMap((row) => markedRows(err.columns(), row));
+    const rows = text.split('\n').flatMap((row) => markRows(err.columns(), row));
     above(`${err.dim(rows.join('\n'))}\n`, write);
   };
   return {
@@ -112,8 +112,8 @@ function workingDirectory(io: Io): string {
   }
 }
 
-function watchedArea(stderr: Io['stderr']): BottomArea {
-  const area = bottomArea({
+function openBottomArea(stderr: Io['stderr']): BottomArea {
+  const area = createBottomArea({
     write: (text) => stderr.write(text),
     columns: () => stderr.columns,
     rows: () => stderr.rows,
@@ -126,17 +126,20 @@ type Place = Pick<Cli, 'bottom' | 'say'> & Pick<TypedRows, 'style' | 'dim'>;
 
 function inputOpener({ stdin, stderr, env }: Io, { bottom, style, dim, say }: Place): (hands: Hands) => Input {
   const write = (text: string): unknown => stderr.write(text);
-  const runEditor = personsEditor(env, say);
+  const runEditor = createPersonsEditor(env, say);
   return (hands) => {
-    if (!bottom) return typedLines({ stdin, write, style, runEditor }, hands);
+    if (!bottom) return readTypedLines({ stdin, write, style, runEditor }, hands);
     const keyboard = openKeyboard({ stdin, write });
     const columns = (): number => stderr.columns;
-    return typedRows({ area: bottom, keyboard, columns, style, dim, say, runEditor, suspend }, hands);
+    return openTypedRows(
+      { area: bottom, keyboard, columns, style, dim, say, runEditor, suspend: suspendProcess },
+      hands,
+    );
   };
 }
 
 /** Suspends the process as Ctrl-Z does, until the shell continues it. */
-function suspend(): Promise<void> {
+function suspendProcess(): Promise<void> {
   return new Promise((resolve) => {
     process.once('SIGCONT', resolve);
     process.kill(process.pid, 'SIGTSTP');

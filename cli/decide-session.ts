@@ -3,12 +3,12 @@
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { PendingApproval } from '../workflows/contract/session.ts';
 import type { PerdureClient } from '../client/perdure-client.ts';
-import { type KeptWorker, keepWorker } from '../client/runtime/keep-worker.ts';
+import { type AvailableWorker, keepWorker } from '../client/runtime/keep-worker.ts';
 import type { Opened } from '../client/runtime/open-server.ts';
 import { oneLine } from '../client/paint.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
-import { saidLog, sayIfNobodyWorks, withSession } from './with-server.ts';
+import { logToPerson, sayIfNobodyWorks, withSession } from './with-server.ts';
 
 export type DecideSession = {
   /** The session's id, or the beginning of it. */
@@ -51,12 +51,12 @@ export async function withTaker<T>(cli: Cli, opened: Opened, taskQueue: string, 
 }
 
 /** Brings up no worker on a server that is not ours: the decision itself reports a missing one. */
-async function takerFor(cli: Cli, opened: Opened, taskQueue: string): Promise<KeptWorker | null> {
+async function takerFor(cli: Cli, opened: Opened, taskQueue: string): Promise<AvailableWorker | null> {
   if (opened.embedded === null) return null;
   const { workersOf } = await import('../worker/embedded/members.ts');
   const { startDecidingWorker } = await import('../client/runtime/deciding-worker.ts');
   return keepWorker({
     others: () => workersOf(opened.folder, taskQueue).length,
-    start: () => startDecidingWorker(opened, taskQueue, cli.verbose ? saidLog(cli) : () => undefined),
+    start: () => startDecidingWorker(opened, taskQueue, cli.verbose ? logToPerson(cli) : () => undefined),
   });
 }

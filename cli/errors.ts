@@ -29,7 +29,7 @@ export function failureOf(error: unknown): Failure {
   if (sentences.has(error.name)) {
     return { status: noWorker ? STATUS.failed : STATUS.usage, message: error.message };
   }
-  if (error.name === 'ServiceError') return { status: STATUS.usage, message: refusal(error) };
+  if (error.name === 'ServiceError') return { status: STATUS.usage, message: serverRefusalText(error) };
   const [first] = error.message.split('\n', 1);
   return {
     status: STATUS.failed,
@@ -38,7 +38,7 @@ export function failureOf(error: unknown): Failure {
 }
 
 /** Words an answer of the server that is a refusal. */
-function refusal(error: Error): string {
+function serverRefusalText(error: Error): string {
   const { cause } = error;
   const why = cause instanceof Error && 'details' in cause ? String(cause.details).split('\n', 1)[0] : '';
   return `the Temporal server refused: ${why || error.message}; check the server and try again`;
@@ -47,10 +47,10 @@ function refusal(error: Error): string {
 /** Formats a failure for standard error. */
 export function failureText(error: unknown, verbose: boolean): string {
   const { message } = failureOf(error);
-  const stack = verbose && error instanceof Error ? `\n${error.stack ?? ''}${causes(error)}` : '';
+  const stack = verbose && error instanceof Error ? `\n${error.stack ?? ''}${causeText(error)}` : '';
   return `perdure: ${showUnseen(message)}${showUnseen(stack)}\n`;
 }
 
-function causes(error: Error): string {
-  return error.cause instanceof Error ? `\ncaused by ${error.cause.stack ?? ''}${causes(error.cause)}` : '';
+function causeText(error: Error): string {
+  return error.cause instanceof Error ? `\ncaused by ${error.cause.stack ?? ''}${causeText(error.cause)}` : '';
 }

@@ -55,7 +55,7 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
   };
   try {
     const last = await followRuns(cli, follow, { stop, rest }, { ...screen, show: shown });
-    if (last) return finished(cli, follow, last);
+    if (last) return endStatus(cli, follow, last);
   } finally {
     const sent = Promise.all([screen.end(), interrupted?.()]).then(() => true);
     const arrived = await awaitInTime(sent, false, LEAVING_MS, AbortSignal.any([terminate, abandon]));
@@ -107,7 +107,7 @@ async function followRuns(
     if (onInterrupt === 'detach' && !workplace.isOurs()) return last;
     const { run } = last;
     let left = null as number | null;
-    const isOver = async (): Promise<boolean> => (left = await leftAfter(workplace, session, run)) === null;
+    const isOver = async (): Promise<boolean> => (left = await whatRemains(workplace, session, run)) === null;
     if (await workplace.mayEnd(isOver)) return last;
     if (signals.interrupt.aborted) return (cli.say(goesOnWith(cli, session)), last);
     rest.now = left !== null && left > 0;
@@ -120,7 +120,7 @@ async function followRuns(
  * worker must continue (L71), or nothing (null). A server that does not answer counts as nothing;
  * the next wait reports it.
  */
-async function leftAfter({ sessions, isOurs }: Workplace, session: SessionId, run: number): Promise<number | null> {
+async function whatRemains({ sessions, isOurs }: Workplace, session: SessionId, run: number): Promise<number | null> {
   try {
     const seen = await sessions.describe(session);
     const agents = isOurs() ? agentsAtWork(seen) : 0;
@@ -135,7 +135,7 @@ async function leftAfter({ sessions, isOurs }: Workplace, session: SessionId, ru
 const waitsForAgents = (agents: number | null): string =>
   `${agents === 1 ? '1 agent still works' : `${agents} agents still work`} in the background: this process goes on until none does (Ctrl-C leaves)`;
 
-function finished(cli: Cli, { session, signals, onInterrupt }: FollowRun, outcome: RunOutcome): number {
+function endStatus(cli: Cli, { session, signals, onInterrupt }: FollowRun, outcome: RunOutcome): number {
   cli.say(`details: ${cli.self} show ${session}`);
   if (outcome.reason === 'completed') return STATUS.ok;
   const stopped = wasInterrupted(outcome) || (onInterrupt === 'interrupt' && signals.interrupt.aborted);

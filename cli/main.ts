@@ -3,7 +3,7 @@ import { type Command, CommanderError } from 'commander';
 import { type Cli, cliOf, type Io } from './cli.ts';
 import { failureOf, failureText, STATUS } from './errors.ts';
 import { redactor } from '../worker/redact.ts';
-import { program } from './program.ts';
+import { createProgram } from './program.ts';
 
 /** Runs a command. `args` exclude node and the script. Returns the exit status. */
 export async function main(args: readonly string[], io: Io): Promise<number> {
@@ -14,14 +14,14 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
     await parse(cli, args);
     return status;
   } catch (error) {
-    if (error instanceof CommanderError) return usage(error, io);
+    if (error instanceof CommanderError) return reportUsage(error, io);
     io.stderr.write(redactor(io.env)(failureText(error, verbose)));
     return failureOf(error).status;
   }
 }
 
 async function parse(cli: Cli, args: readonly string[]): Promise<void> {
-  const root = program(cli);
+  const root = createProgram(cli);
   const whole = withoutCommand(args) && cli.openInput !== null ? ['chat', ...args] : args;
   if (whole.length === 0) root.outputHelp();
   else await root.parseAsync(textsLast(root, whole), { from: 'user' });
@@ -58,7 +58,7 @@ function commandIn(root: Command, args: readonly string[]): Command | undefined 
 }
 
 /** Help and version are successes; every other error of commander is a mistake in the arguments. */
-function usage({ exitCode, message }: CommanderError, { stderr }: Io): number {
+function reportUsage({ exitCode, message }: CommanderError, { stderr }: Io): number {
   if (exitCode === 0) return STATUS.ok;
   const sentence = message
     .replace(/^error: /, '')

@@ -6,14 +6,14 @@ import { whyUnread } from '../system/read-named-file.ts';
 import type { Prompt, PromptBlock } from '../client/sessions/prompt.ts';
 import { examineMedia, largestOf, mediaBlock } from '../store/transcript/media.ts';
 import type { Cli } from './cli.ts';
-import { added } from './repeatable.ts';
+import { addValue } from './repeatable.ts';
 
 export type MediaFlags = { readonly image?: readonly string[] };
 
 export const MEDIA_OPTION = [
   '--image <file>',
   'an image (png, jpeg, gif, webp) or a PDF that the model sees with the text; repeatable',
-  added,
+  addValue,
 ] as const;
 
 /**

@@ -14,7 +14,7 @@ const LARGEST = 1024 * 1024;
  * cannot be checked against (L53).
  */
 export function readSchema(path: string): JsonSchema {
-  const value = parsed(path, content(path));
+  const value = parseJson(path, readContent(path));
   if (!isObject(value))
     throw new UsageError(
       `the output schema ${path} is not a JSON object: write a JSON schema such as {"type": "object"}`,
@@ -28,7 +28,7 @@ function isObject(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function content(path: string): string {
+function readContent(path: string): string {
   try {
     const { size } = statSync(path);
     if (size > LARGEST)
@@ -42,7 +42,7 @@ function content(path: string): string {
   }
 }
 
-function parsed(path: string, text: string): unknown {
+function parseJson(path: string, text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {

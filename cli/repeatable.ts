@@ -6,7 +6,7 @@ import { UsageError } from './errors.ts';
 /** Value that takes back what was given for the session. */
 export const NONE = 'none';
 
-export const added = (rule: string, before: readonly string[] = []): readonly string[] => [...before, rule];
+export const addValue = (rule: string, before: readonly string[] = []): readonly string[] => [...before, rule];
 
 /**
  * Tells whether a list is just `none`. Throws UsageError for `none` among other values, which would

@@ -10,7 +10,7 @@ import { UsageError } from './errors.ts';
 import { modelProblem } from '../models/find-model.ts';
 
 import { parseDuration } from '../client/units.ts';
-import { added, fallbacksOf, foldersOf, isNone, NONE, tagsOf, toolEnvOf } from './repeatable.ts';
+import { addValue, fallbacksOf, foldersOf, isNone, NONE, tagsOf, toolEnvOf } from './repeatable.ts';
 import { readSchema } from './output-schema.ts';
 
 export type RunFlags = {
@@ -52,12 +52,12 @@ given in the same command. Tags are replaced together, too, and so are the varia
 export function addRunOptions(command: Command): Command {
   return command
     .option('--cwd <dir>', 'the workspace: file tools touch nothing outside it (default: the current folder)')
-    .option('--add-dir <dir>', 'another folder that tools may read and change; repeatable', added)
+    .option('--add-dir <dir>', 'another folder that tools may read and change; repeatable', addValue)
     .option('--model <name>', 'the model to use: a whole name, or opus, sonnet, haiku or fable for the newest of these')
     .option(
       '--fallback-model <name>',
       'a model to switch to when the one before is overloaded, missing or refuses; repeatable',
-      added,
+      addValue,
     )
     .option('--max-turns <n>', 'end the run after this many turns')
     .option('--max-budget-usd <x>', 'end the run before it costs more than this, in US dollars')
@@ -82,20 +82,20 @@ export function addRunOptions(command: Command): Command {
     .option(
       '--allow <rule>',
       'run matching calls without asking, such as "bash(npm test:*)", "write(src/**)"; repeatable',
-      added,
+      addValue,
     )
-    .option('--deny <rule>', 'never run matching calls, in any mode; repeatable', added)
+    .option('--deny <rule>', 'never run matching calls, in any mode; repeatable', addValue)
     .option(
       '--ask <rule>',
       'ask before matching calls, even if another rule allows them; not with mode bypass; repeatable',
-      added,
+      addValue,
     )
     .option(
       '--tool-env <name=value>',
       'a variable for shell commands and tools, kept with the session, so no secret; repeatable',
-      added,
+      addValue,
     )
-    .option('--tag <name=value>', 'a label by which lists find the session, such as team=web; repeatable', added)
+    .option('--tag <name=value>', 'a label by which lists find the session, such as team=web; repeatable', addValue)
     .option('--approval-timeout <time>', 'deny a call after it waited this long for a decision')
     .addHelpText('after', HELP);
 }
@@ -104,23 +104,23 @@ export function addRunOptions(command: Command): Command {
 export function runOptions(flags: RunFlags, base: () => string): OptionChanges & { readonly session?: string } {
   const { session } = flags;
   const changes: OptionChanges = {
-    ...(flags.cwd === undefined ? {} : { cwd: workspace(flags.cwd, base()) }),
+    ...(flags.cwd === undefined ? {} : { cwd: parseWorkspace(flags.cwd, base()) }),
     ...(flags.wrapUp === undefined ? {} : { wrapUp: flags.wrapUp }),
     ...(flags.instructions === undefined ? {} : { instructions: flags.instructions }),
     ...(flags.memory === undefined ? {} : { memory: flags.memory }),
-    ...change('model', flags.model, (text) => text),
+    ...optionChange('model', flags.model, (text) => text),
     ...fallbacksOf(flags),
-    ...change('effort', flags.effort, (text) => text as Effort),
-    ...change('systemPrompt', flags.systemPrompt, (text) => text),
-    ...change('appendSystemPrompt', flags.appendSystemPrompt, (text) => text),
-    ...change('tools', flags.tools, namesIn),
-    ...change('permissionMode', flags.permissionMode, (text) => text as PermissionMode),
+    ...optionChange('effort', flags.effort, (text) => text as Effort),
+    ...optionChange('systemPrompt', flags.systemPrompt, (text) => text),
+    ...optionChange('appendSystemPrompt', flags.appendSystemPrompt, (text) => text),
+    ...optionChange('tools', flags.tools, namesIn),
+    ...optionChange('permissionMode', flags.permissionMode, (text) => text as PermissionMode),
     ...rulesOf(flags),
     ...limitsOf(flags),
     ...toolEnvOf(flags.toolEnv),
     ...foldersOf(flags.addDir, base),
     ...tagsOf(flags.tag),
-    ...change('outputSchema', flags.outputSchema, (file) => readSchema(resolve(base(), file))),
+    ...optionChange('outputSchema', flags.outputSchema, (file) => readSchema(resolve(base(), file))),
   };
   const given = withChanges<Partial<RunOptions>>({}, changes);
   const problem =
@@ -129,7 +129,7 @@ export function runOptions(flags: RunFlags, base: () => string): OptionChanges &
   return { ...changes, ...(session === undefined ? {} : { session }) };
 }
 
-function change<Key extends keyof OptionChanges>(
+function optionChange<Key extends keyof OptionChanges>(
   key: Key,
   text: string | undefined,
   read: (text: string) => OptionChanges[Key],
@@ -157,22 +157,22 @@ function rulesOf({ allow, deny, ask }: RunFlags): OptionChanges {
 }
 
 export function limitsOf(flags: RunFlags): OptionChanges {
-  const count = (flag: string) => (text: string) => number(flag, text);
-  const time = (flag: string) => (text: string) => duration(flag, text);
+  const count = (flag: string) => (text: string) => parseNumber(flag, text);
+  const time = (flag: string) => (text: string) => parseTime(flag, text);
   return {
-    ...change('maxTurns', flags.maxTurns, count('--max-turns')),
-    ...change('maxBudgetUsd', flags.maxBudgetUsd, count('--max-budget-usd')),
-    ...change('maxTokens', flags.maxTokens, count('--max-tokens')),
-    ...change('tokenBudget', flags.tokenBudget, count('--token-budget')),
-    ...change('taskBudget', flags.taskBudget, count('--task-budget')),
-    ...change('thinkingTokens', flags.thinking, count('--thinking')),
-    ...change('timeoutMs', flags.timeout, time('--timeout')),
-    ...change('approvalTimeoutMs', flags.approvalTimeout, time('--approval-timeout')),
+    ...optionChange('maxTurns', flags.maxTurns, count('--max-turns')),
+    ...optionChange('maxBudgetUsd', flags.maxBudgetUsd, count('--max-budget-usd')),
+    ...optionChange('maxTokens', flags.maxTokens, count('--max-tokens')),
+    ...optionChange('tokenBudget', flags.tokenBudget, count('--token-budget')),
+    ...optionChange('taskBudget', flags.taskBudget, count('--task-budget')),
+    ...optionChange('thinkingTokens', flags.thinking, count('--thinking')),
+    ...optionChange('timeoutMs', flags.timeout, time('--timeout')),
+    ...optionChange('approvalTimeoutMs', flags.approvalTimeout, time('--approval-timeout')),
   };
 }
 
 /** Returns the absolute path of a readable directory. Throws UsageError. */
-export function workspace(dir: string, base: string): string {
+export function parseWorkspace(dir: string, base: string): string {
   // An unset variable of the shell must not aim the agent at the current folder.
   if (dir === '') throw new UsageError('--cwd is empty: name a directory, or . for this one');
   const path = resolve(base, dir);
@@ -189,13 +189,13 @@ export function workspace(dir: string, base: string): string {
   }
 }
 
-function number(flag: string, text: string): number {
+function parseNumber(flag: string, text: string): number {
   const value = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : Number.NaN;
   if (Number.isNaN(value)) throw new UsageError(`${flag} ${JSON.stringify(text)} is not a number`);
   return value;
 }
 
-export function duration(flag: string, text: string): number {
+export function parseTime(flag: string, text: string): number {
   const value = parseDuration(text);
   if (value === null)
     throw new UsageError(`${flag} ${JSON.stringify(text)} is not a time: write 1500ms, 90s, 30m or 2h`);

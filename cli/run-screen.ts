@@ -11,10 +11,10 @@ import { FRAME_MS, nextStatus, type RunStatus, statusText } from './render/run-s
 import { isApprovalEvent } from '../client/sessions/waiting-approval.ts';
 import { createAlwaysRules } from '../client/sessions/always-allow.ts';
 import { askApprovals } from './approving/ask-approvals.ts';
-import { typedAsides } from './chat/aside.ts';
+import { createAsides } from './chat/aside.ts';
 import type { Cli } from './cli.ts';
 import type { Hands } from './typing/input.ts';
-import { type TypedMessages, typedMessages } from './typing/typed-messages.ts';
+import { type TypedMessages, createTypedMessages } from './typing/typed-messages.ts';
 
 export type RunScreen = {
   show(event: Followed): void;
@@ -46,8 +46,8 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands }: Watch
   });
   const status = showStatus(cli);
   const always = createAlwaysRules();
-  const typed = typedMessages(cli, sessions, session);
-  const asides = typedAsides({ sessions, session, say: cli.say }, typed.submit);
+  const typed = createTypedMessages(cli, sessions, session);
+  const asides = createAsides({ sessions, session, say: cli.say }, typed.submit);
   const input = cli.openInput?.({ submit: asides.submit, ...hands }) ?? null;
   const approvals = askApprovals({ ...cli, input }, sessions, always);
   const sayScripted = sayScriptedOnce(cli);

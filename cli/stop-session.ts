@@ -68,7 +68,7 @@ async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDe
   const { session } = before;
   const enough = new AbortController();
   const timer = stop.wait ? undefined : setTimeout(() => enough.abort(), PATIENCE_MS);
-  const staff = await stoppers(cli, opened, stop, before);
+  const staff = await arrangeStop(cli, opened, stop, before);
   const wait = AbortSignal.any([enough.signal, staff.failed]);
   try {
     for (let { runs } = before; !wait.aborted; await pause(LOOK_MS, wait)) {
@@ -92,7 +92,7 @@ async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDe
 type Staff = { readonly end: () => Promise<void>; readonly failed: AbortSignal };
 
 /** Brings up a worker on our own server. On another server it only reports that no worker polls. */
-async function stoppers(cli: Cli, opened: Opened, { wait }: Stop, before: SessionDescription): Promise<Staff> {
+async function arrangeStop(cli: Cli, opened: Opened, { wait }: Stop, before: SessionDescription): Promise<Staff> {
   const workers: ForWorkers = before;
   const stops: Stops = { session: before.session, run: (before.last?.run ?? 0) + 1 };
   const failure = new AbortController();
@@ -115,12 +115,12 @@ async function stoppers(cli: Cli, opened: Opened, { wait }: Stop, before: Sessio
   }
   const { workersOf } = await import('../worker/embedded/members.ts');
   const others = (): number => workersOf(opened.folder, workers.taskQueue).length;
-  const kept = keepWorker({ others, start: () => stopper(cli, opened, stops) });
+  const kept = keepWorker({ others, start: () => startStopper(cli, opened, stops) });
   kept.ended.catch(fail);
   return { end: kept.stop, failed: failure.signal };
 }
 
-async function stopper(cli: Cli, opened: Opened, stops: Stops): Promise<RunningWorker> {
+async function startStopper(cli: Cli, opened: Opened, stops: Stops): Promise<RunningWorker> {
   const chosen = await workerConfig(cli);
   const mine = await workersOfNew(cli, chosen, stops.session);
   // It begins nothing, so a worker without the session's configuration may do it as well.

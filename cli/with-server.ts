@@ -85,7 +85,7 @@ export async function sayIfNobodyWorks(
  * Makes the log of a worker that ends with its command. Each line appears once, since a failing
  * activity repeats its words.
  */
-export function saidLog(cli: Cli): Log {
+export function logToPerson(cli: Cli): Log {
   const said = new Set<string>();
   return (_, message, { attempt, ...fields } = {}) => {
     const line = logText(message, fields);

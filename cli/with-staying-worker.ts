@@ -55,7 +55,7 @@ export async function withStayingWorker(
   const chosen = await workerConfig(cli, file);
   const monitor = await openMonitor(cli, rest.flags);
   try {
-    return await staying(cli, { ...rest, chosen, monitor }, ready);
+    return await runStaying(cli, { ...rest, chosen, monitor }, ready);
   } finally {
     await monitor?.close();
   }
@@ -66,7 +66,7 @@ type Prepared = Omit<StayingWorker, 'config'> & {
   readonly monitor: Monitor | null;
 };
 
-async function staying(
+async function runStaying(
   cli: Cli,
   { role, chosen, monitor, flags, tells = false, besideNewer = true }: Prepared,
   ready: (staying: Staying) => Promise<() => Promise<void>>,

@@ -5,7 +5,7 @@ import { listenForSignals, type Signals } from './signals.ts';
 import type { ChosenConfig } from '../client/runtime/session-workers.ts';
 import type { OpenWorkplace, Workplace } from '../client/runtime/workplace.ts';
 import { pause } from '../system/async.ts';
-import { saidLog } from './with-server.ts';
+import { logToPerson } from './with-server.ts';
 import { openUnlessTold, waitForAbort } from './open-unless-told.ts';
 
 /** Milliseconds for leaving a server after a second Ctrl-C. */
@@ -30,7 +30,7 @@ export async function withinWorkplace(
 ): Promise<number> {
   const signals = listenForSignals(source, (status) => process.exit(status));
   const { openWorkplace } = await import('../client/runtime/workplace.ts');
-  const opening = openWorkplace({ ...open, env: cli.env, say: cli.say, log: saidLog(cli), ...personAt(cli) });
+  const opening = openWorkplace({ ...open, env: cli.env, say: cli.say, log: logToPerson(cli), ...personAt(cli) });
   const workplace = await openUnlessTold(signals, opening);
   if (workplace === null) return signals.status();
   try {

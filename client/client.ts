@@ -76,7 +76,7 @@ export function createClient(given: CreateClient): PerdureClient {
   const { wait, each } = createWaits(temporal);
   const observePhase = observePhases(temporal);
   const observeHost = observeHosts(temporal);
-  const finder = { ...options, seen: observePhase };
+  const finder = { ...options, observePhase };
   return {
     start: (task, start = {}) => wait('start()', start, knownOptions.start, () => startSession(options, task, start)),
     send: (id, text, sent = {}) =>

@@ -9,9 +9,9 @@ import { UsageError } from '../errors.ts';
 type Person = { readonly sessions: Pick<PerdureClient, 'answer'> };
 
 /** Sends the answer. Throws UsageError for a text that cannot be one. */
-export async function answered({ sessions }: Person, question: WaitingApproval, line: string): Promise<void> {
+export async function answerFromLine({ sessions }: Person, question: WaitingApproval, line: string): Promise<void> {
   const { session, call, input } = question;
-  const text = chosenAnswer(input, line);
+  const text = chooseAnswer(input, line);
   const problem = answerProblem(text);
   if (problem !== undefined) throw new UsageError(problem);
   await sessions.answer(session, call, text);
@@ -21,7 +21,7 @@ export async function answered({ sessions }: Person, question: WaitingApproval, 
  * Returns the option that a number means, unless options are numbers themselves, or the text.
  * Throws UsageError for an answer that is not offered.
  */
-export function chosenAnswer(input: unknown, given: string): string {
+export function chooseAnswer(input: unknown, given: string): string {
   const { options } = questionOf(input);
   const text = given.trim();
   if (options.length === 0 || options.includes(text)) return text;

@@ -12,7 +12,7 @@ import type { Cli } from '../cli.ts';
 import type { Input } from '../typing/input.ts';
 import { UsageError } from '../errors.ts';
 import { type AlwaysRules, createAlwaysRules, ruleFor } from '../../client/sessions/always-allow.ts';
-import { answered } from './answer-question.ts';
+import { answerFromLine } from './answer-question.ts';
 import { parseInput } from './parse-input.ts';
 
 type AskApprovals = {
@@ -25,7 +25,7 @@ type AskApprovals = {
 type Terminal = Pick<Cli, 'self' | 'say' | 'env'> & { readonly input: Pick<Input, 'ask' | 'edit'> | null };
 
 type Sessions = Pick<PerdureClient, 'approve' | 'deny' | 'answer'>;
-type Asked = { readonly approval: WaitingApproval; readonly gone: AbortController };
+type OpenQuestion = { readonly approval: WaitingApproval; readonly gone: AbortController };
 
 const DENIED = 'the user denied it';
 
@@ -34,12 +34,12 @@ const DENIED = 'the user denied it';
  * rules that answer for the person.
  */
 export function askApprovals(cli: Terminal, sessions: Sessions, always = createAlwaysRules()): AskApprovals {
-  const open = new Map<string, Asked>();
+  const open = new Map<string, OpenQuestion>();
   let asking: Promise<void> = Promise.resolve();
   return {
     hear: (event) => {
       if (event.type === 'approval_settled') return close(open, event.call);
-      const asked: Asked = { approval: event, gone: new AbortController() };
+      const asked: OpenQuestion = { approval: event, gone: new AbortController() };
       open.set(event.call, asked);
       if (always.ruleThatCovers(event) === null) cli.say(approvalHint(event, cli.self));
       asking = asking.then(() => untilDecided({ cli, sessions, always }, asked));
@@ -52,24 +52,24 @@ export function askApprovals(cli: Terminal, sessions: Sessions, always = createA
   };
 }
 
-function close(open: Map<string, Asked>, call: string): void {
+function close(open: Map<string, OpenQuestion>, call: string): void {
   open.get(call)?.gone.abort();
   open.delete(call);
 }
 
 type Person = { readonly cli: Terminal; readonly sessions: Sessions; readonly always: AlwaysRules };
 
-async function untilDecided(person: Person, asked: Asked): Promise<void> {
+async function untilDecided(person: Person, asked: OpenQuestion): Promise<void> {
   const { cli } = person;
   const { approval, gone } = asked;
   while (cli.input && !gone.signal.aborted) {
     const rule = person.always.ruleThatCovers(approval);
-    const line = rule === null ? await askedLine(cli, approval, gone.signal) : 'y';
+    const line = rule === null ? await askForLine(cli, approval, gone.signal) : 'y';
     if (rule !== null) cli.say(`approved by your rule ${oneLine(rule, 200)}`);
-    if (line === null) return gone.signal.aborted ? undefined : cli.say(leftOpen(approval, cli.self));
+    if (line === null) return gone.signal.aborted ? undefined : cli.say(stillWaitsText(approval, cli.self));
     try {
-      if (approval.question) return await answered(person, approval, line);
-      if (await decided(person, approval, line.trim(), gone.signal)) return;
+      if (approval.question) return await answerFromLine(person, approval, line);
+      if (await carryOutLine(person, approval, line.trim(), gone.signal)) return;
     } catch (error) {
       if (!(error instanceof ClientProblem || error instanceof UsageError)) {
         cli.say(`the decision could not be sent: ${reasonOf(error)}`);
@@ -82,20 +82,20 @@ async function untilDecided(person: Person, asked: Asked): Promise<void> {
   }
 }
 
-function askedLine(cli: Terminal, { tool, question }: WaitingApproval, gone: AbortSignal): Promise<string | null> {
+function askForLine(cli: Terminal, { tool, question }: WaitingApproval, gone: AbortSignal): Promise<string | null> {
   const prompt = question ? 'your answer: ' : `${oneLine(tool, 60)}? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt: `;
   return cli.input?.ask(prompt, gone) ?? Promise.resolve(null);
 }
 
 /** Ctrl-D ends the typing here and decides nothing. */
-const leftOpen = (approval: WaitingApproval, self: string): string =>
+const stillWaitsText = (approval: WaitingApproval, self: string): string =>
   `nothing more can be typed here, and call ${oneLine(approval.call, 100)} still waits; ${approvalHint(approval, self)}`;
 
 /**
  * Carries out the typed decision and returns false to ask again. The text behind `n` or `i` is the
  * reason.
  */
-async function decided(
+async function carryOutLine(
   { cli, sessions, always }: Person,
   approval: WaitingApproval,
   line: string,
@@ -111,7 +111,7 @@ async function decided(
       return true;
     case 'a':
     case 'always': {
-      const rule = await chosenRule(cli, approval, rest, gone);
+      const rule = await chooseRule(cli, approval, rest, gone);
       if (rule === null) return false;
       if (always.misses(rule, approval)) {
         cli.say(
@@ -130,10 +130,10 @@ async function decided(
     case 'no':
     case 'i':
     case 'interrupt':
-      return denied(sessions, approval, { word, reason: rest === '' ? DENIED : rest });
+      return denyCall(sessions, approval, { word, reason: rest === '' ? DENIED : rest });
     case 'e':
     case 'edit': {
-      const edited = await editedInput(cli, input, rest, gone);
+      const edited = await editInput(cli, input, rest, gone);
       if (edited === null) return false;
       await sessions.approve(session, call, { input: edited });
       return true;
@@ -144,7 +144,7 @@ async function decided(
   }
 }
 
-async function denied(
+async function denyCall(
   sessions: Sessions,
   { session, call }: WaitingApproval,
   { word, reason }: { readonly word: string; readonly reason: string },
@@ -159,7 +159,7 @@ async function denied(
  * Returns the proposed rule, or another that the person types; null to ask again. Throws
  * UsageError.
  */
-async function chosenRule(
+async function chooseRule(
   cli: Terminal,
   approval: WaitingApproval,
   given: string,
@@ -180,7 +180,7 @@ async function chosenRule(
 }
 
 /** Returns null when nothing was given. Throws UsageError for a text that is not a JSON object. */
-async function editedInput(cli: Terminal, input: unknown, given: string, gone: AbortSignal) {
+async function editInput(cli: Terminal, input: unknown, given: string, gone: AbortSignal) {
   if (given !== '') return parseInput(given);
   if (cli.input && (cli.env['VISUAL'] || cli.env['EDITOR'])) {
     const before = JSON.stringify(input, null, 2) ?? '';

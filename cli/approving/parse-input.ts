@@ -4,12 +4,12 @@ import { UsageError } from '../errors.ts';
 
 /** Reads the input of a call, one JSON object. Throws UsageError. */
 export function parseInput(text: string): Readonly<Record<string, unknown>> {
-  const value = parsed(text);
+  const value = parseJson(text);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new UsageError(`the input ${oneLine(text, 80)} is not a JSON object: write it as {"name": "value"}`);
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {

@@ -12,7 +12,7 @@ type Asking = {
 };
 
 /** Throws ClientProblem. */
-export async function askAside({ sessions, session, say }: Asking, question: string): Promise<void> {
+export async function sayAside({ sessions, session, say }: Asking, question: string): Promise<void> {
   say('asked aside: what runs goes on');
   const aside = await sessions.askAside(session, question);
   say(aside.answer);
@@ -20,7 +20,7 @@ export async function askAside({ sessions, session, say }: Asking, question: str
 }
 
 /** Takes questions that begin with `/btw` out of the typed messages. */
-export function typedAsides(asking: Asking, send: (text: string, now: boolean) => void) {
+export function createAsides(asking: Asking, send: (text: string, now: boolean) => void) {
   const open = new Set<Promise<void>>();
   return {
     submit: (text: string, now: boolean): void => {
@@ -28,7 +28,7 @@ export function typedAsides(asking: Asking, send: (text: string, now: boolean) =
       if (!found) return send(text, now);
       const question = found[1]?.trim();
       if (question === undefined) return asking.say('name a question behind /btw');
-      const asked = askAside(asking, question).catch((error: unknown) => asking.say(reasonOf(error)));
+      const asked = sayAside(asking, question).catch((error: unknown) => asking.say(reasonOf(error)));
       open.add(asked);
       void asked.then(() => open.delete(asked));
     },

@@ -45,7 +45,7 @@ const LOOK_MS = 2_000;
  * Returns the exit status; the caller determines that of a signal. `onInterrupt` gets the function
  * that Ctrl-C calls.
  */
-export async function converse(
+export async function holdConversation(
   cli: Cli,
   talk: Conversation,
   onInterrupt: (press: () => void) => void,
@@ -54,12 +54,12 @@ export async function converse(
   const { workplace, session, terminate, history } = talk;
   const stop = AbortSignal.any([left.signal, terminate, workplace.failed, cli.unread]);
   const state: State = { run: talk.run, running: false, begun: talk.isBegun, pressed: false, poke: () => undefined };
-  const press = (): void => interrupted(cli, talk, state, left);
+  const press = (): void => onCtrlC(cli, talk, state, left);
   onInterrupt(press);
   const hands: Hands = {
     submit: (text, now) => {
       state.pressed = false;
-      submitted(cli, { talk, screen, state, leave: () => left.abort() }, text, now);
+      onSubmit(cli, { talk, screen, state, leave: () => left.abort() }, text, now);
     },
     interrupt: press,
     leave: () => left.abort(),
@@ -77,7 +77,7 @@ export async function converse(
   }
   if (workplace.failed.aborted) throw workplace.failed.reason;
   if (cli.unread.aborted) return STATUS.unread;
-  if (state.begun) cli.say(await farewell(cli, talk));
+  if (state.begun) cli.say(await farewellText(cli, talk));
   return STATUS.ok;
 }
 
@@ -146,7 +146,7 @@ async function isBusy(
  * The first press interrupts the current run. The second, or two in a row while nothing runs,
  * leaves.
  */
-function interrupted(cli: Cli, { workplace, session }: Conversation, state: State, left: AbortController): void {
+function onCtrlC(cli: Cli, { workplace, session }: Conversation, state: State, left: AbortController): void {
   if (state.pressed) return left.abort();
   state.pressed = true;
   if (!state.running) return cli.say('press Ctrl-C again to leave, or Ctrl-D');
@@ -158,7 +158,7 @@ function interrupted(cli: Cli, { workplace, session }: Conversation, state: Stat
 
 type Submitting = Omit<Round, 'stop'> & { readonly leave: () => void };
 
-function submitted(cli: Cli, { talk, screen, state, leave }: Submitting, text: string, now: boolean): void {
+function onSubmit(cli: Cli, { talk, screen, state, leave }: Submitting, text: string, now: boolean): void {
   talk.history.add(text);
   try {
     const command = slashCommand(text);
@@ -179,7 +179,7 @@ function submitted(cli: Cli, { talk, screen, state, leave }: Submitting, text: s
   state.poke();
 }
 
-async function farewell({ self }: Cli, { workplace, session }: Conversation): Promise<string> {
+async function farewellText({ self }: Cli, { workplace, session }: Conversation): Promise<string> {
   const back = `\`${self} -c\` comes back to session ${session}`;
   try {
     const seen = await workplace.sessions.describe(session);

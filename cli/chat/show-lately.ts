@@ -9,7 +9,7 @@ import type { Cli } from '../cli.ts';
 const LINES = 24;
 
 export async function showLately(cli: Cli, opened: Opened, session: SessionId): Promise<void> {
-  const reading = endedPart(await readSession(opened, session));
+  const reading = withoutCurrentRun(await readSession(opened, session));
   const heading = transcriptHeading(cli.out, reading);
   const lines = transcriptText(cli.out, reading).slice(heading.length).trim().split('\n');
   const left = lines.length - LINES;
@@ -18,7 +18,7 @@ export async function showLately(cli: Cli, opened: Opened, session: SessionId): 
 }
 
 /** Drops a run under way, which its follower shows from the beginning. */
-function endedPart(reading: SessionReading): SessionReading {
+function withoutCurrentRun(reading: SessionReading): SessionReading {
   const { entries, description } = reading;
   const end = entries.findLastIndex(({ kind }) => kind === 'run_ended');
   const phase = description.status === 'open' ? 'idle' : description.phase;

@@ -8,7 +8,7 @@ import { UsageError } from '../errors.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { topUpProblem } from '../../client/sessions/steer.ts';
-import { askAside } from './aside.ts';
+import { sayAside } from './aside.ts';
 
 type Sessions = Pick<
   PerdureClient,
@@ -32,7 +32,7 @@ type Slash = {
 };
 
 /** Throws UsageError. */
-const needed = (rest: string, what: string): string => {
+const requireText = (rest: string, what: string): string => {
   if (rest === '') throw new UsageError(`name ${what} behind it`);
   return rest;
 };
@@ -64,7 +64,7 @@ const commands: Readonly<Record<string, Slash>> = {
   btw: {
     takes: 'QUESTION',
     does: 'asks something aside: the conversation keeps no trace of it',
-    act: (talk, rest) => askAside(talk, needed(rest, 'a question')),
+    act: (talk, rest) => sayAside(talk, requireText(rest, 'a question')),
   },
   interrupt: {
     takes: '',
@@ -79,22 +79,22 @@ const commands: Readonly<Record<string, Slash>> = {
   model: {
     takes: 'NAME',
     does: 'the model from the next run on; `none`: as the worker says',
-    act: (talk, rest) => setOption(talk, given({ model: needed(rest, 'a model') })),
+    act: (talk, rest) => setOption(talk, parseOptions({ model: requireText(rest, 'a model') })),
   },
   mode: {
     takes: 'MODE',
     does: 'the permission mode from the next run on',
-    act: (talk, rest) => setOption(talk, given({ permissionMode: needed(rest, 'a mode') })),
+    act: (talk, rest) => setOption(talk, parseOptions({ permissionMode: requireText(rest, 'a mode') })),
   },
   turns: {
     takes: 'N',
     does: 'raises the turns that the run under way may take',
-    act: (talk, rest) => topUp(talk, { maxTurns: needed(rest, 'how many') }),
+    act: (talk, rest) => topUp(talk, { maxTurns: requireText(rest, 'how many') }),
   },
   budget: {
     takes: 'X',
     does: 'raises the US dollars that the run under way may cost',
-    act: (talk, rest) => topUp(talk, { maxBudgetUsd: needed(rest, 'how many') }),
+    act: (talk, rest) => topUp(talk, { maxBudgetUsd: requireText(rest, 'how many') }),
   },
   cancel: {
     takes: '',
@@ -120,7 +120,7 @@ async function topUp({ sessions, session, say }: Talk, flags: Parameters<typeof 
 }
 
 /** Checks options as the command line does. Throws UsageError. */
-const given = (flags: Parameters<typeof runOptions>[0]): OptionChanges => runOptions(flags, () => '/');
+const parseOptions = (flags: Parameters<typeof runOptions>[0]): OptionChanges => runOptions(flags, () => '/');
 
 export function slashHelp(): readonly string[] {
   const rows = Object.entries(commands).map(

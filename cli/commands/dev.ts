@@ -25,13 +25,17 @@ export function devCommand(program: Command, cli: Cli): void {
   addPageOptions(command).action(async ({ config, ...flags }: Flags) => {
     const { withStayingWorker } = await import('../with-staying-worker.ts');
     const place = await placeOfPage(cli, flags);
-    const ready = (staying: Staying): Promise<() => Promise<void>> => begin(cli, place, staying);
+    const ready = (staying: Staying): Promise<() => Promise<void>> => startPage(cli, place, staying);
     cli.exit(await withStayingWorker(cli, { role: 'dev', config, flags, tells: true }, ready));
   });
 }
 
 /** Starts the page and the news, and returns the function that ends both. */
-async function begin(cli: Cli, place: PagePlace, { worker, opened, monitor }: Staying): Promise<() => Promise<void>> {
+async function startPage(
+  cli: Cli,
+  place: PagePlace,
+  { worker, opened, monitor }: Staying,
+): Promise<() => Promise<void>> {
   const { pagePorts } = await import('../../page/ports.ts');
   const { target, folder, embedded } = opened;
   const since = Date.now();

@@ -19,11 +19,11 @@ export function logsCommand(program: Command, cli: Cli): void {
     .argument('<id>', 'the session')
     .option('--json', 'print one JSON object per step')
     .action(async (id: string, { json = false }: { readonly json?: boolean }) => {
-      cli.exit(await logs(cli, id, json));
+      cli.exit(await printSteps(cli, id, json));
     });
 }
 
-async function logs(cli: Cli, id: string, json: boolean): Promise<number> {
+async function printSteps(cli: Cli, id: string, json: boolean): Promise<number> {
   return withSession(cli, id, async ({ temporal, sessions }, session) => {
     // Reports an unknown session before it reports that nothing happened in it.
     await sessions.describe(session);

@@ -19,7 +19,7 @@ type Listed = {
   readonly trusted: boolean;
   readonly list: Pick<ToolList, 'tools' | 'leftOut'>;
 };
-type Offered = Listed | { readonly server: string; readonly why: string };
+type ServerOffer = Listed | { readonly server: string; readonly why: string };
 
 export function mcpToolsCommand(program: Command, cli: Cli): void {
   program
@@ -33,16 +33,16 @@ export function mcpToolsCommand(program: Command, cli: Cli): void {
 
 async function mcpTools(cli: Cli, only: string | undefined, { config: file, json }: Flags): Promise<number> {
   const { config } = await workerConfig(cli, file);
-  const servers = chosen(config?.mcpServers ?? {}, only);
+  const servers = chooseServers(config?.mcpServers ?? {}, only);
   if (Object.keys(servers).length === 0) {
     cli.say('no MCP servers: name them in the configuration ("mcpServers")');
     return STATUS.ok;
   }
-  const found = await offeredBy(cli, servers);
+  const found = await listOffers(cli, servers);
   for (const one of found) {
     if ('why' in one) cli.say(`the MCP server ${one.server} cannot be used: ${oneLine(one.why, 400)}`);
     else {
-      cli.print(json === true ? jsonLines(one.server, one.list.tools) : table(cli, one));
+      cli.print(json === true ? jsonLines(one.server, one.list.tools) : toolTable(cli, one));
       for (const each of one.list.leftOut) cli.say(`left out of ${one.server}: ${oneLine(each, 400)}`);
     }
   }
@@ -50,7 +50,7 @@ async function mcpTools(cli: Cli, only: string | undefined, { config: file, json
 }
 
 /** Throws UsageError for an unknown server. */
-function chosen(servers: McpServers, only: string | undefined): McpServers {
+function chooseServers(servers: McpServers, only: string | undefined): McpServers {
   if (only === undefined) return servers;
   const server = Object.hasOwn(servers, only) ? servers[only] : undefined;
   if (server) return { [only]: server };
@@ -60,13 +60,13 @@ function chosen(servers: McpServers, only: string | undefined): McpServers {
 }
 
 /** Asks all servers at once and returns their tools in the order of the configuration. */
-async function offeredBy(cli: Cli, servers: McpServers): Promise<readonly Offered[]> {
-  const [{ tryServer }, { aroundServers }] = await Promise.all([
+async function listOffers(cli: Cli, servers: McpServers): Promise<readonly ServerOffer[]> {
+  const [{ tryServer }, { prepareServers: aroundServers }] = await Promise.all([
     import('../../tools/mcp/open-servers.ts'),
     import('../../client/runtime/network-checks.ts'),
   ]);
   const around = await aroundServers(cli.env, dataFolder(cli.env).root);
-  const tried = Object.entries(servers).map(async ([server, settings]): Promise<Offered> => {
+  const tried = Object.entries(servers).map(async ([server, settings]): Promise<ServerOffer> => {
     try {
       return { server, trusted: settings.trusted === true, list: await tryServer(settings, around) };
     } catch (error) {
@@ -88,7 +88,7 @@ function jsonLines(server: string, tools: readonly ListedTool[]): string {
 }
 
 /** Puts the names in a column of their own, easy to copy into a rule. */
-function table({ out }: Cli, { server, trusted, list: { tools } }: Listed): string {
+function toolTable({ out }: Cli, { server, trusted, list: { tools } }: Listed): string {
   const names = tools.map(({ name }) => toolName(server, name));
   const width = Math.max(0, ...names.map(({ length }) => length));
   const count = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`;

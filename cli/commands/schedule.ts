@@ -12,7 +12,7 @@ import { formatMoment } from '../../client/units.ts';
 import { readPrompt } from '../prompt-argument.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
-import { addRunOptions, duration, type RunFlags, runOptions, workspace } from '../run-options.ts';
+import { addRunOptions, parseTime, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withServer } from '../with-server.ts';
 import { CONFIG_OPTION, type ConfigFlags, placeConfig, workerConfig, workersOfNew } from '../worker-config.ts';
 
@@ -89,7 +89,7 @@ export function scheduleCommand(program: Command, cli: Cli): void {
     return `schedule ${name} is deleted; its sessions stay`;
   });
   act('trigger', 'let a schedule fire now, by its overlap policy', async ({ sessions }, name) =>
-    triggeredText(name, await sessions.schedules.trigger(name)),
+    triggerText(name, await sessions.schedules.trigger(name)),
   );
 }
 
@@ -97,7 +97,7 @@ type Given = { readonly cron: string; readonly task: string | undefined; readonl
 
 async function createSchedule(cli: Cli, { cron, task, flags }: Given): Promise<number> {
   const { name, overlap, timeZone = ownTimeZone(cli.env['TZ']) } = flags;
-  const catchUpMs = flags.catchUp === undefined ? undefined : duration('--catch-up', flags.catchUp);
+  const catchUpMs = flags.catchUp === undefined ? undefined : parseTime('--catch-up', flags.catchUp);
   const problem = cronProblem(cron) ?? timeZoneProblem(timeZone);
   if (problem !== undefined) throw new UsageError(problem);
   const { session, ...options } = runOptions(flags, cli.cwd);
@@ -106,7 +106,7 @@ async function createSchedule(cli: Cli, { cron, task, flags }: Given): Promise<n
   return withServer(cli, async (opened) => {
     const mine = await workersOfNew(cli, chosen, session ?? 'schedule');
     if (session !== undefined) await placeConfig(cli, opened, chosen, { session, mine });
-    const own = { cwd: workspace('.', cli.cwd()), ...options, workers: mine };
+    const own = { cwd: parseWorkspace('.', cli.cwd()), ...options, workers: mine };
     const made = await opened.sessions.schedules.create(cron, prompt, {
       ...(session === undefined ? own : { ...options, session }),
       timeZone,
@@ -161,7 +161,7 @@ function zoneOf(named: string): string | undefined {
   }
 }
 
-function triggeredText(name: string, { outcome, session }: Triggered): string {
+function triggerText(name: string, { outcome, session }: Triggered): string {
   if (outcome === 'started') return `schedule ${name} has fired: session ${session ?? 'unknown'}`;
   const before = `the firing of schedule ${name} before it still runs`;
   return outcome === 'skipped' ? `${before}: this one was skipped` : `${before}: this one comes after it`;

@@ -20,9 +20,9 @@ export function scriptedModelCommand(program: Command, cli: Cli): void {
 
 async function serve(cli: Cli, { script: file, port }: Flags): Promise<number> {
   const { loadScript, startScriptedModel } = await import('../../scripted-model/index.ts');
-  const script = await loadScript(file).catch(refused);
+  const script = await loadScript(file).catch(refuseStart);
   const signals = listenForSignals(process, (status) => process.exit(status));
-  const server = await startScriptedModel({ script, port, keep: 'none', log: cli.say }).catch(refused);
+  const server = await startScriptedModel({ script, port, keep: 'none', log: cli.say }).catch(refuseStart);
   cli.print(`${server.url}\n`);
   await new Promise<void>((resolve) => {
     for (const signal of [signals.interrupt, signals.terminate]) signal.addEventListener('abort', () => resolve());
@@ -33,7 +33,7 @@ async function serve(cli: Cli, { script: file, port }: Flags): Promise<number> {
 }
 
 /** Words a file that cannot be read or used, and a port that is taken. */
-function refused(error: unknown): never {
+function refuseStart(error: unknown): never {
   throw new UsageError(reasonOf(error));
 }
 

@@ -4,7 +4,7 @@ import type { Cli } from '../cli.ts';
 import { optionsProblem, withChanges } from '../../workflows/contract/options-problem.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { STATUS, UsageError } from '../errors.ts';
-import { added, tagsOf } from '../repeatable.ts';
+import { addValue, tagsOf } from '../repeatable.ts';
 import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
 import { readPrompt } from '../prompt-argument.ts';
 import { sayIfNobodyWorks, withSession } from '../with-server.ts';
@@ -23,7 +23,7 @@ export function sendCommand(program: Command, cli: Cli): void {
     .option(
       '--tag <name=value>',
       'the session’s labels from its next run on, in place of those it has; repeatable',
-      added,
+      addValue,
     )
     .action(async (id: string, text: string | undefined, flags: Flags) => {
       cli.exit(await send(cli, id, text, flags));

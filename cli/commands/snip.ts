@@ -13,11 +13,11 @@ export function snipCommand(program: Command, cli: Cli): void {
     .argument('<id>', 'the session')
     .argument('<entry...>', 'positions of entries, as `perdure show ID --json` prints them')
     .action(async (id: string, given: readonly string[]) => {
-      cli.exit(await snip(cli, id, given));
+      cli.exit(await snipEntries(cli, id, given));
     });
 }
 
-async function snip(cli: Cli, id: string, given: readonly string[]): Promise<number> {
+async function snipEntries(cli: Cli, id: string, given: readonly string[]): Promise<number> {
   const entries = given.map((text) => (/^\d+$/.test(text) ? Number(text) : Number.NaN));
   const strange = given.find((text) => !/^\d+$/.test(text));
   const problem =
@@ -25,12 +25,12 @@ async function snip(cli: Cli, id: string, given: readonly string[]): Promise<num
   if (problem !== undefined) throw new UsageError(problem);
   return withSession(cli, id, async ({ sessions }, session) => {
     const { later } = await sessions.snip(session, entries);
-    for (const line of snippedLines(new Set(entries).size, new Set(later))) cli.say(line);
+    for (const line of resultLines(new Set(entries).size, new Set(later))) cli.say(line);
     return STATUS.ok;
   });
 }
 
-function snippedLines(all: number, later: ReadonlySet<number>): readonly string[] {
+function resultLines(all: number, later: ReadonlySet<number>): readonly string[] {
   const now = all - later.size;
   const next = `${formatCount(now, 'entry', 'entries')} will be hidden from the model from its next request on`;
   const rest = 'will be hidden from the model after its current turn, which still needs its signed thinking';

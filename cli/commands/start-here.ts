@@ -8,7 +8,7 @@ import { followRun } from '../follow-run.ts';
 import { CONFIG_OPTION, ofNewSession, type ConfigFlags, workerConfig, workersOfNew } from '../worker-config.ts';
 import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
 import { readPrompt } from '../prompt-argument.ts';
-import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
+import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { newSessionId } from '../../client/sessions/session-id.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 
@@ -29,7 +29,11 @@ async function startHere(cli: Cli, task: string | undefined, flags: Flags): Prom
   // npm changes to the package's folder before it runs a script.
   const here = (): string => cli.env['INIT_CWD'] || cli.cwd();
   const chosen = await workerConfig(cli, flags.config);
-  const options = { permissionMode: 'acceptEdits', cwd: workspace('.', here()), ...runOptions(flags, here) } as const;
+  const options = {
+    permissionMode: 'acceptEdits',
+    cwd: parseWorkspace('.', here()),
+    ...runOptions(flags, here),
+  } as const;
   const prompt = await readPrompt(cli, task, undefined);
   // A staying worker may have a key.
   const id = options.session ?? newSessionId();

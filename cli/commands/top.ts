@@ -24,11 +24,11 @@ export function topCommand(program: Command, cli: Cli): void {
     .option('--every <seconds>', 'how often it looks', wholeNumber, 2)
     .addHelpText('after', FILTER_HELP)
     .action(async (filter: readonly string[], flags: Flags) => {
-      cli.exit(await top(cli, asTyped(filter), flags.every * 1_000));
+      cli.exit(await showTop(cli, asTyped(filter), flags.every * 1_000));
     });
 }
 
-async function top(cli: Cli, filter: string, everyMs: number): Promise<number> {
+async function showTop(cli: Cli, filter: string, everyMs: number): Promise<number> {
   parseFilter(filter);
   return withServer(cli, async ({ sessions }) => {
     let frame = await lookOnce(sessions, filter);

@@ -4,7 +4,7 @@ import { SHOWN_OF_OUTCOME } from '../../store/live/tell.ts';
 import { noticeText, transitionText } from '../../client/render/words.ts';
 import { compactionText, describeStaged } from '../../client/render/context-words.ts';
 import { type Paint, oneLine } from '../../client/paint.ts';
-import { steeredText } from '../../client/render/steered-words.ts';
+import { steeringText } from '../../client/render/steered-words.ts';
 import { callLines, resultLines } from '../../client/render/tool-lines.ts';
 import { shortTime } from '../../client/units.ts';
 
@@ -41,7 +41,7 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
     case 'transition':
       return paint.dim(`── ${transitionText(event.reason)}`);
     case 'steered':
-      return paint.dim(`• ${steeredText(event.steered)}`);
+      return paint.dim(`• ${steeringText(event.steered)}`);
     case 'notice':
       return paint.yellow(`! ${noticeText(event.notice)}`);
     case 'reply':

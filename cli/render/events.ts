@@ -8,12 +8,12 @@ import { approvalText } from '../../client/render/approval-text.ts';
 import { fullCommand } from '../../client/render/context-words.ts';
 import { errorOf, unlessSaid, outcomeText } from '../../client/render/ending-words.ts';
 import { eventLine, type LineEvent } from './event-line.ts';
-import { type ShownCalls, shownCalls } from './shown-calls.ts';
+import { type ShownCalls, trackCalls } from './shown-calls.ts';
 import { linePen, type Pen, type TerminalPen, terminalPen } from '../terminal/pens.ts';
 import { type Paint, oneLine } from '../../client/paint.ts';
 import { showUnseen } from '../../system/text.ts';
-import { type ShownAttempts, shownAttempts } from './shown-attempts.ts';
-import { toldAgain } from './suppress-repeats.ts';
+import { type ShownAttempts, trackAttempts } from './shown-attempts.ts';
+import { suppressRepeats } from './suppress-repeats.ts';
 
 type Screen = {
   readonly write: (text: string) => void;
@@ -42,35 +42,35 @@ type Sheet = Pick<Screen, 'paint'> & {
 
 export function eventRenderer({ write, paint, own, session, terminal }: Screen): (event: Followed) => void {
   const pen = terminal ? terminalPen(paint, terminal) : linePen(paint, write);
-  const [shown, calls] = [shownAttempts(), shownCalls(paint)];
+  const [shown, calls] = [trackAttempts(), trackCalls(paint)];
   const sheet: Sheet = { paint, pen, shown, calls, thinking: null, error: null };
-  const again = toldAgain();
+  const again = suppressRepeats();
   const full = fullCommand(session);
   return (event) => {
     if ('step' in event && again(event)) return;
     switch (event.type) {
       case 'text_delta':
-        return speak(sheet, event);
+        return writeText(sheet, event);
       case 'thinking_delta':
-        return think(sheet, event);
+        return writeThinking(sheet, event);
       case 'tombstone':
         return takeBack(sheet, event);
       case 'approval':
       case 'question':
-        return say(sheet, approvalText(paint, event));
+        return writeLine(sheet, approvalText(paint, event));
       case 'approval_settled':
         return;
       case 'result':
-        return end(sheet, event);
+        return writeResult(sheet, event);
       default: {
         if (event.type.startsWith('tool_')) sheet.shown.add(event);
-        if (event.type !== 'user' || event.id !== own) sayEvent(sheet, event, full);
+        if (event.type !== 'user' || event.id !== own) writeEvent(sheet, event, full);
       }
     }
   };
 }
 
-function sayEvent(sheet: Sheet, event: LineEvent, full: string): void {
+function writeEvent(sheet: Sheet, event: LineEvent, full: string): void {
   if (event.type === 'run_start' || event.type === 'request_start') sheet.error = null;
   if (event.type === 'notice') sheet.error = errorOf(event.notice) ?? sheet.error;
   const line = eventLine(sheet.paint, event, full);
@@ -80,13 +80,13 @@ function sayEvent(sheet: Sheet, event: LineEvent, full: string): void {
   sheet.pen.line(above === null ? line : `${above}\n${line}`);
 }
 
-function say(sheet: Sheet, line: string): void {
+function writeLine(sheet: Sheet, line: string): void {
   sheet.thinking = null;
   sheet.calls.between();
   sheet.pen.line(line);
 }
 
-function speak(sheet: Sheet, event: Of<'text_delta'>): void {
+function writeText(sheet: Sheet, event: Of<'text_delta'>): void {
   if (sheet.thinking !== null) sheet.pen.fresh();
   sheet.thinking = null;
   sheet.calls.between();
@@ -94,7 +94,7 @@ function speak(sheet: Sheet, event: Of<'text_delta'>): void {
   sheet.pen.text(showUnseen(event.text));
 }
 
-function think(sheet: Sheet, event: Of<'thinking_delta'>): void {
+function writeThinking(sheet: Sheet, event: Of<'thinking_delta'>): void {
   const { paint, pen, shown, calls } = sheet;
   calls.between();
   const begins = sheet.thinking !== event.step;
@@ -111,10 +111,10 @@ function takeBack(sheet: Sheet, event: Of<'tombstone'>): void {
   const why = oneLine(event.why, 300);
   // The effect of a call may stand even if the attempt that showed it is void.
   const what = event.retold ? `attempt ${event.attempt} failed` : `discard what attempt ${event.attempt} showed above`;
-  say(sheet, sheet.paint.yellow(`✗ ${what}: ${why}`));
+  writeLine(sheet, sheet.paint.yellow(`✗ ${what}: ${why}`));
 }
 
-function end(sheet: Sheet, outcome: RunOutcome): void {
+function writeResult(sheet: Sheet, outcome: RunOutcome): void {
   const said = sheet.shown.lastText();
   // The text was shown already unless the channel lost it.
   if (outcome.text !== '' && (said === '' || !outcome.text.endsWith(said))) {
@@ -122,5 +122,5 @@ function end(sheet: Sheet, outcome: RunOutcome): void {
     sheet.pen.text(`${showUnseen(outcome.text)}\n`);
   }
   const colour = outcome.reason === 'completed' ? sheet.paint.green : sheet.paint.red;
-  say(sheet, colour(outcomeText({ ...outcome, detail: unlessSaid(outcome.detail, sheet.error) })));
+  writeLine(sheet, colour(outcomeText({ ...outcome, detail: unlessSaid(outcome.detail, sheet.error) })));
 }

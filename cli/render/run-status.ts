@@ -30,14 +30,14 @@ const longest = 40;
  * over.
  */
 export function nextStatus(before: RunStatus | null, event: Followed, now: number): RunStatus | null {
-  if (event.type === 'run_start') return begun(now, event.window);
+  if (event.type === 'run_start') return newStatus(now, event.window);
   if (event.type === 'run_end' || event.type === 'result') return null;
-  const status = before ?? begun(now);
-  const next = changed(status, event);
+  const status = before ?? newStatus(now);
+  const next = applyEvent(status, event);
   return next.doing === status.doing ? next : { ...next, since: now };
 }
 
-const begun = (now: number, window: number | null = null): RunStatus => ({
+const newStatus = (now: number, window: number | null = null): RunStatus => ({
   doing: 'begins',
   since: now,
   tools: new Map(),
@@ -48,7 +48,7 @@ const begun = (now: number, window: number | null = null): RunStatus => ({
   context: null,
 });
 
-function changed(status: RunStatus, event: Followed): RunStatus {
+function applyEvent(status: RunStatus, event: Followed): RunStatus {
   switch (event.type) {
     case 'request_start': {
       const doing = `asks ${oneLine(event.model, longest)}${event.attempt > 1 ? ` again, attempt ${event.attempt}` : ''}`;

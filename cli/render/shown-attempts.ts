@@ -19,7 +19,7 @@ export type ShownAttempts = {
  */
 const KEPT_ATTEMPTS = 64;
 
-export function shownAttempts(): ShownAttempts {
+export function trackAttempts(): ShownAttempts {
   const shown = new Set<string>();
   const texts = new RecentMap<string, string>(KEPT_ATTEMPTS);
   const name = ({ step, attempt }: Place): string => `${step}.${attempt}`;

@@ -11,7 +11,7 @@ export type ShownCalls = {
   between(): void;
 };
 
-export function shownCalls(paint: Paint): ShownCalls {
+export function trackCalls(paint: Paint): ShownCalls {
   /** Calls of the last iteration that made any, by their blocks. */
   const calls = new Map<number, string>();
   let iteration = 0;

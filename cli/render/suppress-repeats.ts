@@ -8,12 +8,12 @@ import type { Watched } from '../../store/live/events.ts';
  * Returns true for an event that an attempt told before it died. Must be called with each event, in
  * order.
  */
-type ToldAgain = (event: Watched) => boolean;
+type IsRepeat = (event: Watched) => boolean;
 
 /** Number of attempts that may still die, at least as many as calls run in parallel. */
 const KEPT_TELLINGS = 64;
 
-export function toldAgain(): ToldAgain {
+export function suppressRepeats(): IsRepeat {
   const byAttempt = new RecentMap<string, string[]>(KEPT_TELLINGS);
   const pending = new Set<string>();
   return (event) => {

@@ -12,12 +12,12 @@ import { epochText } from '../../client/render/epoch-words.ts';
 import { noticeText, reasonText, transitionText } from '../../client/render/words.ts';
 import { contextText, fullCommand } from '../../client/render/context-words.ts';
 import { endingText } from '../../client/render/ending-words.ts';
-import { steeredText } from '../../client/render/steered-words.ts';
+import { steeringText } from '../../client/render/steered-words.ts';
 import { callLines, resultLines } from '../../client/render/tool-lines.ts';
 import { outcomeWords } from '../../client/render/outcome-words.ts';
-import { type PairedOutcomes, pairedOutcomes, REPEATED } from '../../client/render/paired-outcomes.ts';
+import { type PairedOutcomes, pairOutcomes, REPEATED } from '../../client/render/paired-outcomes.ts';
 import { type Paint, oneLine } from '../../client/paint.ts';
-import { markedRows } from '../../client/render/width.ts';
+import { markRows } from '../../client/render/width.ts';
 import { taskListOf } from '../../store/view/task-list.ts';
 import { showUnseen } from '../../system/text.ts';
 import type { BackgroundCommand } from '../../client/sessions/history/background.ts';
@@ -31,7 +31,7 @@ export function transcriptText(paint: Paint, reading: SessionReading): string {
   const { description, entries } = reading;
   const { last } = description;
   const lines = [transcriptHeading(paint, reading)];
-  const paired = pairedOutcomes(entries);
+  const paired = pairOutcomes(entries);
   for (const position of entries.keys()) lines.push(...entryLines(paint, position, reading, paired));
   if (entries.length === 0 && last)
     lines.push('', `the transcript cannot be read; run ${last.run} ended: ${reasonText(last.terminal.reason)}`);
@@ -113,7 +113,7 @@ function entryLines(
     case 'epoch':
       return epochLines(paint, entry);
     case 'steered':
-      return [paint.dim(`• ${steeredText(entry.steered)}`)];
+      return [paint.dim(`• ${steeringText(entry.steered)}`)];
     case 'notice':
       return [paint.yellow(`! ${noticeText(entry.notice)}`)];
     case 'transition':
@@ -155,7 +155,7 @@ function replyLines(
   waiting: WaitingCalls,
 ): readonly string[] {
   const lines = reply.message.content.flatMap((block, index) => {
-    if (block.type === 'text') return block.text.trim() === '' ? [] : [shortened(block.text)];
+    if (block.type === 'text') return block.text.trim() === '' ? [] : [shortenText(block.text)];
     if (block.type !== 'tool_use') return [];
     const outcome = outcomes.get(index);
     const after = outcome
@@ -168,7 +168,7 @@ function replyLines(
 
 /** Splits lines that are not prose into rows of a terminal. */
 const inRows = (paint: Paint, lines: readonly string[]): readonly string[] =>
-  lines.flatMap((line) => line.split('\n')).flatMap((line) => markedRows(paint.columns(), line));
+  lines.flatMap((line) => line.split('\n')).flatMap((line) => markRows(paint.columns(), line));
 
 function openLine(paint: Paint, repeated: boolean, waits: PendingApproval | undefined): string {
   if (repeated) return paint.dim(`  (${REPEATED})`);
@@ -188,10 +188,10 @@ function outcomeLines(paint: Paint, outcome: Outcome): readonly string[] {
 
 function messageText(body: MessageBody, bodies: ReadonlyMap<Hash, string>): string {
   const text = body.kind === 'text' ? body.text : bodies.get(body.hash);
-  return (text === undefined ? '(its text cannot be read)' : shortened(text)) + mediaNote(body);
+  return (text === undefined ? '(its text cannot be read)' : shortenText(text)) + mediaNote(body);
 }
 
-function shortened(text: string): string {
+function shortenText(text: string): string {
   const shown = showUnseen(text.slice(0, SHOWN));
   return text.length > SHOWN ? `${shown}\n… (${formatCount(text.length, 'character')} in all)` : shown;
 }

@@ -2,7 +2,7 @@
 // It is strict, since models write stars and underscores that mean nothing (`src/*.ts`, `a_b`):
 // doubtful markup stays as it was written, and nothing is left out. Pure.
 
-export type Mark = 'strong' | 'emphasis' | 'struck' | 'code' | 'link' | 'target';
+export type TextMark = 'strong' | 'emphasis' | 'struck' | 'code' | 'link' | 'target';
 
 /**
  * `at` is the place in the line. `open` is the markup to put before the rest when the line is
@@ -10,12 +10,12 @@ export type Mark = 'strong' | 'emphasis' | 'struck' | 'code' | 'link' | 'target'
  */
 export type Span = {
   readonly text: string;
-  readonly marks: readonly Mark[];
+  readonly marks: readonly TextMark[];
   readonly at: number;
   readonly open: string | null;
 };
 
-const DELIMITERS: readonly (readonly [delimiter: string, mark: Mark])[] = [
+const DELIMITERS: readonly (readonly [delimiter: string, mark: TextMark])[] = [
   ['**', 'strong'],
   ['__', 'strong'],
   ['~~', 'struck'],
@@ -29,7 +29,7 @@ const AFTER = /[\s)\]}"'”’.,;:!?*_~—–-]/;
 const ESCAPED = /[!-/:-@[-`{-~]/;
 
 type Place = {
-  readonly marks: readonly Mark[];
+  readonly marks: readonly TextMark[];
   readonly open: string | null;
   readonly offset: number;
   readonly depth: number;
@@ -58,14 +58,14 @@ function* spansIn(line: string, place: Place): Iterable<Span> {
     if (found === null) at += 1;
     else {
       yield* plain(at);
-      yield* inside(found, place);
+      yield* spansInside(found, place);
       from = at = found.end;
     }
   }
   yield* plain(line.length);
 }
 
-function inside(found: Found, { marks, open, offset, depth }: Place): Iterable<Span> {
+function spansInside(found: Markup, { marks, open, offset, depth }: Place): Iterable<Span> {
   if (typeof found.inner !== 'string') return found.inner;
   const opens = open === null || found.open === null ? null : open + found.open;
   return spansIn(found.inner, {
@@ -76,8 +76,8 @@ function inside(found: Found, { marks, open, offset, depth }: Place): Iterable<S
   });
 }
 
-type Found = {
-  readonly mark: Mark;
+type Markup = {
+  readonly mark: TextMark;
   /** Text to parse further, or finished spans. */
   readonly inner: string | readonly Span[];
   readonly open: string | null;
@@ -85,7 +85,7 @@ type Found = {
   readonly end: number;
 };
 
-function markupAt(line: string, at: number, place: Place, closedNowhere: Set<string>): Found | null {
+function markupAt(line: string, at: number, place: Place, closedNowhere: Set<string>): Markup | null {
   const first = line[at];
   if (first === '`') return codeAt(line, at, place, closedNowhere);
   if (place.depth >= DEEPEST) return null;
@@ -95,7 +95,7 @@ function markupAt(line: string, at: number, place: Place, closedNowhere: Set<str
     const from = at + delimiter.length;
     if (at > 0 && !BEFORE.test(line[at - 1] ?? '')) continue;
     if (/[\s/]/.test(line[from] ?? ' ')) continue;
-    const end = closing(line, delimiter, from);
+    const end = closingPlace(line, delimiter, from);
     if (end < 0) closedNowhere.add(delimiter);
     else return { mark, inner: line.slice(from, end), open: delimiter, from, end: end + delimiter.length };
   }
@@ -103,7 +103,7 @@ function markupAt(line: string, at: number, place: Place, closedNowhere: Set<str
 }
 
 /** Returns the place of the closing delimiter, or -1. */
-function closing(line: string, delimiter: string, from: number): number {
+function closingPlace(line: string, delimiter: string, from: number): number {
   const single = delimiter.length === 1;
   for (let at = line.indexOf(delimiter, from + 1); at >= 0; at = line.indexOf(delimiter, at + 1)) {
     const [before = '', after = ''] = [line[at - 1], line[at + delimiter.length]];
@@ -114,7 +114,7 @@ function closing(line: string, delimiter: string, from: number): number {
   return -1;
 }
 
-function codeAt(line: string, at: number, { marks, offset, open }: Place, closedNowhere: Set<string>): Found | null {
+function codeAt(line: string, at: number, { marks, offset, open }: Place, closedNowhere: Set<string>): Markup | null {
   let from = at;
   while (line[from] === '`') from += 1;
   const ticks = line.slice(at, from);
@@ -134,7 +134,7 @@ function codeAt(line: string, at: number, { marks, offset, open }: Place, closed
 }
 
 /** Shows the address behind the words, so that a reader sees where the link leads. */
-function linkAt(line: string, at: number, { marks, offset }: Place): Found | null {
+function linkAt(line: string, at: number, { marks, offset }: Place): Markup | null {
   const [whole = '', words = '', target = ''] =
     /^\[([^[\]]{1,500})\]\(([^()\s]{1,1000})\)/.exec(line.slice(at, at + 1_600)) ?? [];
   if (whole === '') return null;

@@ -2,7 +2,7 @@
 // if there are too many. Pure.
 import { showUnseen } from '../../system/text.ts';
 import type { Cursor } from './bottom-area.ts';
-import { displayWidth, graphemes, graphemeWidth } from '../../client/render/width.ts';
+import { displayWidth, splitGraphemes, graphemeWidth } from '../../client/render/width.ts';
 
 type Typed = { readonly text: string; readonly cursor: number };
 
@@ -28,7 +28,7 @@ export function inputRows(
     rows.push(' '.repeat(inset));
     column = inset;
   };
-  for (const one of graphemes(text)) {
+  for (const one of splitGraphemes(text)) {
     const shown = one === '\t' ? '    ' : showUnseen(one);
     const width = one === '\n' ? 0 : shown === one ? graphemeWidth(one) : displayWidth(shown);
     if (column + width >= room && one !== '\n') next();

@@ -4,7 +4,7 @@
 import type { Paint } from '../../client/paint.ts';
 import { inlineSpans, type Span } from './inline-markdown.ts';
 import { isTableRow, LOOKS, tableRows } from './markdown-table.ts';
-import { cutToWidth, displayWidth, graphemes } from '../../client/render/width.ts';
+import { truncateToWidth, displayWidth, splitGraphemes } from '../../client/render/width.ts';
 
 export type TextStream = {
   /** Returns the rows that are complete. */
@@ -61,7 +61,7 @@ export function textStream({ paint, columns, style: plain }: StreamOptions): Tex
       return rows;
     },
     pending: () => [
-      ...state.table.slice(-HELD_ROWS).map((line) => paint.dim(cutToWidth(line, room().columns))),
+      ...state.table.slice(-HELD_ROWS).map((line) => paint.dim(truncateToWidth(line, room().columns))),
       ...(state.line === '' && state.hang === null ? [] : rowsOf(state, room()).rows.map(({ text }) => text)),
     ],
     end: () => [...(state.line === '' && state.hang === null ? [] : finish()), ...endTable(state, room())],
@@ -89,7 +89,7 @@ function finishLine(state: State, room: Room): readonly string[] {
   if (state.fence === null && fence !== '') {
     state.fence = fence;
     const name = line.trim().slice(fence.length).trim();
-    return name === '' ? before : [...before, room.paint.dim(`  ${cutToWidth(name, room.columns - 2)}`)];
+    return name === '' ? before : [...before, room.paint.dim(`  ${truncateToWidth(name, room.columns - 2)}`)];
   }
   if (state.fence !== null && fence.startsWith(state.fence) && line.trim() === fence) {
     state.fence = null;
@@ -204,7 +204,7 @@ function wrapSpans(spans: readonly Span[], layout: Layout, { paint, columns }: R
     row += breaks ? '' : blank;
     width += breaks ? 0 : blank.length;
     for (const { text, span } of pieces)
-      for (const part of wide > columns - least ? graphemes(text) : [text]) {
+      for (const part of wide > columns - least ? splitGraphemes(text) : [text]) {
         const taken = displayWidth(part);
         // The line cannot be continued from within a word.
         if (width + taken > columns && width > least) next(undefined);

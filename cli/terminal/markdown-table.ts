@@ -1,10 +1,10 @@
 // Renders a Markdown table on a terminal: in columns where it fits, else as it was written. Also
 // defines how marked words look. Pure.
 import type { Paint } from '../../client/paint.ts';
-import { inlineSpans, type Mark } from './inline-markdown.ts';
+import { inlineSpans, type TextMark } from './inline-markdown.ts';
 import { displayWidth, wrapLine } from '../../client/render/width.ts';
 
-export const LOOKS: Readonly<Record<Mark, (paint: Paint) => (text: string) => string>> = {
+export const LOOKS: Readonly<Record<TextMark, (paint: Paint) => (text: string) => string>> = {
   strong: (paint) => paint.bold,
   emphasis: (paint) => paint.italic,
   struck: (paint) => paint.dim,

@@ -11,7 +11,7 @@ export type PersonsEditor = (text: string) => Promise<string | null>;
 /**
  * Resolves with the edited text; null when there is no editor or it failed, which `say` reports.
  */
-export function personsEditor(env: Env, say: (line: string) => void): PersonsEditor {
+export function createPersonsEditor(env: Env, say: (line: string) => void): PersonsEditor {
   return async (text) => {
     const editor = env['VISUAL'] || env['EDITOR'];
     if (!editor) return (say('no editor is known: set EDITOR'), null);
@@ -19,7 +19,7 @@ export function personsEditor(env: Env, say: (line: string) => void): PersonsEdi
     const file = join(folder, 'text.md');
     try {
       writeFileSync(file, text, { mode: 0o600 });
-      const status = await run(editor, file, env);
+      const status = await runEditor(editor, file, env);
       if (status === 0) return readFileSync(file, 'utf8');
       say(`the editor ${editor} ended with ${status === null ? 'a signal' : `status ${status}`}: nothing was changed`);
       return null;
@@ -33,7 +33,7 @@ export function personsEditor(env: Env, say: (line: string) => void): PersonsEdi
 }
 
 /** Starts the editor through a shell, since its command may have arguments. */
-function run(editor: string, file: string, env: Env): Promise<number | null> {
+function runEditor(editor: string, file: string, env: Env): Promise<number | null> {
   const child = spawn('sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit', env: { ...env } });
   return new Promise((resolve, reject) => {
     child.once('error', reject);

@@ -15,7 +15,7 @@ export type TypedLines = {
 
 type Question = { readonly answer: (line: string | null) => void; listening: boolean };
 
-export function typedLines({ stdin, write, style, runEditor }: TypedLines, hands: Hands): Input {
+export function readTypedLines({ stdin, write, style, runEditor }: TypedLines, hands: Hands): Input {
   const lines = createInterface({ input: stdin, terminal: false });
   let question: Question | null = null;
   let over = false;

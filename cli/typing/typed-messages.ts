@@ -24,7 +24,7 @@ type Waiting = { readonly text: string; readonly now: boolean };
 const ROWS = 5;
 const ROW = 200;
 
-export function typedMessages(
+export function createTypedMessages(
   cli: Pick<Cli, 'bottom' | 'err' | 'say'>,
   { send }: Pick<PerdureClient, 'send'>,
   session: SessionId,

@@ -2,9 +2,9 @@
 // so that a key meant for a message cannot answer it; typed text is kept until it is sent.
 import type { BottomArea } from '../terminal/bottom-area.ts';
 import { inputRows } from '../terminal/input-rows.ts';
-import { cutToWidth, displayWidth } from '../../client/render/width.ts';
+import { truncateToWidth, displayWidth } from '../../client/render/width.ts';
 import type { Hands, Input, Keyboard } from './input.ts';
-import { type Act, type Editor, type Key, newEditor, pressKey, sentEditor } from './line-editor.ts';
+import { type Act, type Editor, type Key, newEditor, pressKey, clearSent } from './line-editor.ts';
 
 export type TypedRows = {
   readonly area: BottomArea;
@@ -35,7 +35,7 @@ const WAITS = '(a question waits until this line is sent, or cleared with Ctrl-U
 
 type Question = { readonly words: string; editor: Editor; readonly answer: (line: string | null) => void };
 
-export function typedRows(place: TypedRows, hands: Hands): Input {
+export function openTypedRows(place: TypedRows, hands: Hands): Input {
   const { area, keyboard, columns, style } = place;
   let editor = newEditor(hands.history);
   let suggestion: string | null = null;
@@ -53,7 +53,7 @@ export function typedRows(place: TypedRows, hands: Hands): Input {
     const first = rows[0] ?? '';
     const styled = first.startsWith(prompt) ? style(prompt) + first.slice(prompt.length) : first;
     const hint = question === null && editor.text === '' ? suggestion : null;
-    const ghost = hint === null ? '' : cutToWidth(`${hint}  (Tab)`, columns() - displayWidth(prompt) - 2);
+    const ghost = hint === null ? '' : truncateToWidth(`${hint}  (Tab)`, columns() - displayWidth(prompt) - 2);
     const note = question === null && waiting.length > 0 && editor.text !== '' ? [WAITS] : [];
     const at = { row: cursor.row + note.length, column: cursor.column };
     area.show('input', [...note, ghost === '' ? styled : styled + place.dim(ghost), ...rows.slice(1)], at);
@@ -66,7 +66,7 @@ export function typedRows(place: TypedRows, hands: Hands): Input {
     if (editor.text === '' && quiet >= QUIET_MS) waiting.shift()?.();
     else if (editor.text === '') wake = setTimeout(look, QUIET_MS - quiet);
   };
-  const answered = (line: string | null): void => {
+  const answerQuestion = (line: string | null): void => {
     const { words, answer } = question ?? { words: '', answer: () => undefined };
     question = null;
     if (line !== null) place.say(`${words.trimEnd()} ${line}`);
@@ -91,9 +91,9 @@ export function typedRows(place: TypedRows, hands: Hands): Input {
     draw();
   };
   const submit = (now: boolean): void => {
-    if (question) return answered(question.editor.text);
+    if (question) return answerQuestion(question.editor.text);
     const { text } = editor;
-    editor = sentEditor(editor);
+    editor = clearSent(editor);
     if (text.trim() !== '') hands.submit(text, now);
     look();
   };
@@ -132,11 +132,11 @@ export function typedRows(place: TypedRows, hands: Hands): Input {
           };
           draw();
         };
-        const mine = (): boolean => question !== null && question.words === words;
+        const isAsked = (): boolean => question !== null && question.words === words;
         const gone = (): void => {
           const at = waiting.indexOf(put);
           if (at >= 0) waiting.splice(at, 1);
-          if (mine()) answered(null);
+          if (isAsked()) answerQuestion(null);
           else resolve(null);
         };
         if (signal.aborted || closed) return resolve(null);

@@ -5,14 +5,14 @@ import { COLUMNS, type Paint, truncateWithCount, oneLine } from '../paint.ts';
 import { showUnseen } from '../../system/text.ts';
 import { changeOf, diffRows, type FileChange } from './diff-rows.ts';
 import { compactInput, inputFields } from './tool-lines.ts';
-import { markedRows, piecesOf } from './width.ts';
+import { markRows, piecesOf } from './width.ts';
 import { formatCount, formatMoment } from '../units.ts';
 
 const LINES = 30;
 /** Most characters of a line, in as many rows as they take. */
 const LINE = 300;
 /** Columns of a row that its text cannot use: its inset, its mark, and one that stays free. */
-const BESIDE = 5;
+const MARGIN = 5;
 
 /**
  * Formats an approval as rows, none wider than the terminal, with a mark on each row that continues
@@ -21,7 +21,7 @@ const BESIDE = 5;
 export function approvalText(paint: Paint, approval: WaitingApproval): string {
   const columns = widthOf(paint);
   const lines = approval.question ? questionLines(paint, approval) : callLines(paint, approval);
-  return lines.flatMap((line) => markedRows(columns, line)).join('\n');
+  return lines.flatMap((line) => markRows(columns, line)).join('\n');
 }
 
 /** Text for a pipe is wrapped too: it is mostly read on a terminal in the end. */
@@ -30,7 +30,7 @@ const NARROWEST = 12;
 
 /** Returns the columns that a row has room for, and the most rows. */
 function roomOf(paint: Pick<Paint, 'columns'>): { readonly room: number; readonly most: number } {
-  const room = widthOf(paint) - BESIDE;
+  const room = widthOf(paint) - MARGIN;
   return { room, most: Math.ceil((LINES * LINE) / room) };
 }
 
@@ -38,7 +38,7 @@ function callLines(paint: Paint, approval: WaitingApproval): readonly string[] {
   const { call, tool, reason, input, problem, deadline } = approval;
   return [
     `${paint.yellow('?')} ${paint.bold(oneLine(tool, 60))} waits for a decision${ofAgent(approval)}`,
-    ...shownInput(paint, tool, input).map((line) => `  ${line}`),
+    ...inputToShow(paint, tool, input).map((line) => `  ${line}`),
     `  because: ${truncateWithCount(reason, 300)}`,
     ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
     paint.dim(`  call ${oneLine(call, 100)}, denied without a decision by ${formatMoment(deadline)}`),
@@ -46,7 +46,7 @@ function callLines(paint: Paint, approval: WaitingApproval): readonly string[] {
 }
 
 /** Shows a change of a file by what it takes out and puts in. */
-function shownInput(paint: Paint, tool: string, input: unknown): readonly string[] {
+function inputToShow(paint: Paint, tool: string, input: unknown): readonly string[] {
   const change = changeOf(tool, input);
   if (!change) return inputLines(paint, input);
   const { replace_all: all } = input as { readonly replace_all?: unknown };
@@ -56,7 +56,7 @@ function shownInput(paint: Paint, tool: string, input: unknown): readonly string
   return [
     `│ ${truncateWithCount(change.path, 300)}${everywhere}`,
     ...rows,
-    ...(left === 0 ? [] : [leftOut(left, whole)]),
+    ...(left === 0 ? [] : [leftOutText(left, whole)]),
   ];
 }
 
@@ -88,7 +88,7 @@ function changeRows(paint: Paint, change: FileChange): { readonly rows: readonly
 const rowPieces = (line: string, room: number): readonly string[] =>
   piecesOf(showUnseen(line).replaceAll('\t', '    '), room).flatMap((piece) => piecesOf(showUnseen(piece), room));
 
-const leftOut = (left: number, whole: number): string =>
+const leftOutText = (left: number, whole: number): string =>
   `… (${formatCount(left, 'character')} more, ${whole} of JSON in all: perdure approvals --json)`;
 
 function questionLines(paint: Paint, approval: WaitingApproval): readonly string[] {
@@ -144,7 +144,7 @@ function inputLines(paint: Pick<Paint, 'columns'>, input: unknown): readonly str
   const shown = rows.filter(isShown).map(({ mark, text }) => `${mark} ${text}`);
   const left = rows.filter((row, at) => !isShown(row, at)).reduce((sum, { text }) => sum + text.length, beyond);
   const whole = JSON.stringify(input)?.length ?? 0;
-  return left === 0 ? shown : [...shown, leftOut(left, whole)];
+  return left === 0 ? shown : [...shown, leftOutText(left, whole)];
 }
 
 /** `line` counts from 0 over all fields. */

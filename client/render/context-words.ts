@@ -22,7 +22,7 @@ export function contextText(entry: ContextEntry, full: string): string {
     case 'boundary': {
       const prompts = entry.prompts.length > 0 ? ` and ${formatCount(entry.prompts.length, 'prompt')} before` : '';
       const kept = `the model sees a summary, all from entry ${entry.from} on${prompts}`;
-      return `${compactedBy(entry)}, ${change(entry)}: ${kept}; the full text: ${full}`;
+      return `${compactionWords(entry)}, ${sizeChange(entry)}: ${kept}; the full text: ${full}`;
     }
     case 'microcompact':
       return `tool results before entry ${entry.before} are shown to the model as a marker, ${formatTokens(entry.freed)} freed`;
@@ -45,14 +45,14 @@ export function compactionText(
   full: string,
 ): string {
   const kept = `a summary of ${formatCount(event.summary.length, 'character')} stands for the rest`;
-  return `${compactedBy(event)}, ${change(event)}: ${formatCount(event.kept, 'entry', 'entries')} kept word for word, ${kept}; the full text: ${full}`;
+  return `${compactionWords(event)}, ${sizeChange(event)}: ${formatCount(event.kept, 'entry', 'entries')} kept word for word, ${kept}; the full text: ${full}`;
 }
 
 /**
  * A model that checks what stood before its thinking gets earlier thinking back only if the API
  * made the summary.
  */
-function compactedBy({
+function compactionWords({
   signed,
   keepsThinking,
 }: {
@@ -70,7 +70,7 @@ export function describeStaged({
   return `short forms of ${formatCount(savings.length, 'old stretch', 'old stretches')} are ready, ${formatTokens(saved)} to be saved`;
 }
 
-function change({ before, after }: { readonly before: number; readonly after: number }): string {
+function sizeChange({ before, after }: { readonly before: number; readonly after: number }): string {
   return `about ${before.toLocaleString('en')} → ${formatTokens(after)}`;
 }
 

@@ -10,7 +10,7 @@ import { epochText } from './epoch-words.ts';
 import { noticeText, transitionText } from './words.ts';
 import { contextText, fullCommand } from './context-words.ts';
 import { endingText } from './ending-words.ts';
-import { steeredText } from './steered-words.ts';
+import { steeringText } from './steered-words.ts';
 import { endWord } from './outcome-words.ts';
 import { oneLine, type Paint } from '../paint.ts';
 import { formatCount } from '../units.ts';
@@ -28,25 +28,25 @@ export type FullTranscript = {
 export async function* fullTranscript(full: FullTranscript): AsyncIterable<string> {
   for await (const { position, mark, text } of transcriptParts(full)) {
     const line = mark === null ? '' : `${full.paint.dim(full.exact(`── ${position} ${mark}`))}\n`;
-    yield text === null ? line : `${line}${ended(full.exact(text))}`;
+    yield text === null ? line : `${line}${endWithBreak(full.exact(text))}`;
   }
 }
 
 type Reading = Pick<FullTranscript, 'reading' | 'whole'>;
 
 /** Yields every text of a transcript in order, each with the position of its entry. */
-export async function* transcriptParts(full: Reading): AsyncIterable<Part & { readonly position: number }> {
+export async function* transcriptParts(full: Reading): AsyncIterable<TranscriptPart & { readonly position: number }> {
   for (const [position, entry] of full.reading.entries.entries())
-    for await (const part of parts(full, entry, position)) yield { position, ...part };
+    for await (const part of entryParts(full, entry, position)) yield { position, ...part };
 }
 
 /** `mark` names the part; `text` is the stored text, or null. */
-export type Part = { readonly mark: string | null; readonly text: string | null };
+export type TranscriptPart = { readonly mark: string | null; readonly text: string | null };
 
-async function* parts({ reading, whole }: Reading, entry: Entry, position: number): AsyncIterable<Part> {
+async function* entryParts({ reading, whole }: Reading, entry: Entry, position: number): AsyncIterable<TranscriptPart> {
   switch (entry.kind) {
     case 'run_started':
-      return yield line(`run ${entry.run}`);
+      return yield markLine(`run ${entry.run}`);
     case 'user': {
       const text = entry.body.kind === 'text' ? entry.body.text : reading.bodies.get(entry.body.hash);
       const mark = entry.by === undefined ? 'prompt' : `prompt of ${oneLine(entry.by, 100)}`;
@@ -58,38 +58,38 @@ async function* parts({ reading, whole }: Reading, entry: Entry, position: numbe
       for (const outcome of entry.outcomes) yield { mark: outcomeMark(outcome), text: await whole(outcome) };
       return;
     case 'boundary':
-      yield line(contextText(entry, fullCommand(reading.description.session)));
+      yield markLine(contextText(entry, fullCommand(reading.description.session)));
       return yield { mark: 'summary', text: entry.summary };
     case 'collapse_staged':
       return yield { mark: contextText(entry, ''), text: entry.short };
     case 'microcompact':
     case 'collapse_committed':
     case 'snip':
-      return yield line(contextText(entry, 'here'));
+      return yield markLine(contextText(entry, 'here'));
     case 'epoch':
       return yield* epochParts(entry);
     case 'steered':
-      return yield line(steeredText(entry.steered));
+      return yield markLine(steeringText(entry.steered));
     case 'notice':
       return yield { mark: `notice: ${entry.notice.kind}`, text: noticeWhole(entry.notice) };
     case 'transition':
-      return yield line(transitionText(entry.reason));
+      return yield markLine(transitionText(entry.reason));
     case 'run_ended':
-      return yield line(endingText(reading.entries, position, entry.ended));
+      return yield markLine(endingText(reading.entries, position, entry.ended));
     case 'session_closed':
-      return yield line(`closed; ${formatCount(entry.notTaken.length, 'message')} not taken`);
+      return yield markLine(`closed; ${formatCount(entry.notTaken.length, 'message')} not taken`);
   }
 }
 
-function* epochParts(entry: EpochEntry): Iterable<Part> {
+function* epochParts(entry: EpochEntry): Iterable<TranscriptPart> {
   const why = epochText(entry);
-  if (why !== null) yield line(why);
+  if (why !== null) yield markLine(why);
   yield { mark: 'system prompt', text: systemText(entry.system) };
-  yield { mark: 'tools', text: definitions(entry.tools) };
+  yield { mark: 'tools', text: definitionLines(entry.tools) };
 }
 
-function* replyParts({ message, fate }: ReplyEntry): Iterable<Part> {
-  yield line(fate === 'whole' ? 'reply' : `reply (${fate})`);
+function* replyParts({ message, fate }: ReplyEntry): Iterable<TranscriptPart> {
+  yield markLine(fate === 'whole' ? 'reply' : `reply (${fate})`);
   for (const block of message.content) {
     if (block.type === 'text') yield { mark: null, text: block.text };
     else if (block.type === 'thinking') yield { mark: 'thinking', text: block.thinking };
@@ -120,17 +120,17 @@ function changeWhole(notice: PreambleChanged): string {
     ...names('no longer holds', notice.ended),
     ...names('tools gone', toolsGone),
     ...names('tools back', toolsBack),
-    ...(toolsNew.length === 0 ? [] : [`new tools:\n${definitions(toolsNew)}`]),
+    ...(toolsNew.length === 0 ? [] : [`new tools:\n${definitionLines(toolsNew)}`]),
   ].join('\n');
 }
 
 /** Lists one definition on each line. */
-function definitions(tools: readonly object[]): string {
+function definitionLines(tools: readonly object[]): string {
   return tools.map((tool) => JSON.stringify(tool)).join('\n');
 }
 
-const line = (mark: string): Part => ({ mark, text: null });
+const markLine = (mark: string): TranscriptPart => ({ mark, text: null });
 
-function ended(text: string): string {
+function endWithBreak(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }

@@ -11,7 +11,7 @@ export function outcomeWords({ content, log }: Pick<Outcome, 'content' | 'log'>)
   const how = log.deniedBy === undefined ? endWord(log) : `denied by ${oneLine(log.deniedBy, NAME)}`;
   // Most results begin with it.
   const said = how === null || content.slice(0, LOOKED_AT).toLowerCase().includes(how);
-  return [...(said ? [] : [how]), ...approvedWords(log)];
+  return [...(said ? [] : [how]), ...approvalWords(log)];
 }
 
 /** Characters of a result whose beginning is shown. */
@@ -33,7 +33,7 @@ export function endWord({ decision, outcome }: Pick<Outcome['log'], 'decision' |
   }
 }
 
-function approvedWords({ approved }: Pick<Outcome['log'], 'approved'>): readonly string[] {
+function approvalWords({ approved }: Pick<Outcome['log'], 'approved'>): readonly string[] {
   if (approved === undefined) return [];
   const who = approved.by === undefined ? 'a person' : oneLine(approved.by, NAME);
   return [`${who} allowed it${approved.editedHash === undefined ? '' : ' with another input'}`];

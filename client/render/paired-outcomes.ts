@@ -10,7 +10,7 @@ export type PairedOutcomes = ReadonlyMap<ReplyEntry, ReadonlyMap<number, Outcome
 
 export const REPEATED = 'not run: a call before it has the same id';
 
-export function pairedOutcomes(entries: readonly Entry[]): PairedOutcomes {
+export function pairOutcomes(entries: readonly Entry[]): PairedOutcomes {
   const paired = new Map<ReplyEntry, Map<number, Outcome>>();
   let open: Map<number, Outcome> | null = null;
   for (const entry of entries) {

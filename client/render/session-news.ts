@@ -98,11 +98,11 @@ function changesOf(known: SessionInfo | undefined, session: SessionInfo, since: 
   return [
     ...(isNew ? [{ kind: 'begins', session } as const] : []),
     ...(ended > endedBefore ? [{ kind: 'ended', session } as const] : []),
-    ...standingNews(known, session, isNew),
+    ...phaseNews(known, session, isNew),
   ];
 }
 
-function standingNews(known: SessionInfo | undefined, session: SessionInfo, isNew: boolean): readonly News[] {
+function phaseNews(known: SessionInfo | undefined, session: SessionInfo, isNew: boolean): readonly News[] {
   const { phase, parkedUntil = 0, runs } = session;
   switch (phase) {
     case 'closed':
@@ -139,7 +139,7 @@ function newsText(news: News, { paint, self }: NewsStyle): string {
     case 'goes_on':
       return news.run === null ? 'goes on' : `goes on with run ${news.run}`;
     case 'parked':
-      return paint.yellow(parkedText(session));
+      return paint.yellow(parkingText(session));
     case 'ended':
       return endText(paint, session);
     case 'closed': {
@@ -151,7 +151,7 @@ function newsText(news: News, { paint, self }: NewsStyle): string {
   }
 }
 
-const parkedText = ({ parkedUntil }: SessionInfo): string =>
+const parkingText = ({ parkedUntil }: SessionInfo): string =>
   parkedUntil === undefined ? 'is parked' : `is parked until ${formatMoment(parkedUntil)}`;
 
 /** Anyone can write to visibility, so a value that is not a number is left out. */
@@ -186,4 +186,4 @@ function waitsText({ session }: SessionInfo, pending: PendingApproval, self: str
 }
 
 /** Tells whether the next look must find the session again because it is about to change. */
-export const isLookedFor = (session: SessionInfo): boolean => isUnderWay(session) && !isAgents(session);
+export const mustBeFound = (session: SessionInfo): boolean => isUnderWay(session) && !isAgents(session);

@@ -6,14 +6,14 @@ import { oneLine } from '../paint.ts';
 import { formatCount, formatMoment } from '../units.ts';
 
 /** Formats one line: limits raised to 20 turns by ana, 2026-11-25 14:03:10 UTC */
-export function steeredText(steered: Steered): string {
+export function steeringText(steered: Steered): string {
   const { at, by, earlier } = steered;
   const before = earlier === undefined ? '' : ` (${formatCount(earlier, 'earlier action')} not listed)`;
-  return `${deedText(steered)}${by === undefined ? '' : ` by ${oneLine(by, 100)}`}, ${formatMoment(at)}${before}`;
+  return `${actionText(steered)}${by === undefined ? '' : ` by ${oneLine(by, 100)}`}, ${formatMoment(at)}${before}`;
 }
 
 /** Actions without further details. */
-export const DEEDS = {
+export const PLAIN_ACTIONS = {
   interrupt: 'interrupted',
   resume: 'asked to go on',
   cancel: 'cancelled',
@@ -21,14 +21,14 @@ export const DEEDS = {
   snip: 'entries taken out of the model’s view',
 } as const;
 
-function deedText({ action, limits = {}, changes = {}, untold = [] }: Steered): string {
+function actionText({ action, limits = {}, changes = {}, untold = [] }: Steered): string {
   switch (action) {
     case 'topUp':
       return `limits raised to ${limitsText(limits)}`;
     case 'setOptions':
       return `options for the next run set (${[optionsText(changes), ...untold.map((name) => oneLine(name, 60))].filter((text) => text !== '').join(', ')})`;
     default:
-      return DEEDS[action];
+      return PLAIN_ACTIONS[action];
   }
 }
 

@@ -1,6 +1,6 @@
 // Formats sessions, schedules and waiting calls as tables.
 import { type Paint, oneLine } from '../paint.ts';
-import { displayWidth, markedRows } from './width.ts';
+import { displayWidth, markRows } from './width.ts';
 import type { WaitingApproval } from '../sessions/waiting-approval.ts';
 import { approvalWhat, approvalWhy } from './approval-text.ts';
 import { formatMoment, formatMoney, shortAge, shortTime } from '../units.ts';
@@ -13,7 +13,7 @@ import { reasonText } from './words.ts';
  * Formats rows with each column as wide as its widest cell, and the last column unpadded. Ends with
  * a line break.
  */
-function table(paint: Paint, headings: readonly string[], rows: readonly (readonly string[])[]): string {
+function formatTable(paint: Paint, headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = headings.map((heading, column) =>
     Math.max(heading.length, ...rows.map((row) => displayWidth(row[column] ?? ''))),
   );
@@ -24,9 +24,7 @@ function table(paint: Paint, headings: readonly string[], rows: readonly (readon
           cell + ' '.repeat(column === cells.length - 1 ? 0 : (widths[column] ?? 0) - displayWidth(cell)),
       )
       .join('  ');
-  const lines = [line(headings), ...rows.map(line)].map((text) =>
-    markedRows(paint.columns(), text.trimEnd()).join('\n'),
-  );
+  const lines = [line(headings), ...rows.map(line)].map((text) => markRows(paint.columns(), text.trimEnd()).join('\n'));
   return lines.map((text, at) => `${at === 0 ? paint.dim(text) : text}\n`).join('');
 }
 
@@ -42,7 +40,7 @@ export function approvalsTable(paint: Paint, approvals: readonly WaitingApproval
     approvalWhat(approval),
     approvalWhy(approval),
   ]);
-  return table(paint, APPROVAL_HEADINGS, rows);
+  return formatTable(paint, APPROVAL_HEADINGS, rows);
 }
 
 const SESSION_HEADINGS = ['SESSION', 'PHASE', 'RUNS', 'TURNS', 'COST', 'LAST', 'AGE', 'TITLE'] as const;
@@ -59,7 +57,7 @@ export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now
     shortAge(now - session.startedAt),
     oneLine(session.title, 60),
   ]);
-  return table(paint, SESSION_HEADINGS, rows);
+  return formatTable(paint, SESSION_HEADINGS, rows);
 }
 
 const SCHEDULE_HEADINGS = ['SCHEDULE', 'CRON', 'NEXT', 'CATCH UP', 'LAST SESSION', 'STANDING', 'TITLE'] as const;
@@ -75,23 +73,23 @@ export function scheduleTable(paint: Paint, schedules: readonly ScheduleInfo[]):
     schedule.next === null ? '-' : formatMoment(schedule.next),
     shortTime(schedule.catchUpMs),
     oneLine(schedule.firings[0]?.session ?? schedule.session ?? '-', 100),
-    standingText(schedule),
+    scheduleStateText(schedule),
     oneLine(schedule.title, 60),
   ]);
-  return table(paint, SCHEDULE_HEADINGS, rows);
+  return formatTable(paint, SCHEDULE_HEADINGS, rows);
 }
 
 /** Describes a clock change on one line. */
 export function clockChangeText({ timeZone }: Pick<ScheduleInfo, 'timeZone'>, change: ClockChange): string {
   const { date, kind, times, fires } = change;
-  const [shown, at] = [listed(times), listed(fires.map((moment) => localTime(timeZone, moment)))];
+  const [shown, at] = [listTimes(times), listTimes(fires.map((moment) => localTime(timeZone, moment)))];
   const clock = oneLine(`on ${date} the clock of ${timeZone}`, 120);
   return kind === 'left-out'
     ? `${clock} leaves out ${shown}: it fires at ${at} instead`
     : `${clock} has ${shown} twice: it fires the first time only`;
 }
 
-function listed(texts: readonly string[]): string {
+function listTimes(texts: readonly string[]): string {
   const [first = '', second, third] = texts;
   if (second === undefined) return first;
   return third === undefined ? `${first} and ${second}` : `${first} to ${texts.at(-1) ?? ''} (${texts.length} times)`;
@@ -102,7 +100,7 @@ function localTime(timeZone: string, moment: number): string {
 }
 
 /** Describes a schedule's state on one line. */
-export function standingText({ paused, note, waitsForWorker, skipped }: ScheduleInfo): string {
+export function scheduleStateText({ paused, note, waitsForWorker, skipped }: ScheduleInfo): string {
   if (paused) return note === undefined ? 'paused' : oneLine(`paused: ${note.replace(/^paused by /, 'by ')}`, 200);
   if (waitsForWorker) return 'waiting for a worker';
   return skipped > 0 ? `active, ${skipped} skipped` : 'active';

@@ -120,14 +120,14 @@ function changeLines(paint: Paint, change: FileChange): readonly string[] {
   const colours = { '+': paint.green, '-': paint.red, ' ': paint.dim };
   const shown = lines
     .slice(0, CHANGE_ROWS)
-    .map(({ mark, text }) => `  ${colours[mark](`${mark} ${cutRow(text)}`.trimEnd())}`);
+    .map(({ mark, text }) => `  ${colours[mark](`${mark} ${truncateRow(text)}`.trimEnd())}`);
   const hidden = lines.length - shown.length;
   const more = left > 0 ? `${hidden}+ more lines` : formatCount(hidden, 'more line');
   return hidden > 0 || left > 0 ? [...shown, `  ${paint.dim(`(${more})`)}`] : shown;
 }
 
 /** Cuts a line but, unlike cutMeasured, keeps blanks at its beginning. */
-function cutRow(text: string): string {
+function truncateRow(text: string): string {
   const characters = Array.from(showUnseen(text.slice(0, ROW * 4)).replaceAll('\t', '    '));
   const left = Math.max(0, characters.length - ROW) + Math.max(0, text.length - ROW * 4);
   const shown = showUnseen(characters.slice(0, ROW).join(''));

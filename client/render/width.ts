@@ -11,7 +11,7 @@ const STYLES = /\u001b\[[\d;]*m/g;
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** Splits a text into characters as people count them. */
-export function graphemes(text: string): readonly string[] {
+export function splitGraphemes(text: string): readonly string[] {
   return PLAIN.test(text) ? text.split('') : Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
@@ -30,7 +30,7 @@ export function displayWidth(line: string): number {
 
 function widthOf(line: string, width: (grapheme: string) => number): number {
   const text = line.split(STYLE).filter((_, at) => at % 2 === 0);
-  const sum = (part: string): number => graphemes(part).reduce((all, one) => all + width(one), 0);
+  const sum = (part: string): number => splitGraphemes(part).reduce((all, one) => all + width(one), 0);
   return text.reduce((all, part) => all + (PLAIN.test(part) ? part.length : sum(part)), 0);
 }
 
@@ -53,7 +53,7 @@ function mostWidth(grapheme: string): number {
 const mostColumns = (line: string): number => widthOf(line, mostWidth);
 
 /** Cuts a line to at most `columns`, with its colours; `…` replaces the rest. */
-export function cutToWidth(line: string, columns: number): string {
+export function truncateToWidth(line: string, columns: number): string {
   if (line.length <= columns && PLAIN.test(line)) return line;
   if (mostColumns(line) <= columns) return line;
   let room = columns - 1;
@@ -62,7 +62,7 @@ export function cutToWidth(line: string, columns: number): string {
     // Keep the styles behind the cut, so that they end there too.
     if (at % 2 === 1) kept += part;
     else if (room >= 0) {
-      for (const one of graphemes(part)) {
+      for (const one of splitGraphemes(part)) {
         room -= mostWidth(one);
         if (room >= 0) kept += one;
         else break;
@@ -84,7 +84,7 @@ export function piecesOf(text: string, columns: number): readonly string[] {
   const pieces: string[] = [];
   let piece = '';
   let width = 0;
-  for (const one of graphemes(text)) {
+  for (const one of splitGraphemes(text)) {
     const wide = mostWidth(one);
     if (width + wide > columns && piece !== '') {
       pieces.push(piece);
@@ -103,7 +103,7 @@ export const CONTINUED = '↪ ';
  * Splits a line into rows of a terminal and marks those after the first. Without a terminal the
  * line stays as it is.
  */
-export function markedRows(columns: number | null, line: string): readonly string[] {
+export function markRows(columns: number | null, line: string): readonly string[] {
   if (columns === null) return [line];
   const [inset = ''] = /^ {0,4}/.exec(line.replaceAll(STYLES, '')) ?? [];
   // One column stays free, since a full row wraps on some terminals.
@@ -114,7 +114,7 @@ export function markedRows(columns: number | null, line: string): readonly strin
 export function rowsText(columns: number | null, lines: string): string {
   return lines
     .split('\n')
-    .flatMap((line) => markedRows(columns, line))
+    .flatMap((line) => markRows(columns, line))
     .map((row) => `${row}\n`)
     .join('');
 }
@@ -145,7 +145,7 @@ export function wrapLine(line: string, { columns, hang = '' }: Wrapping): readon
       row += blank;
       width += blank.length;
       blank = '';
-      for (const piece of token.width > room ? graphemes(token.text) : [token.text]) {
+      for (const piece of token.width > room ? splitGraphemes(token.text) : [token.text]) {
         const wide = mostColumns(piece);
         if (width + wide > columns && width > displayWidth(inset)) next();
         row += piece;

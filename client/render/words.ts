@@ -81,7 +81,7 @@ export function noticeText(notice: Notice): string {
     case 'hook_context':
       return `hook ${oneLine(notice.hook, 60)} adds: ${oneLine(notice.text, 300)}`;
     case 'files_changed':
-      return `changed by someone else: ${listed(notice.paths, 5)}`;
+      return `changed by someone else: ${listNames(notice.paths, 5)}`;
     case 'attachment':
       return `${oneLine(notice.source, 60)}: ${oneLine(notice.text, 300)}`;
     case 'batch_summary':
@@ -108,20 +108,20 @@ function preambleChanged({ parts, ended, toolsGone, toolsBack, toolsNew = [] }: 
   const told = [
     ...parts.map(({ name, text }) => `${oneLine(name, 60)} (${oneLine(text, 100)})`),
     ...ended.map((name) => `${oneLine(name, 60)} no longer holds`),
-    ...(toolsGone.length === 0 ? [] : [`tools gone: ${listed(toolsGone, 10)}`]),
-    ...(toolsBack.length === 0 ? [] : [`tools back: ${listed(toolsBack, 10)}`]),
-    ...(toolsNew.length === 0 ? [] : [`new tools: ${listed(newNames, 10)}`]),
+    ...(toolsGone.length === 0 ? [] : [`tools gone: ${listNames(toolsGone, 10)}`]),
+    ...(toolsBack.length === 0 ? [] : [`tools back: ${listNames(toolsBack, 10)}`]),
+    ...(toolsNew.length === 0 ? [] : [`new tools: ${listNames(newNames, 10)}`]),
   ];
   return `the model is told what has changed: ${told.join('; ')}`;
 }
 
 function modelSwitched({ from, to, calls, detail }: Extract<Notice, { readonly kind: 'model_switched' }>): string {
-  const left = calls.length === 0 ? '' : `; what it had started does not count: ${listed(calls, 10)}`;
+  const left = calls.length === 0 ? '' : `; what it had started does not count: ${listNames(calls, 10)}`;
   return `continues with ${oneLine(to, 80)} instead of ${oneLine(from, 80)} (${oneLine(detail, 300)})${left}`;
 }
 
 /** Formats: a, b, c and 2 more */
-function listed(names: readonly string[], most: number): string {
+function listNames(names: readonly string[], most: number): string {
   const shown = names.slice(0, most).map((name) => oneLine(name, 100));
   const hidden = names.length - shown.length;
   return hidden > 0 ? `${shown.join(', ')} and ${hidden} more` : shown.join(', ');

@@ -104,7 +104,7 @@ async function answerQuestion(answering: Answering, question: WaitingApproval, s
   if (problem !== undefined) throw new ClientProblem('refused', `what onQuestion said of question ${call} ${problem}`);
   const send = () =>
     said.kind === 'answer' ? sessions.answer(session, call, said.text) : sessions.deny(session, call, said.reason);
-  await untilGiven(giving, call, firstOf(sessions, question, send));
+  await untilGiven(giving, call, isFirst(sessions, question, send));
 }
 
 async function untilGiven(giving: Answering['giving'], call: string, given: Promise<boolean>): Promise<void> {
@@ -136,7 +136,7 @@ async function decide(answering: Answering, approval: WaitingApproval, signal: A
   const problem = decisionProblem(said);
   if (problem !== undefined)
     throw new ClientProblem('refused', `what onApproval said of call ${call} (${oneLine(tool, 60)}) ${problem}`);
-  const given = give(sessions, approval, said);
+  const given = sendDecision(sessions, approval, said);
   if (said.kind === 'allow' && said.input !== undefined) edits.set(first, given);
   await untilGiven(giving, call, given);
 }
@@ -148,15 +148,17 @@ async function decide(answering: Answering, approval: WaitingApproval, signal: A
 function decisionProblem(said: unknown): string | undefined {
   const { kind } = partsOf(said);
   // A misspelled `input` would let the model's own input run.
-  const misspelled = misspelledPart(said, ['kind', 'input', 'reason', 'interrupt']);
+  const misspelled = misspellingProblem(said, ['kind', 'input', 'reason', 'interrupt']);
   if (misspelled !== undefined || kind === 'allow') return misspelled;
   return denialProblem(said, "{ kind: 'allow' }");
 }
 
 function questionAnswerProblem(said: unknown): string | undefined {
   const { kind, text } = partsOf(said);
-  if (kind === 'answer' && typeof text === 'string') return willNotDo(answerProblem(text));
-  return misspelledPart(said, ['kind', 'text', 'reason']) ?? denialProblem(said, "{ kind: 'answer', text: 'blue' }");
+  if (kind === 'answer' && typeof text === 'string') return unacceptable(answerProblem(text));
+  return (
+    misspellingProblem(said, ['kind', 'text', 'reason']) ?? denialProblem(said, "{ kind: 'answer', text: 'blue' }")
+  );
 }
 
 /** `otherwise` shows how to write the other possible answer. */
@@ -164,25 +166,25 @@ function denialProblem(said: unknown, otherwise: string): string | undefined {
   const { kind, reason } = partsOf(said);
   if (kind !== 'deny' || typeof reason !== 'string')
     return `is ${oneLine(inspect(said, { depth: 1 }), 100)}: return ${otherwise} or { kind: 'deny', reason: 'why' }`;
-  return willNotDo(reasonProblem(reason));
+  return unacceptable(reasonProblem(reason));
 }
 
 function partsOf(said: unknown): Readonly<Record<string, unknown>> {
   return (typeof said === 'object' && said !== null ? said : {}) as Readonly<Record<string, unknown>>;
 }
 
-function misspelledPart(said: unknown, parts: readonly string[]): string | undefined {
+function misspellingProblem(said: unknown, parts: readonly string[]): string | undefined {
   const wrong = Object.keys(partsOf(said)).find((key) => !parts.includes(key) && nearName(key, parts));
   return wrong === undefined ? undefined : `has ${JSON.stringify(wrong)}: ${didYouMean(wrong, parts)}`;
 }
 
-function willNotDo(problem: string | undefined): string | undefined {
+function unacceptable(problem: string | undefined): string | undefined {
   return problem && `will not do: ${problem}`;
 }
 
-function give(sessions: Sessions, approval: WaitingApproval, said: ApprovalAnswer): Promise<boolean> {
+function sendDecision(sessions: Sessions, approval: WaitingApproval, said: ApprovalAnswer): Promise<boolean> {
   const { session, call } = approval;
-  return firstOf(sessions, approval, () =>
+  return isFirst(sessions, approval, () =>
     said.kind === 'allow'
       ? sessions.approve(session, call, said.input === undefined ? {} : { input: said.input })
       : sessions.deny(session, call, said.reason, { interrupt: said.interrupt ?? false }),
@@ -190,16 +192,16 @@ function give(sessions: Sessions, approval: WaitingApproval, said: ApprovalAnswe
 }
 
 /** Returns false when someone else was faster. */
-async function firstOf(sessions: Sessions, approval: WaitingApproval, send: () => Promise<unknown>): Promise<boolean> {
+async function isFirst(sessions: Sessions, approval: WaitingApproval, send: () => Promise<unknown>): Promise<boolean> {
   try {
     await send();
     return true;
   } catch (error) {
-    if (error instanceof ClientProblem && !(await waits(sessions, approval))) return false;
+    if (error instanceof ClientProblem && !(await isStillWaiting(sessions, approval))) return false;
     throw error;
   }
 }
 
-async function waits(sessions: Sessions, { session, call }: WaitingApproval): Promise<boolean> {
+async function isStillWaiting(sessions: Sessions, { session, call }: WaitingApproval): Promise<boolean> {
   return (await sessions.approvals(session)).some((waiting) => waiting.call === call);
 }

@@ -33,16 +33,16 @@ const [place, ending = 'js'] = /\/client\/connect\/bundled\.([jt]s)$/.exec(here 
 export async function loadApart<Name extends keyof Apart>(name: Name, what: string): Promise<Apart[Name]> {
   const isWebpack = typeof __webpack_require__ !== 'undefined';
   const url = place === undefined || isWebpack ? null : new URL(`../../worker/${name}.${ending}`, here);
-  if (url === null || !existsSync(fileURLToPath(url))) throw bundled(what);
+  if (url === null || !existsSync(fileURLToPath(url))) throw bundledProblem(what);
   try {
     return (await importApart(url.href)) as Apart[Name];
   } catch (error) {
-    if (TURBOPACK.test(reasonOf(error))) throw bundled(what);
+    if (TURBOPACK.test(reasonOf(error))) throw bundledProblem(what);
     throw error;
   }
 }
 
-function bundled(what: string): SetupProblem {
+function bundledProblem(what: string): SetupProblem {
   const apart = `leave perdure out of the bundle (esbuild --external:perdure, webpack's externals, Next.js's serverExternalPackages: ['perdure'])`;
   const elsewhere = 'name a Temporal server in TEMPORAL_ADDRESS, with `perdure worker` beside it';
   return new SetupProblem(`perdure is bundled into this program, which cannot have ${what}: ${apart}, or ${elsewhere}`);

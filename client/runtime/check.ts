@@ -11,6 +11,6 @@ export type Check = {
   readonly found: string;
 };
 
-export const ok = (name: string, found: string): Check => ({ name, state: 'ok', found });
-export const note = (name: string, found: string): Check => ({ name, state: 'note', found });
-export const missing = (name: string, found: string): Check => ({ name, state: 'missing', found });
+export const okCheck = (name: string, found: string): Check => ({ name, state: 'ok', found });
+export const noteCheck = (name: string, found: string): Check => ({ name, state: 'note', found });
+export const missingCheck = (name: string, found: string): Check => ({ name, state: 'missing', found });

@@ -17,48 +17,50 @@ import { reasonOf } from '../../system/text.ts';
 import { ConfigProblem, type PerdureConfig } from '../../worker/config/config.ts';
 import { loadConfig } from '../../worker/config/load-config.ts';
 import { modelChecks } from './model-checks.ts';
-import { type Check, missing, note, ok } from './check.ts';
-import { aroundServers, mcpCheck, networkChecks } from './network-checks.ts';
-import { embeddedChecks, externalChecks } from './server-checks.ts';
+import { type Check, missingCheck, noteCheck, okCheck } from './check.ts';
+import { prepareServers, mcpCheck, networkChecks } from './network-checks.ts';
+import { checkEmbedded, checkExternal } from './server-checks.ts';
 
 export type { Check };
 
 const OLDEST_NODE = [20, 19] as const;
 
 /** Runs all checks. `config` is the file of `--config`. */
-export async function examine(env: Env, config?: string): Promise<readonly Check[]> {
+export async function runChecks(env: Env, config?: string): Promise<readonly Check[]> {
   const folder = folderOf(env);
   return [
-    node(process.versions.node),
-    'check' in folder ? folder.check : ok('data folder', folder.root),
+    nodeCheck(process.versions.node),
+    'check' in folder ? folder.check : okCheck('data folder', folder.root),
     ...('check' in folder ? [] : [await storeCheck(folder), ...(await liveChecks(folder))]),
     ...(await serverChecks(env, 'check' in folder ? null : folder)),
     ...(await modelChecks(env, await configOf(env, config))),
     ...networkChecks(env, 'check' in folder ? null : folder, await configOf(env, config)),
-    await sandbox(),
-    await ripgrep(),
+    await sandboxCheck(),
+    await ripgrepCheck(),
     existsSync(bundlePath())
-      ? ok('build', 'the workflow is bundled')
-      : missing('build', 'the workflow is not bundled: npm run build'),
+      ? okCheck('build', 'the workflow is bundled')
+      : missingCheck('build', 'the workflow is not bundled: npm run build'),
     ...(await configChecks(env, 'check' in folder ? undefined : folder.root, config)),
   ];
 }
 
 /** The package throws while it loads if it has no binary. */
-async function ripgrep(): Promise<Check> {
+async function ripgrepCheck(): Promise<Check> {
   const path = await import('@vscode/ripgrep').then(
     ({ rgPath }) => rgPath,
     () => null,
   );
   const none = 'the package @vscode/ripgrep has no binary for this system: npm ci';
-  return path !== null && existsSync(path) ? ok('ripgrep', path) : missing('ripgrep', none);
+  return path !== null && existsSync(path) ? okCheck('ripgrep', path) : missingCheck('ripgrep', none);
 }
 
-function node(version: string): Check {
+function nodeCheck(version: string): Check {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [oldest, oldestMinor] = OLDEST_NODE;
   const fine = major > oldest || (major === oldest && minor >= oldestMinor);
-  return fine ? ok('node', version) : missing('node', `${version}: ${OLDEST_NODE.join('.')} or newer is needed`);
+  return fine
+    ? okCheck('node', version)
+    : missingCheck('node', `${version}: ${OLDEST_NODE.join('.')} or newer is needed`);
 }
 
 function folderOf(env: Env): DataFolder | { readonly check: Check } {
@@ -66,7 +68,7 @@ function folderOf(env: Env): DataFolder | { readonly check: Check } {
     return dataFolder(env);
   } catch (error) {
     if (!(error instanceof SetupProblem)) throw error;
-    return { check: missing('data folder', error.message) };
+    return { check: missingCheck('data folder', error.message) };
   }
 }
 
@@ -76,19 +78,20 @@ async function storeCheck(folder: DataFolder): Promise<Check> {
     const { id, sealing } = openStore({ ...folder, dataDir: folder.root });
     const found = `${storePlace} (${await id()})`;
     const sealed = await sealing();
-    if (sealed) return ok('store', `${found}, records sealed with key ${sealed.keys.active().id}${since(sealed)}`);
-    if (isAbsolute(storePlace)) return ok('store', found);
-    return note('store', `${found}; its records are not sealed: ${OPEN_RECORDS}`);
+    if (sealed)
+      return okCheck('store', `${found}, records sealed with key ${sealed.keys.active().id}${sealingText(sealed)}`);
+    if (isAbsolute(storePlace)) return okCheck('store', found);
+    return noteCheck('store', `${found}; its records are not sealed: ${OPEN_RECORDS}`);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    return missing('store', error.message);
+    return missingCheck('store', error.message);
   }
 }
 
 const OPEN_RECORDS =
   'who may write in the bucket is trusted as a worker is, unless PERDURE_CODEC_KEYS names one key file on each machine';
 
-function since({ until }: Sealing): string {
+function sealingText({ until }: Sealing): string {
   return until > Date.now() ? `, those without a seal taken until ${new Date(until).toISOString()}` : '';
 }
 
@@ -97,26 +100,26 @@ async function liveChecks(folder: DataFolder): Promise<readonly Check[]> {
   const { liveUrl } = folder;
   if (liveUrl === undefined) return [];
   const problem = await openLive(folder).check();
-  return [problem === null ? ok('live channel', shownAddress(liveUrl)) : missing('live channel', problem)];
+  return [problem === null ? okCheck('live channel', shownAddress(liveUrl)) : missingCheck('live channel', problem)];
 }
 
 async function serverChecks(env: Env, folder: DataFolder | null): Promise<readonly Check[]> {
   try {
     const target = resolveConnection(env);
-    if (target.kind === 'external') return await externalChecks(target);
-    return folder === null ? [] : await embeddedChecks(env, folder);
+    if (target.kind === 'external') return await checkExternal(target);
+    return folder === null ? [] : await checkEmbedded(env, folder);
   } catch (error) {
     if (!(error instanceof SetupProblem)) throw error;
-    return [missing('server', error.message)];
+    return [missingCheck('server', error.message)];
   }
 }
 
-async function sandbox(): Promise<Check> {
+async function sandboxCheck(): Promise<Check> {
   try {
     const { kind, describe } = await probeSandbox();
-    return kind === 'bwrap' ? ok('sandbox', describe) : note('sandbox', describe);
+    return kind === 'bwrap' ? okCheck('sandbox', describe) : noteCheck('sandbox', describe);
   } catch (error) {
-    return missing('sandbox', reasonOf(error));
+    return missingCheck('sandbox', reasonOf(error));
   }
 }
 
@@ -135,13 +138,13 @@ async function configChecks(env: Env, dataDir: string | undefined, file?: string
     const { path, config } = await loadConfig(file, env);
     if (path === null) return [];
     const { mcpServers = {} } = config;
-    const around = await aroundServers(env, dataDir);
+    const around = await prepareServers(env, dataDir);
     const servers = Object.entries(mcpServers).map(([name, server]) => mcpCheck(name, server, around));
     const tried = await Promise.all(servers);
     await around.network.close();
-    return [ok('configuration', path), ...tried];
+    return [okCheck('configuration', path), ...tried];
   } catch (error) {
     if (!(error instanceof ConfigProblem || error instanceof SetupProblem)) throw error;
-    return [missing('configuration', error.message)];
+    return [missingCheck('configuration', error.message)];
   }
 }

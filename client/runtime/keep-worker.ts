@@ -13,7 +13,7 @@ export type KeepWorker = {
   readonly everyMs?: number;
 };
 
-export type KeptWorker = {
+export type AvailableWorker = {
   /**
    * Resolves at once while another worker runs, else when ours polls. Rejects when ours cannot be
    * started.
@@ -27,7 +27,7 @@ export type KeptWorker = {
 
 const LOOK_MS = 500;
 
-export function keepWorker({ others, start, everyMs = LOOK_MS }: KeepWorker): KeptWorker {
+export function keepWorker({ others, start, everyMs = LOOK_MS }: KeepWorker): AvailableWorker {
   const stopped = new AbortController();
   let own: Promise<Running> | null = null;
   const work = async (): Promise<void> => {

@@ -3,7 +3,7 @@
 import type { Monitor } from '../../worker/monitor/serve-monitor.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import type { Env } from '../../connection/data-folder.ts';
-import { fleetMetrics, gauge } from './fleet-metrics.ts';
+import { fleetMetrics, formatGauge } from './fleet-metrics.ts';
 
 export type MonitorFlags = { readonly metrics?: string };
 
@@ -48,9 +48,9 @@ export function watchPage(monitor: Monitor | null, { live }: LivePage): void {
   monitor?.add(() => {
     const { sessions, watchers, listeners } = live();
     const gauges = [
-      gauge('perdure_page_followed_sessions', 'Sessions that the page follows live.', sessions),
-      gauge('perdure_page_watchers', 'Browser tabs that watch a session.', watchers),
-      gauge('perdure_api_listeners', 'Streams of events of the HTTP API.', listeners),
+      formatGauge('perdure_page_followed_sessions', 'Sessions that the page follows live.', sessions),
+      formatGauge('perdure_page_watchers', 'Browser tabs that watch a session.', watchers),
+      formatGauge('perdure_api_listeners', 'Streams of events of the HTTP API.', listeners),
     ];
     return Promise.resolve(gauges.join(''));
   });

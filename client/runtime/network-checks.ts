@@ -14,7 +14,7 @@ import { collectorOf } from '../../worker/monitor/otlp.ts';
 import { describeNetwork, type Destination } from '../../connection/network/describe.ts';
 import { openNetwork } from '../../connection/network/network.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
-import { type Check, missing, note, ok } from './check.ts';
+import { type Check, missingCheck, noteCheck, okCheck } from './check.ts';
 import { oneLine } from '../paint.ts';
 
 /** Checks all destinations of this environment and this configuration. */
@@ -26,18 +26,18 @@ export function networkChecks(env: Env, folder: DataFolder | null, config: Perdu
     ...Object.entries(mcpServers).flatMap(([name, server]) =>
       'url' in server ? [{ what: `MCP ${name}`, address: server.url }] : [],
     ),
-    ...destination('traces', () => collectorOf(env)?.url),
-    ...destination('the bucket', () => (folder && !isAbsolute(folder.storePlace) ? bucketAddress(env) : undefined)),
-    ...destination('Temporal', () => {
+    ...findDestination('traces', () => collectorOf(env)?.url),
+    ...findDestination('the bucket', () => (folder && !isAbsolute(folder.storePlace) ? bucketAddress(env) : undefined)),
+    ...findDestination('Temporal', () => {
       const target = resolveConnection(env);
       return target.kind === 'external' ? `https://${target.address}` : undefined;
     }),
   ]);
-  return findings.map(({ name, fine, found }) => (fine ? ok : missing)(name, found));
+  return findings.map(({ name, fine, found }) => (fine ? okCheck : missingCheck)(name, found));
 }
 
 /** Leaves out a wrong setting, which its own check reports. */
-function destination(what: string, address: () => string | undefined): readonly Destination[] {
+function findDestination(what: string, address: () => string | undefined): readonly Destination[] {
   try {
     const found = address();
     return found === undefined ? [] : [{ what, address: found }];
@@ -55,7 +55,7 @@ function bucketAddress(env: Env): string {
  * Prepares what a worker gives its MCP servers, for servers that are tried here. The caller closes
  * its network.
  */
-export async function aroundServers(env: Env, dataDir: string | undefined) {
+export async function prepareServers(env: Env, dataDir: string | undefined) {
   return {
     env,
     sandbox: await probeSandbox({ places: findPlaces(env) }),
@@ -75,9 +75,9 @@ export async function mcpCheck(
     const { tools, leftOut } = await tryServer(server, around);
     const found = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`;
     const [first] = leftOut;
-    if (first === undefined) return ok(title, found);
-    return note(title, `${found}, and ${leftOut.length} left out; the first: ${oneLine(first, 200)}`);
+    if (first === undefined) return okCheck(title, found);
+    return noteCheck(title, `${found}, and ${leftOut.length} left out; the first: ${oneLine(first, 200)}`);
   } catch (error) {
-    return missing(title, `it cannot be used: ${oneLine(reasonOf(error), 300)}`);
+    return missingCheck(title, `it cannot be used: ${oneLine(reasonOf(error), 300)}`);
   }
 }

@@ -157,7 +157,7 @@ async function* runQuery(asked: Query): AsyncGenerator<QueryEvent> {
   refuseUnknown('query()', options, optionKeys);
   const { signal, env = process.env, say = () => undefined, config: given, onApproval, onQuestion, ...run } = options;
   const { say: tell = (line: string) => process.emitWarning(line, 'PerdureWarning') } = options;
-  const chosen = given ? givenConfig(given) : await chooseConfig(undefined, env);
+  const chosen = given ? explicitConfig(given) : await chooseConfig(undefined, env);
   const { config } = chosen;
   const log: Log = (_, message, fields) => say(logText(message, fields));
 
@@ -213,6 +213,6 @@ async function* runQuery(asked: Query): AsyncGenerator<QueryEvent> {
   }
 }
 
-function givenConfig(given: PerdureConfig): ChosenConfig {
+function explicitConfig(given: PerdureConfig): ChosenConfig {
   return { config: checkConfig(given, 'the configuration'), source: { kind: 'given' }, explicit: true };
 }

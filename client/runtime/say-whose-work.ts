@@ -3,7 +3,7 @@ import type { Opened } from './open-server.ts';
 import { ClientProblem } from '../problem.ts';
 
 /** Most sessions to name; the rest is counted. */
-const NAMED = 5;
+const MOST_NAMED = 5;
 
 export type Taking = {
   readonly sessions: Pick<Opened['sessions'], 'list'>;
@@ -28,6 +28,6 @@ export async function sayWhoseWork({ sessions, queues, session, say }: Taking): 
     return;
   }
   if (others.length === 0) return;
-  const more = others.length > NAMED ? ` and ${others.length - NAMED} more` : '';
-  say(`also working on ${others.slice(0, NAMED).join(', ')}${more}, which waited for a worker`);
+  const more = others.length > MOST_NAMED ? ` and ${others.length - MOST_NAMED} more` : '';
+  say(`also working on ${others.slice(0, MOST_NAMED).join(', ')}${more}, which waited for a worker`);
 }

@@ -11,55 +11,60 @@ import { runningServer, type ServerRecord, wantedVersion } from '../../worker/em
 import { describeNewer, newerSessions } from './newer.ts';
 import { isQueuePolled } from '../sessions/worker-polls.ts';
 import { describeNoWorker } from '../sessions/no-worker.ts';
-import { type Check, missing, note, ok } from './check.ts';
+import { type Check, missingCheck, noteCheck, okCheck } from './check.ts';
 import { forAnyWorker } from '../../workflows/contract/task-queue.ts';
 
 /**
  * Checks the embedded server of a data folder: whether it runs, from which binary, and which
  * workers it has. Throws SetupProblem for a data folder whose database cannot be used.
  */
-export async function embeddedChecks(env: Env, folder: DataFolder): Promise<readonly Check[]> {
+export async function checkEmbedded(env: Env, folder: DataFolder): Promise<readonly Check[]> {
   const running = runningServer(folder);
   return [
-    running === null ? await binary(env, folder) : ok('server binary', `${running.binary}, server ${running.server}`),
-    ...(running === null ? [ok('server', 'not running: any command brings it up')] : await answering(running)),
-    workers(folder),
+    running === null
+      ? await binaryCheck(env, folder)
+      : okCheck('server binary', `${running.binary}, server ${running.server}`),
+    ...(running === null ? [okCheck('server', 'not running: any command brings it up')] : await checkRunning(running)),
+    workersCheck(folder),
   ];
 }
 
 /** Looks on PATH and in the cache; downloads and builds nothing. */
-async function binary(env: Env, folder: DataFolder): Promise<Check> {
+async function binaryCheck(env: Env, folder: DataFolder): Promise<Check> {
   try {
     const wanted = wantedVersion(folder);
     const { path, server } = await findBinary({ env, wanted, say: () => undefined, sources: [] });
-    return ok('server binary', `${path}, server ${server}`);
+    return okCheck('server binary', `${path}, server ${server}`);
   } catch (error) {
     if (!(error instanceof SetupProblem)) throw error;
-    return note('server binary', 'none yet: the first command downloads one, or builds it with Go in about 4 minutes');
+    return noteCheck(
+      'server binary',
+      'none yet: the first command downloads one, or builds it with Go in about 4 minutes',
+    );
   }
 }
 
-async function answering({ address, pid }: ServerRecord): Promise<readonly Check[]> {
+async function checkRunning({ address, pid }: ServerRecord): Promise<readonly Check[]> {
   try {
     const { client, close } = await connectClient({ address, namespace: NAMESPACE });
     const newer = await newerCheck(client);
     await close();
-    return [ok('server', `runs at ${address}, pid ${pid}`), ...newer];
+    return [okCheck('server', `runs at ${address}, pid ${pid}`), ...newer];
   } catch (error) {
     if (!(error instanceof SetupProblem)) throw error;
-    return [missing('server', `pid ${pid} runs and does not answer at ${address}: stop it with kill ${pid}`)];
+    return [missingCheck('server', `pid ${pid} runs and does not answer at ${address}: stop it with kill ${pid}`)];
   }
 }
 
 async function newerCheck(temporal: Client): Promise<readonly Check[]> {
   const newer = await newerSessions({ temporal });
-  return newer.length === 0 ? [] : [note('sessions', `${describeNewer(newer)}: start the newer version`)];
+  return newer.length === 0 ? [] : [noteCheck('sessions', `${describeNewer(newer)}: start the newer version`)];
 }
 
-function workers(folder: DataFolder): Check {
+function workersCheck(folder: DataFolder): Check {
   const polling = livingMembers(folder).filter(({ worker }) => worker);
   const pids = polling.map(({ pid, role }) => `${role} ${pid}`).join(', ');
-  return ok(
+  return okCheck(
     'workers',
     polling.length > 0 ? pids : 'none: perdure run and watch bring their own, perdure dev and worker stay',
   );
@@ -69,13 +74,13 @@ function workers(folder: DataFolder): Check {
  * Checks a server that is not ours: whether it answers, and whether a worker polls. Throws
  * SetupProblem when it does not answer.
  */
-export async function externalChecks(target: Target): Promise<readonly Check[]> {
+export async function checkExternal(target: Target): Promise<readonly Check[]> {
   const { client, close } = await connectClient(target);
   try {
     const polls = await isQueuePolled({ temporal: client });
     return [
-      ok('server', `${target.address}, namespace ${target.namespace}`),
-      polls ? ok('workers', 'at least one polls') : missing('workers', describeNoWorker(forAnyWorker)),
+      okCheck('server', `${target.address}, namespace ${target.namespace}`),
+      polls ? okCheck('workers', 'at least one polls') : missingCheck('workers', describeNoWorker(forAnyWorker)),
       ...(await newerCheck(client)),
     ];
   } finally {

@@ -89,10 +89,10 @@ function otherConfiguration(session: string, { configuration }: ForWorkers): str
     : `session ${session} was begun with ${configurationName(configuration)}, and another one is given: give that one, or begin another session`;
 }
 
-type Held = { readonly config: PerdureConfig; workers: number };
+type SharedConfig = { readonly config: PerdureConfig; workers: number };
 
 /** Unnamed configurations that programs gave to workers of this process, by task queue. */
-const held = new Map<string, Held>();
+const sharedConfigs = new Map<string, SharedConfig>();
 
 /**
  * Reserves a queue that belongs to one session, so that only workers with the same configuration
@@ -105,7 +105,7 @@ export async function workAlone(
   { workers: { taskQueue }, config }: Staffing,
 ): Promise<() => void> {
   if (config === null || !isForItsProgram({ taskQueue }, session)) return () => undefined;
-  const mine = held.get(taskQueue) ?? { config, workers: 0 };
+  const mine = sharedConfigs.get(taskQueue) ?? { config, workers: 0 };
   const elsewhere =
     embedded === null
       ? (await livePollers({ temporal: temporal.client, taskQueue })).some(isElsewhere)
@@ -115,10 +115,10 @@ export async function workAlone(
     throw new ClientProblem('refused', `${other}: wait until that has ended, or give both configurations one name`);
   }
   mine.workers += 1;
-  held.set(taskQueue, mine);
+  sharedConfigs.set(taskQueue, mine);
   return () => {
     mine.workers -= 1;
-    if (mine.workers === 0) held.delete(taskQueue);
+    if (mine.workers === 0) sharedConfigs.delete(taskQueue);
   };
 }
 

@@ -5,7 +5,7 @@ import { reasonOf } from '../../system/text.ts';
 import { untilAborted } from '../async.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { ClientProblem } from '../problem.ts';
-import { isLookedFor, type Look } from '../render/session-news.ts';
+import { mustBeFound, type Look } from '../render/session-news.ts';
 import type { SessionInfo } from '../sessions/info.ts';
 
 export type WatchSessions = {
@@ -23,9 +23,9 @@ const LOOK_MS = 2_000;
 const MOST = 300;
 const NEWEST = 100;
 /** Most sessions to ask for one by one because they were under way and are in neither list. */
-const SOUGHT = 20;
+const MOST_MISSED = 20;
 /** Most sessions to remember. */
-const KNOWN = 2_000;
+const MOST_KNOWN = 2_000;
 
 /**
  * Looks at sessions, one look at a time. The returned function ends it and resolves when nothing of
@@ -41,7 +41,7 @@ export function watchSessions(watch: WatchSessions): () => Promise<void> {
 }
 
 async function lookOn({ sessions, tell, say, everyMs = LOOK_MS }: WatchSessions, signal: AbortSignal): Promise<void> {
-  const look = looker(sessions);
+  const look = createLooker(sessions);
   let before: Look | null = null;
   let away = false;
   do {
@@ -61,7 +61,7 @@ async function lookOn({ sessions, tell, say, everyMs = LOOK_MS }: WatchSessions,
   } while (await pause(everyMs, signal));
 }
 
-function looker(sessions: WatchSessions['sessions']): (before: Look | null) => Promise<Look> {
+function createLooker(sessions: WatchSessions['sessions']): (before: Look | null) => Promise<Look> {
   // Without the attributes on the server a filter would read every session.
   let filters = true;
   const underWay = async (): Promise<readonly SessionInfo[]> => {
@@ -73,21 +73,24 @@ function looker(sessions: WatchSessions['sessions']): (before: Look | null) => P
   return async (before) => {
     const [newest, running] = await Promise.all([sessions.page({ size: NEWEST }), underWay()]);
     const found = new Map([...newest.sessions, ...running].map((session) => [session.session as string, session]));
-    const missed = [...(before?.values() ?? [])].filter((each) => isLookedFor(each) && !found.has(each.session));
-    const sought = await Promise.all(missed.slice(0, SOUGHT).map(({ session }) => seek(sessions, session)));
+    const missed = [...(before?.values() ?? [])].filter((each) => mustBeFound(each) && !found.has(each.session));
+    const sought = await Promise.all(missed.slice(0, MOST_MISSED).map(({ session }) => findSession(sessions, session)));
     const known = new Map(before);
     for (const [id, session] of [...sought, ...found]) {
       // The session seen last is forgotten last.
       known.delete(id);
       if (session !== null) known.set(id, session);
     }
-    for (const id of [...known.keys()].slice(0, Math.max(0, known.size - KNOWN))) known.delete(id);
+    for (const id of [...known.keys()].slice(0, Math.max(0, known.size - MOST_KNOWN))) known.delete(id);
     return known;
   };
 }
 
 /** Returns null when the session no longer exists. */
-async function seek(sessions: WatchSessions['sessions'], id: string): Promise<readonly [string, SessionInfo | null]> {
+async function findSession(
+  sessions: WatchSessions['sessions'],
+  id: string,
+): Promise<readonly [string, SessionInfo | null]> {
   try {
     return [id, await sessions.describe(id)];
   } catch (error) {

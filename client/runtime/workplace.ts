@@ -105,11 +105,11 @@ export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
     const at = { session, staffing, ours, failure };
     const staff =
       staffing.config === null || (opened.embedded === null && !ours)
-        ? theirs(opened, open, at)
-        : own(opened, open, at);
+        ? useOtherWorkers(opened, open, at)
+        : useOwnWorker(opened, open, at);
     const { mayEnd } = staff;
     const all = { ...opened, session, workers, failed: failure.signal, isOurs: staff.isOurs, mayEnd };
-    return { ...all, ...closing(opened, staff, letGo) };
+    return { ...all, ...createClosing(opened, staff, letGo) };
   } catch (error) {
     letGo();
     await opened.close();
@@ -127,7 +127,7 @@ function isOurs({ env, anywhere }: OpenWorkplace, session: string, workers: ForW
   return staying === null ? anywhere : staying === 0;
 }
 
-type At = {
+type Placement = {
   readonly session: string;
   readonly staffing: Staffing;
   readonly ours: boolean;
@@ -140,7 +140,11 @@ type Staff = Pick<Workplace, 'isOurs' | 'mayEnd'> & {
   readonly leave: () => Promise<void>;
 };
 
-function theirs({ temporal, embedded }: Opened, { say }: OpenWorkplace, { session, staffing, failure }: At): Staff {
+function useOtherWorkers(
+  { temporal, embedded }: Opened,
+  { say }: OpenWorkplace,
+  { session, staffing, failure }: Placement,
+): Staff {
   const { workers } = staffing;
   const onNobody = (why: ClientProblem): void => failure.abort(why);
   const { stop } = watchPollers({ temporal: temporal.client, workers, session, say, onNobody });
@@ -152,7 +156,7 @@ function theirs({ temporal, embedded }: Opened, { say }: OpenWorkplace, { sessio
   return { end, leave: end, isOurs: () => false, mayEnd: (isOver) => isOver() };
 }
 
-function own(opened: Opened, open: OpenWorkplace, { session, staffing, ours, failure }: At): Staff {
+function useOwnWorker(opened: Opened, open: OpenWorkplace, { session, staffing, ours, failure }: Placement): Staff {
   const { env, say, log } = open;
   const { embedded } = opened;
   const { taskQueue } = staffing.workers;
@@ -192,7 +196,7 @@ function own(opened: Opened, open: OpenWorkplace, { session, staffing, ours, fai
   return { end, leave, isOurs: () => started, mayEnd };
 }
 
-function closing(opened: Opened, { end, leave }: Staff, letGo: () => void): Pick<Workplace, 'close' | 'leave'> {
+function createClosing(opened: Opened, { end, leave }: Staff, letGo: () => void): Pick<Workplace, 'close' | 'leave'> {
   let closed: Promise<void> | undefined;
   const after = async (before: () => Promise<void>): Promise<void> => {
     try {

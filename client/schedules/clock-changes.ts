@@ -68,18 +68,18 @@ type Wall = number;
  */
 type Shift = { readonly at: number; readonly before: number; readonly after: number };
 
-type Planned = Omit<ClockPlan, 'until'> & { readonly change?: ClockChange };
+type ShiftPlan = Omit<ClockPlan, 'until'> & { readonly change?: ClockChange };
 
-const NOTHING: Planned = { moments: [], skipped: [] };
+const NO_PLAN: ShiftPlan = { moments: [], skipped: [] };
 
-function planShift(times: CronTimes, shift: Shift): Planned {
+function planShift(times: CronTimes, shift: Shift): ShiftPlan {
   // An hourly schedule goes by the hours that pass, whatever the clock shows.
-  if (times.hours.size === 24) return NOTHING;
+  if (times.hours.size === 24) return NO_PLAN;
   const { at, before, after } = shift;
   const isLeftOut = before < after;
   const [start, end] = isLeftOut ? [at + before, at + after] : [at + after, at + before];
   const touched = wallsOf(times, start, end);
-  const hours = isLeftOut ? skippedAtGap(times, start, end) : skippedAtRepeat(times, start, end);
+  const hours = isLeftOut ? hoursSkippedAtGap(times, start, end) : hoursSkippedAtRepeat(times, start, end);
   // The server would leave out a moment that shows a skipped time, so it fires a second later.
   const fires = (wall: Wall): number => momentOf(wall, shift) + (hours ? SECOND : 0);
   const moments = [...new Set((hours ? wallsOf(times, Math.min(start, hours[0]), hours[1]) : touched).map(fires))];
@@ -100,13 +100,13 @@ type Range = readonly [from: Wall, to: Wall];
  * If a day begins with a gap, the server gives it the weekday of the day before, so all of it is
  * planned.
  */
-function skippedAtGap({ weekdays }: CronTimes, start: Wall, end: Wall): Range | null {
+function hoursSkippedAtGap({ weekdays }: CronTimes, start: Wall, end: Wall): Range | null {
   const midnight = Math.ceil(start / DAY) * DAY;
   return midnight < end && weekdays.size < 7 ? [midnight, midnight + DAY] : null;
 }
 
 /** The server gets the hour before and the one after wrong, too. */
-function skippedAtRepeat(times: CronTimes, start: Wall, end: Wall): Range | null {
+function hoursSkippedAtRepeat(times: CronTimes, start: Wall, end: Wall): Range | null {
   const from = Math.floor(start / HOUR) * HOUR - HOUR;
   return wallsOf(times, from, end).length > 0 ? [from, Math.ceil(end / HOUR) * HOUR + HOUR] : null;
 }
@@ -151,14 +151,14 @@ const STEP = 14 * DAY;
  * Shifts by zone and year. Finding them takes some milliseconds, and lists need them again and
  * again.
  */
-const known = new RecentMap<string, readonly Shift[]>(1_000);
+const knownShifts = new RecentMap<string, readonly Shift[]>(1_000);
 
 function shiftsOf(timeZone: string, from: number, to: number): readonly Shift[] {
   const found: Shift[] = [];
   for (let year = new Date(from).getUTCFullYear(); Date.UTC(year, 0) < to; year += 1) {
     const key = `${timeZone} ${year}`;
-    const shifts = known.get(key) ?? shiftsIn(timeZone, Date.UTC(year, 0), Date.UTC(year + 1, 0));
-    known.set(key, shifts);
+    const shifts = knownShifts.get(key) ?? shiftsIn(timeZone, Date.UTC(year, 0), Date.UTC(year + 1, 0));
+    knownShifts.set(key, shifts);
     found.push(...shifts);
   }
   return found.filter(({ at }) => at >= from && at < to);

@@ -120,17 +120,17 @@ function valueOf({ names = [] }: FieldRules, text: string): number {
 /** Returns a sentence that says what is wrong with a time zone, or undefined. */
 export function timeZoneProblem(zone: string): string | undefined {
   // Node accepts an offset such as +02:00 and the server does not.
-  if (/^[A-Za-z]/.test(zone) && knownAs(zone) !== undefined) return undefined;
+  if (/^[A-Za-z]/.test(zone) && resolveTimeZone(zone) !== undefined) return undefined;
   return `${JSON.stringify(zone.slice(0, 60))} is no time zone: give a name such as Europe/Berlin or UTC`;
 }
 
 /** Corrects the spelling: a server tells "europe/berlin" from "Europe/Berlin". */
 export function asServersSpell(zone: string): string {
-  const known = knownAs(zone) ?? zone;
+  const known = resolveTimeZone(zone) ?? zone;
   return known.toLowerCase() === zone.toLowerCase() ? known : zone;
 }
 
-function knownAs(timeZone: string): string | undefined {
+function resolveTimeZone(timeZone: string): string | undefined {
   try {
     return Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone;
   } catch {

@@ -33,7 +33,7 @@ export function firingsOf({ info }: Pick<ScheduleDescription, 'info'>, to: strin
 const FIRES_WITHIN = 10_000;
 const LOOK_MS = 100;
 /** Number of schedules whose last firing here is remembered. */
-const KEPT = 256;
+const MOST_REMEMBERED = 256;
 
 export type Fire = (name: string, look: () => Promise<ScheduleDescription>, signal: AbortSignal) => Promise<Triggered>;
 
@@ -45,11 +45,11 @@ export function fireNow(
   { temporal }: Pick<ClientOptions, 'temporal'>,
   target: (seen: ScheduleDescription) => string | null,
 ): Fire {
-  const kept = new RecentMap<string, Turns>(KEPT);
+  const kept = new RecentMap<string, Turns>(MOST_REMEMBERED);
   return (name, look, signal) => {
     const turns = kept.get(name) ?? { newest: 0, one: createLimit(1) };
     kept.set(name, turns);
-    return turns.one(() => fire({ temporal, target, turns }, name, look, signal));
+    return turns.one(() => fireSchedule({ temporal, target, turns }, name, look, signal));
   };
 }
 
@@ -64,7 +64,10 @@ type Firer = Pick<ClientOptions, 'temporal'> & {
   readonly turns: Turns;
 };
 
-async function fire({ temporal, target, turns }: Firer, ...[name, look, signal]: Parameters<Fire>): Promise<Triggered> {
+async function fireSchedule(
+  { temporal, target, turns }: Firer,
+  ...[name, look, signal]: Parameters<Fire>
+): Promise<Triggered> {
   const there = await look();
   const before = countsOf(there);
   const due = nextName(there, turns.newest);

@@ -73,7 +73,7 @@ export type Plan = {
   readonly taskQueue: string;
 };
 
-export type Asked = { readonly cron: string; readonly task: string; readonly given: ScheduleOptions };
+export type ScheduleRequest = { readonly cron: string; readonly task: string; readonly given: ScheduleOptions };
 
 const [LEAST_CATCH_UP, CATCH_UP, MOST_CATCH_UP] = [10_000, 86_400_000, 365 * 86_400_000];
 
@@ -86,18 +86,18 @@ const LONGEST_TASK = 16 * 1024;
 const TAG = 'schedule';
 
 /** Throws ClientProblem for options that are not acceptable. */
-export async function planSchedule(client: ClientOptions, { cron, task, given }: Asked): Promise<Plan> {
+export async function planSchedule(client: ClientOptions, { cron, task, given }: ScheduleRequest): Promise<Plan> {
   const { name: asked, session, timeZone: zone = 'UTC', overlap = 'skip', workers, ...others } = given;
   const { catchUpMs = CATCH_UP, signal: _, ...changes } = others;
-  const name = checkedName(asked ?? newSessionId().replace(/^s-/, 'sched-'));
+  const name = parseScheduleName(asked ?? newSessionId().replace(/^s-/, 'sched-'));
   refuse(cronProblem(cron) ?? timeZoneProblem(zone) ?? catchUpProblem(catchUpMs) ?? taskProblem(task));
   const timeZone = asServersSpell(zone);
   const body: MessageBody = { kind: 'text', text: task };
   const facts = { cron: cron.trim(), timeZone, title: titleOf(task) };
   const times = { name, clock: planClockChanges(cron, timeZone, Date.now()), catchUpMs };
   if (session !== undefined) {
-    refuse(given.overlap === undefined ? findWrongOption(changes) : withSession('an overlap policy'));
-    refuse(workers === undefined ? undefined : withSession('workers'));
+    refuse(given.overlap === undefined ? findWrongOption(changes) : sessionConflict('an overlap policy'));
+    refuse(workers === undefined ? undefined : sessionConflict('workers'));
     const there = await describeOwnSession(client, parseSessionId(session));
     if (there.status !== 'open') throw sessionClosedProblem(there);
     const { session: to, taskQueue, configuration } = there;
@@ -153,7 +153,7 @@ function refuse(problem: string | undefined): void {
 }
 
 /** Throws ClientProblem for a text that cannot name a schedule. */
-export function checkedName(name: string): string {
+export function parseScheduleName(name: string): string {
   const shown = JSON.stringify(name.slice(0, 80));
   if (isScheduleName(name)) return name;
   const rule = 'use letters, digits, "-" and "_", begin with a letter or digit, at most 60';
@@ -172,5 +172,5 @@ function taskProblem(task: string): string | undefined {
   return promptProblem(task);
 }
 
-const withSession = (what: string): string =>
+const sessionConflict = (what: string): string =>
   `${what} and a session are given: its prompts wait for each other, and its workers are its own; leave one out`;

@@ -23,7 +23,7 @@ import { cronProblem, timeZoneProblem } from './cron.ts';
 import { type Firing, fireNow, firingsOf, type Triggered } from './firings.ts';
 import { isQueuePolled } from '../sessions/worker-polls.ts';
 import {
-  checkedName,
+  parseScheduleName,
   type OverlapPolicy,
   overlapPolicies,
   type Plan,
@@ -116,16 +116,16 @@ export function createSchedules(client: ClientOptions): Schedules {
     });
   };
   const reach = async <T>(name: string, call: (handle: ScheduleHandle) => Promise<T>): Promise<T> => {
-    const handle = server().getHandle(scheduleId(checkedName(name)));
+    const handle = server().getHandle(scheduleId(parseScheduleName(name)));
     try {
       return await callUntilAnswered(temporal, `reach schedule ${name}`, () => call(handle));
     } catch (error) {
       throw error instanceof ScheduleNotFoundError ? noSchedule(name) : error;
     }
   };
-  const seen = (name: string): Promise<ScheduleDescription> => reach(name, (handle) => handle.describe());
+  const describeSchedule = (name: string): Promise<ScheduleDescription> => reach(name, (handle) => handle.describe());
   const fire = fireNow(client, targetOf);
-  const info = async (name: string): Promise<ScheduleInfo> => infoOf(client, name, await seen(name));
+  const info = async (name: string): Promise<ScheduleInfo> => infoOf(client, name, await describeSchedule(name));
   return {
     create: async (cron, task, given = {}) => {
       const plan = await planSchedule(client, { cron, task, given });
@@ -144,7 +144,7 @@ export function createSchedules(client: ClientOptions): Schedules {
     pause: (name) => reach(name, (handle) => handle.pause(`paused by ${person}`)),
     resume: (name) => reach(name, (handle) => handle.unpause(`resumed by ${person}`)),
     delete: (name) => reach(name, (handle) => handle.delete()),
-    trigger: (name, { signal = new AbortController().signal } = {}) => fire(name, () => seen(name), signal),
+    trigger: (name, { signal = new AbortController().signal } = {}) => fire(name, () => describeSchedule(name), signal),
   };
 }
 

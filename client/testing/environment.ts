@@ -72,11 +72,11 @@ export async function testEnvironment({ script, account, config }: TestEnvironme
       for await (const event of sessions.follow(session, { messageId })) if (event.type === 'result') return event;
       throw new Error(`the events of session ${session} ended without a result`);
     };
-    const replayed = async (session: string): Promise<void> => {
+    const replaySession = async (session: string): Promise<void> => {
       const history = await temporal.client.workflow.getHandle(session).fetchHistory();
       await replayWith(target.keys, history, session);
     };
-    return { sessions, model, cwd, run, replay: replayed, close };
+    return { sessions, model, cwd, run, replay: replaySession, close };
   } catch (error) {
     await close();
     throw error;

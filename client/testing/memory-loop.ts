@@ -54,7 +54,8 @@ export async function memoryLoop(
   const id = (number === 1 ? 'm' : `m${number}`) as MessageId;
   let steps = after?.steps ?? 0;
   const step = (): number => (steps += 1);
-  const run = <I, O>(body: (attempt: Attempt, input: I) => Promise<O>, input: I) => attempts(session, body, input);
+  const run = <I, O>(body: (attempt: Attempt, input: I) => Promise<O>, input: I) =>
+    attemptUntilAlive(session, body, input);
   const opened = await run(openRun(deps), { chain, run: number, step: step(), options });
   if (opened.kind === 'refused') throw new Error(opened.detail);
   const { config, rules } = opened;
@@ -70,10 +71,10 @@ export async function memoryLoop(
     step: step(),
   });
   /** Always finished when the call that runs in parallel ends. */
-  let beside: PreparedBeside = {};
-  const takeBeside = (): PreparedBeside => {
-    const taken = beside;
-    beside = {};
+  let prepared: PreparedBeside = {};
+  const takePrepared = (): PreparedBeside => {
+    const taken = prepared;
+    prepared = {};
     return taken;
   };
   const tools = async (state: RunState, move: Extract<Move, { do: 'run_tools' }>): Promise<Event> => {
@@ -108,7 +109,7 @@ export async function memoryLoop(
       case 'call_model': {
         const input = { ...common(state), ...modelInput(state, rules) };
         const result = resultOf(await run(callModel(deps), input));
-        return { kind: 'model', result, step: input.step, stop: null, ...takeBeside() };
+        return { kind: 'model', result, step: input.step, stop: null, ...takePrepared() };
       }
       case 'run_tools':
         return tools(state, move);
@@ -120,11 +121,11 @@ export async function memoryLoop(
         const { head, iteration } = state;
         if (head === null) return { kind: 'preparing', begins: false };
         const input = { head, config, iteration, step: step(), ...preparationInput(state, rules) };
-        beside = { prepared: { iteration, result: await run(prepareCompaction(deps), input) } };
+        prepared = { prepared: { iteration, result: await run(prepareCompaction(deps), input) } };
         return { kind: 'preparing', begins: true };
       }
       case 'await_compaction':
-        return { kind: 'prepared', because: move.because, stop: null, ...takeBeside() };
+        return { kind: 'prepared', because: move.because, stop: null, ...takePrepared() };
       case 'collapse': {
         const input = { ...common(state), ...collapseInput(state, rules, move) };
         return { kind: 'collapsed', result: await run(collapse(deps), input), stop: null };
@@ -150,7 +151,11 @@ export async function memoryLoop(
 }
 
 /** Plays Temporal's part: an attempt that died is repeated with the details that it remembered. */
-async function attempts<Input, Output>(session: SessionId, body: Body<Input, Output>, input: Input): Promise<Output> {
+async function attemptUntilAlive<Input, Output>(
+  session: SessionId,
+  body: Body<Input, Output>,
+  input: Input,
+): Promise<Output> {
   let remembered: unknown;
   for (let number = 1; ; number += 1) {
     const attempt: Attempt = {

@@ -3,7 +3,7 @@ import { showUnseen } from '../../system/text.ts';
 import type { LiveEvent, Watched } from '../../store/live/events.ts';
 import { noticeText, transitionText } from '../../client/render/words.ts';
 import { compactionText, describeStaged } from '../../client/render/context-words.ts';
-import { steeredText } from '../../client/render/steered-words.ts';
+import { steeringText } from '../../client/render/steered-words.ts';
 import { formatCount, shortTime } from '../../client/units.ts';
 import { htmlOf } from '../layout.tsx';
 import { CallCard, type Progress } from '../transcript/call-card.tsx';
@@ -108,7 +108,7 @@ export function lineHtml(event: Line): string {
 function lineText(event: Exclude<Line, { type: 'user' | 'transition' }>): string {
   switch (event.type) {
     case 'steered':
-      return steeredText(event.steered);
+      return steeringText(event.steered);
     case 'notice':
       return noticeText(event.notice);
     case 'retry':

@@ -2,7 +2,7 @@
 import { pause } from '../../system/async.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
-import { clockChangeText, standingText } from '../../client/render/tables.ts';
+import { clockChangeText, scheduleStateText } from '../../client/render/tables.ts';
 import { shortTime } from '../../client/units.ts';
 import { changeRing, frameChanges, type Part, type Ring } from '../feed/ring.ts';
 import { createTroubles, type Trouble } from '../feed/troubles.ts';
@@ -135,7 +135,7 @@ function Row({ schedule }: { readonly schedule: ScheduleInfo }) {
         <Firings firings={firings} linked={session === null} />
       </td>
       <td data-label="State">
-        <span class={`dot ${state}`}>{showUnseen(standingText(schedule))}</span>
+        <span class={`dot ${state}`}>{showUnseen(scheduleStateText(schedule))}</span>
       </td>
       <td>
         <Acts name={name} paused={paused} />

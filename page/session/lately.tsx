@@ -1,7 +1,7 @@
 // Shows what people have asked of a session, who it was, and what waits for its next run.
 import { showUnseen } from '../../system/text.ts';
 import type { PersonRequest, RecentRequests } from '../../client/sessions/history/recent.ts';
-import { DEEDS, limitsText, optionsText } from '../../client/render/steered-words.ts';
+import { PLAIN_ACTIONS, limitsText, optionsText } from '../../client/render/steered-words.ts';
 import { Moment } from '../layout.tsx';
 
 /** Most requests to show, the newest ones. */
@@ -45,6 +45,6 @@ export function askedText(one: PersonRequest): string {
     case 'setOptions':
       return `options for the next run set: ${optionsText(one.changes)};`;
     default:
-      return DEEDS[one.kind];
+      return PLAIN_ACTIONS[one.kind];
   }
 }

@@ -16,7 +16,7 @@ import { epochText } from '../../client/render/epoch-words.ts';
 import { noticeText, transitionText } from '../../client/render/words.ts';
 import { contextText } from '../../client/render/context-words.ts';
 import { outcomeText } from '../../client/render/ending-words.ts';
-import { steeredText } from '../../client/render/steered-words.ts';
+import { steeringText } from '../../client/render/steered-words.ts';
 import { terminalDetail } from '../../client/sessions/outcome.ts';
 import { formatCount, formatMoney, formatTokens } from '../../client/units.ts';
 import { SHOWN } from '../../client/render/diff-rows.ts';
@@ -75,7 +75,7 @@ function Plain({ item: { entry, run, position }, context }: { readonly item: Ite
     case 'epoch':
       return <Epoch entry={entry} />;
     case 'steered':
-      return <p class="mark">{steeredText(entry.steered)}</p>;
+      return <p class="mark">{steeringText(entry.steered)}</p>;
     case 'notice':
       return <Notice entry={entry} />;
     case 'transition':

@@ -1,6 +1,6 @@
 // What keys make of what is typed.
 import { expect, test } from 'vitest';
-import { type Act, type Editor, type Key, newEditor, pressKey, sentEditor } from '../../../cli/typing/line-editor.ts';
+import { type Act, type Editor, type Key, newEditor, pressKey, clearSent } from '../../../cli/typing/line-editor.ts';
 
 const ctrl = (name: string): Key => ({ name, ctrl: true });
 const meta = (name: string): Key => ({ name, meta: true });
@@ -59,10 +59,10 @@ test('Enter sends, Ctrl-S sends now, Ctrl-C interrupts, Ctrl-D leaves only where
 });
 
 test('what was sent is called up again, and what is being typed is kept (O20)', () => {
-  const two = ['one', 'two'].reduce((editor, text) => sentEditor(after([text], editor).editor), newEditor());
+  const two = ['one', 'two'].reduce((editor, text) => clearSent(after([text], editor).editor), newEditor());
   expect(two.history).toEqual(['one', 'two']);
   const up = after(['dra', named('up'), named('up'), named('up')], two).editor;
   expect(shown(up)).toBe('one|');
   expect(shown(after([named('down'), named('down'), named('down'), 'ft'], up).editor)).toBe('draft|');
-  expect(sentEditor(after(['two'], two).editor).history).toEqual(['one', 'two']);
+  expect(clearSent(after(['two'], two).editor).history).toEqual(['one', 'two']);
 });
