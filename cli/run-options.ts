@@ -12,6 +12,7 @@ import { modelProblem } from '../models/find-model.ts';
 import { parseDuration } from '../client/units.ts';
 import { addValue, fallbacksOf, foldersOf, isNone, NONE, tagsOf, toolEnvOf } from './repeatable.ts';
 import { readSchema } from './output-schema.ts';
+import { dropAbsent } from '../client/options.ts';
 
 export type RunFlags = {
   readonly cwd?: string;
@@ -104,10 +105,12 @@ export function addRunOptions(command: Command): Command {
 export function runOptions(flags: RunFlags, base: () => string): OptionChanges & { readonly session?: string } {
   const { session } = flags;
   const changes: OptionChanges = {
-    ...(flags.cwd === undefined ? {} : { cwd: parseWorkspace(flags.cwd, base()) }),
-    ...(flags.wrapUp === undefined ? {} : { wrapUp: flags.wrapUp }),
-    ...(flags.instructions === undefined ? {} : { instructions: flags.instructions }),
-    ...(flags.memory === undefined ? {} : { memory: flags.memory }),
+    ...dropAbsent({
+      cwd: flags.cwd === undefined ? undefined : parseWorkspace(flags.cwd, base()),
+      wrapUp: flags.wrapUp,
+      instructions: flags.instructions,
+      memory: flags.memory,
+    }),
     ...optionChange('model', flags.model, (text) => text),
     ...fallbacksOf(flags),
     ...optionChange('effort', flags.effort, (text) => text as Effort),
@@ -126,7 +129,7 @@ export function runOptions(flags: RunFlags, base: () => string): OptionChanges &
   const problem =
     optionsProblem(given) ?? modelProblem(given) ?? (session === undefined ? undefined : sessionIdProblem(session));
   if (problem !== undefined) throw new UsageError(problem);
-  return { ...changes, ...(session === undefined ? {} : { session }) };
+  return { ...changes, ...dropAbsent({ session }) };
 }
 
 function optionChange<Key extends keyof OptionChanges>(

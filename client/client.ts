@@ -13,7 +13,7 @@ import { entriesFrom } from './sessions/entries-from.ts';
 import { headOf } from './sessions/newest-head.ts';
 import { transcriptReader } from './sessions/transcript-reader.ts';
 import { withPorts } from './sessions/folder-ports.ts';
-import { knownOptions, refuseUnknown } from './options.ts';
+import { knownOptions, refuseUnknown, dropAbsent } from './options.ts';
 import type { PerdureClient } from './perdure-client.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import { ClientProblem } from './problem.ts';
@@ -84,7 +84,7 @@ export function createClient(given: CreateClient): PerdureClient {
         const { by, now, messageId: asId, options: changed, traceparent, querySource } = sent;
         const session = await reach(id);
         const message = await messageOf(options, text, { id: asId, options: changed, traceparent, by, querySource });
-        await sendSignal(temporal, session, SIGNALS.message, [{ ...message, ...(now ? { now } : {}) }]);
+        await sendSignal(temporal, session, SIGNALS.message, [dropAbsent({ ...message, now: now || undefined })]);
         return { session, messageId: message.id };
       }),
     interrupt: (id, asked) => wait('interrupt()', asked, knownOptions.once, () => once(id, 'interrupt', asked)),
@@ -121,10 +121,12 @@ export function createClient(given: CreateClient): PerdureClient {
         approveCall(decisions, parseSessionId(id), call, approved),
       ),
     deny: (id, call, reason, denied = {}) =>
-      wait('deny()', denied, knownOptions.deny, () => denyCall(decisions, parseSessionId(id), call, reason, denied)),
+      wait('deny()', denied, knownOptions.deny, () =>
+        denyCall(decisions, parseSessionId(id), { ...denied, call, reason }),
+      ),
     answer: (id, call, text, answered = {}) =>
       wait('answer()', answered, knownOptions.act, () =>
-        answerQuestion(decisions, parseSessionId(id), call, text, answered),
+        answerQuestion(decisions, parseSessionId(id), { ...answered, call, text }),
       ),
     snip: (id, entries, asked) =>
       wait('snip()', asked, knownOptions.act, () => {

@@ -39,10 +39,7 @@ export function Layout({ title, feed, redrawn = false, scripts = [], children }:
             <script src={`/static/${name}`} type="module" />
           ))}
         </head>
-        <body
-          {...(feed ? { 'data-feed': feed.path, 'data-from': feed.from } : {})}
-          {...(redrawn ? { 'data-redrawn': '' } : {})}
-        >
+        <body data-feed={feed?.path} data-from={feed?.from} data-redrawn={redrawn ? '' : undefined}>
           <a class="skip" href="#main">
             Skip to the content
           </a>

@@ -19,6 +19,7 @@ import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run
 import { withinWorkplace } from '../within-workplace.ts';
 import { CONFIG_OPTION, type ConfigFlags, ofNewSession, workerConfig } from '../worker-config.ts';
 import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
+import { dropAbsent } from '../../client/options.ts';
 
 type Flags = RunFlags & ConfigFlags & MediaFlags & { readonly continue?: boolean; readonly resume?: string | true };
 
@@ -113,10 +114,10 @@ async function openConversation(
   const send: Conversation['send'] = async (id, text, sent = {}) => {
     const prompt = typeof text === 'string' ? withMedia(text, seenWith) : text;
     const { messageId, now } = sent;
-    const withId = messageId === undefined ? {} : { messageId };
+    const withId = dropAbsent({ messageId });
     if (begun) {
       const changed = Object.keys(given).length > 0 ? { options: given } : {};
-      const done = await sessions.send(id, prompt, { ...withId, ...(now === undefined ? {} : { now }), ...changed });
+      const done = await sessions.send(id, prompt, { ...withId, ...dropAbsent({ now }), ...changed });
       [given, seenWith] = [{}, []];
       return done;
     }

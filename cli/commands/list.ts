@@ -8,6 +8,7 @@ import { sessionTable } from '../../client/render/tables.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withServer } from '../with-server.ts';
+import { dropAbsent } from '../../client/options.ts';
 
 type Flags = { readonly json?: boolean; readonly limit: number };
 
@@ -55,7 +56,7 @@ async function firstOf(sessions: PerdureClient, filter: string, limit: number) {
   let note: string | undefined;
   do {
     const size = Math.min(limit - shown.length, 1_000);
-    const page = await sessions.page({ filter, size, ...(after === undefined ? {} : { after }) });
+    const page = await sessions.page(dropAbsent({ filter, size, after }));
     shown.push(...page.sessions);
     note = page.note;
     after = page.next ?? undefined;

@@ -15,6 +15,7 @@ import { STATUS, UsageError } from '../errors.ts';
 import { addRunOptions, parseTime, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withServer } from '../with-server.ts';
 import { CONFIG_OPTION, type ConfigFlags, placeConfig, workerConfig, workersOfNew } from '../worker-config.ts';
+import { dropAbsent } from '../../client/options.ts';
 
 type Flags = RunFlags &
   ConfigFlags & {
@@ -110,9 +111,7 @@ async function createSchedule(cli: Cli, { cron, task, flags }: Given): Promise<n
     const made = await opened.sessions.schedules.create(cron, prompt, {
       ...(session === undefined ? own : { ...options, session }),
       timeZone,
-      ...(name === undefined ? {} : { name }),
-      ...(overlap === undefined ? {} : { overlap }),
-      ...(catchUpMs === undefined ? {} : { catchUpMs }),
+      ...dropAbsent({ name, overlap, catchUpMs }),
     });
     cli.print(`${made.name}\n`);
     cli.say(nextText(made));

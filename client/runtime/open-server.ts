@@ -13,7 +13,7 @@ import type { QuerySource } from '../../workflows/contract/facts.ts';
 import { isTraceparent } from '../../workflows/contract/ids.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';
 import type { PerdureClient } from '../perdure-client.ts';
-import { type KeysOf, refuseUnknown } from '../options.ts';
+import { type KeysOf, refuseUnknown, dropAbsent } from '../options.ts';
 
 export type OpenServer = {
   /** Environment that names the data folder and the server. Absent: this process's environment. */
@@ -85,8 +85,7 @@ export async function openServer(open: OpenServer = {}): Promise<Opened> {
       ...ports,
       profile: embedded === null ? 'fleet' : 'machine',
       sealed: target.keys !== undefined,
-      ...(taskQueue === undefined ? {} : { taskQueue }),
-      ...(by === undefined ? {} : { by }),
+      ...dropAbsent({ taskQueue, by }),
       ...(querySource && { querySource }),
       // Tracing tools pass the span to the programs that they start in this variable.
       ...(isTraceparent(env.TRACEPARENT) && { traceparent: env.TRACEPARENT }),

@@ -32,7 +32,10 @@ export type ClockPlan = {
   readonly until: number;
 };
 
-const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 export const YEAR = 366 * DAY;
 const HORIZON = 10 * YEAR;
 /** The server keeps each moment as a part of the schedule. */

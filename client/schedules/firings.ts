@@ -100,7 +100,8 @@ async function fireSchedule(
   throw new ClientProblem('unanswered', `schedule ${name} was told to fire, and has not yet: list the schedules`);
 }
 
-const [SECOND, MINUTE] = [1_000, 60_000];
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
 
 /**
  * Chooses the second that names a firing, in milliseconds since the epoch. Of two firings with one

@@ -23,6 +23,7 @@ import { findWrongOption } from '../sessions/message.ts';
 import { type ClientOptions, describeOwnSession, sessionInput } from '../sessions/start.ts';
 import { type ClockPlan, planClockChanges } from './clock-changes.ts';
 import { asServersSpell, cronProblem, timeZoneProblem } from './cron.ts';
+import { dropAbsent } from '../options.ts';
 
 export const overlapPolicies = ['skip', 'buffer-one', 'buffer-all', 'cancel-other', 'allow-all'] as const;
 
@@ -75,7 +76,10 @@ export type Plan = {
 
 export type ScheduleRequest = { readonly cron: string; readonly task: string; readonly given: ScheduleOptions };
 
-const [LEAST_CATCH_UP, CATCH_UP, MOST_CATCH_UP] = [10_000, 86_400_000, 365 * 86_400_000];
+const DAY_MS = 86_400_000;
+const LEAST_CATCH_UP = 10_000;
+const CATCH_UP = DAY_MS;
+const MOST_CATCH_UP = 365 * DAY_MS;
 
 /**
  * Bytes of JSON. The server keeps the task with the schedule, where no gc of a store can remove it.
@@ -141,7 +145,7 @@ async function openInput(client: ClientOptions, { name, title, body, options, co
     body,
     input: own,
     memo: {
-      ...(store === undefined ? {} : { [STORE_KEY]: store }),
+      ...dropAbsent({ [STORE_KEY]: store }),
       ...(configuration && { [CONFIGURATION_KEY]: configuration }),
     },
   };

@@ -22,6 +22,7 @@ import { sessionClosedProblem } from './send.ts';
 import { nameProblem } from './message.ts';
 import { textBody } from '../../store/log/bodies.ts';
 import type { SessionDescription } from './info.ts';
+import { dropAbsent } from '../options.ts';
 
 export type DecidePorts = {
   readonly store: Store;
@@ -66,22 +67,28 @@ export async function approveCall(
   const edited = bytes && (await store.put(bytes));
   const { inputHash } = pending;
   const there = placeOf(session, pending);
-  await update(there.session, UPDATES.approve, { call: there.call, inputHash, ...(edited ? { edited } : {}), by });
+  await update(
+    there.session,
+    UPDATES.approve,
+    dropAbsent({ call: there.call, inputHash, edited: edited ?? undefined, by }),
+  );
   return pending;
 }
 
 export async function denyCall(
   { name, look, update }: DecidePorts,
   session: SessionId,
-  call: string,
-  reason: string,
-  { interrupt = false, by = name }: DenyOptions,
+  { call, reason, interrupt = false, by = name }: DenyOptions & { readonly call: string; readonly reason: string },
 ): Promise<PendingApproval> {
   const problem = reasonProblem(reason) ?? nameProblem(by);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const pending = pendingCall(await look(session), call);
   const there = placeOf(session, pending);
-  await update(there.session, UPDATES.deny, { call: there.call, reason, ...(interrupt ? { interrupt } : {}), by });
+  await update(
+    there.session,
+    UPDATES.deny,
+    dropAbsent({ call: there.call, reason, interrupt: interrupt || undefined, by }),
+  );
   return pending;
 }
 
@@ -92,9 +99,7 @@ export async function denyCall(
 export async function answerQuestion(
   { store, name, look, update }: DecidePorts,
   session: SessionId,
-  call: string,
-  text: string,
-  { by = name }: ActOptions,
+  { call, text, by = name }: ActOptions & { readonly call: string; readonly text: string },
 ): Promise<PendingApproval> {
   const problem = answerProblem(text) ?? nameProblem(by);
   if (problem !== undefined) throw refusalOf(problem);

@@ -8,6 +8,7 @@ import { formatTokens } from '../units.ts';
 import { configReader } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { Store } from '../../store/values/store.ts';
+import { dropAbsent } from '../options.ts';
 
 export type RunOutcome = {
   readonly type: 'result';
@@ -49,9 +50,9 @@ export function runOutcome(session: SessionId, result: RunResult, output: RunOut
     text,
     usage,
     costUsd: costUsd === null ? null : roundUsd(costUsd),
-    ...(agents && { agents }),
+    ...dropAbsent({ agents }),
     durationMs,
-    ...(detail === undefined ? {} : { detail }),
+    ...dropAbsent({ detail }),
     ...output,
   };
 }

@@ -30,6 +30,7 @@ import {
   STORE_KEY,
   IMPORTED_KEY,
 } from './info.ts';
+import { dropAbsent } from '../options.ts';
 
 type Opening = {
   readonly session: SessionId;
@@ -100,7 +101,7 @@ function startOptions({ session, input, workers, now, store }: Omit<Opening, 'me
     memo: {
       [MEMO_KEY]: memo,
       [STARTED_KEY]: now,
-      ...(store === undefined ? {} : { [STORE_KEY]: store }),
+      ...dropAbsent({ [STORE_KEY]: store }),
       ...(workers.configuration && { [CONFIGURATION_KEY]: workers.configuration }),
     },
     staticSummary: title,
@@ -109,8 +110,7 @@ function startOptions({ session, input, workers, now, store }: Omit<Opening, 'me
 }
 
 function firstMemo({ cwd, model, tags }: RunOptions, title: string, querySource?: QuerySource): SessionMemo {
-  const named = { ...(model === undefined ? {} : { model }), ...(tags === undefined ? {} : { tags }) };
-  const facts = { turns: 0, tokens: 0, cents: 0, ...named, ...(querySource && { querySource }) };
+  const facts = { turns: 0, tokens: 0, cents: 0, ...dropAbsent({ model, tags, querySource }) };
   return { phase: 'running', head: null, cwd, title, runs: 0, last: null, facts };
 }
 

@@ -24,6 +24,7 @@ import type { Told } from '../../store/live/events.ts';
 import type { Profile } from '../../workflows/contract/failures.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import type { Env } from '../../connection/data-folder.ts';
+import { dropAbsent } from '../options.ts';
 
 /**
  * Only a Temporal client is required: store, live channel and visibility default to those of the
@@ -105,8 +106,7 @@ export async function sessionInput(client: ClientOptions, options: RunOptions, t
     options,
     title,
     ...((await client.visibility()) ? { visibility: true, attributes: true } : { visibility: false }),
-    ...(client.profile === undefined ? {} : { profile: client.profile }),
-    ...(client.sealed ? { sealed: true } : {}),
+    ...dropAbsent({ profile: client.profile, sealed: client.sealed || undefined }),
   };
 }
 

@@ -27,7 +27,7 @@ export async function markReached(
   const limit = createLimit(AT_ONCE);
   const open = new Set<Hash>(named);
   await Promise.all(
-    [...heads].map(([session, head]) => limit(() => followTranscript(care, session, head, reached, open))),
+    [...heads].map(([session, head]) => limit(() => followTranscript(care, { session, head }, { reached, open }))),
   );
   await followAll(care, open, reached);
   let keys: string[] = [];
@@ -55,10 +55,8 @@ export async function markReached(
  */
 async function followTranscript(
   care: StoreCare,
-  session: SessionId,
-  head: Hash,
-  reached: Set<Hash>,
-  open: Set<Hash>,
+  { session, head }: { readonly session: SessionId; readonly head: Hash },
+  { reached, open }: { readonly reached: Set<Hash>; readonly open: Set<Hash> },
 ): Promise<void> {
   const read = async (hash: Hash) => {
     const bytes = await care.value(hash);

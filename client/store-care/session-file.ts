@@ -48,11 +48,10 @@ export async function* writeLines(header: SessionHeader, values: AsyncIterable<V
 
 /** Longest title in characters; titles made here have 120. */
 const LONGEST_TITLE = 1_000;
-/**
- * Most bytes of the first line, which has the options and the end of the last run, and of the
- * others, which have a value each.
- */
-const [LONGEST_FIRST, LONGEST_LINE] = [4 * 1024 * 1024, 256 * 1024 * 1024];
+/** Most bytes of the first line, which has the options and the end of the last run. */
+const LONGEST_FIRST = 4 * 1024 * 1024;
+/** Most bytes of the other lines, which have a value each. */
+const LONGEST_LINE = 256 * 1024 * 1024;
 
 const first = z.object({ perdure: z.literal('session'), v: z.number() });
 const hash = z.custom<Hash>(isHash);

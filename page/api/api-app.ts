@@ -22,7 +22,8 @@ export const API = '/api/v1';
 /** Most bytes of a body: an image in base64 and some text. */
 const LARGEST_BODY = 8 * 1024 * 1024;
 /** Most open streams of all listeners, and of one person: each follows its session. */
-const [MOST_STREAMS, MOST_OF_ONE] = [500, 100];
+const MOST_STREAMS = 500;
+const MOST_OF_ONE = 100;
 
 type Vars = { readonly Variables: { person: Person } };
 

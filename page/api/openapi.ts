@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
 import { eventKinds, following, named } from './schemas.ts';
+import { dropAbsent } from '../../client/options.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -78,7 +79,7 @@ function parametersOf(path: string, query: z.ZodType): readonly Json[] {
     name,
     in: 'query',
     schema,
-    ...(description === undefined ? {} : { description }),
+    ...dropAbsent({ description }),
   }));
   return [...inPath, ...inQuery];
 }

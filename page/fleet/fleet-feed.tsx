@@ -14,6 +14,7 @@ import { htmlOf, Moment, Phase, Reason } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { ApprovalForm } from '../session/approval-form.tsx';
 import { Banner } from '../session/frame.tsx';
+import { dropAbsent } from '../../client/options.ts';
 
 /** A page of matching sessions, and how many there are in all. */
 type Found = SessionPage & { readonly counts: SessionCounts };
@@ -46,7 +47,7 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
   const stop = new AbortController();
   const look = async () => {
     const [page, counted, approvals] = await Promise.all([
-      ports.page({ filter, size: PAGE, ...(after === null ? {} : { after }) }),
+      ports.page(dropAbsent({ filter, size: PAGE, after: after ?? undefined })),
       ports.counts(),
       inbox(ports, trouble),
     ]);
@@ -148,11 +149,11 @@ function Counts({ found, filter }: { readonly found: Found; readonly filter: str
   const all = PHASES.reduce((sum, phase) => sum + counts[phase], 0);
   return (
     <nav class="tabs" id="phases" aria-label="Sessions by phase">
-      <a href="/" {...(filter === '' ? { 'aria-current': 'page' } : {})}>{`all ${all}`}</a>
+      <a href="/" aria-current={filter === '' ? 'page' : undefined}>{`all ${all}`}</a>
       {PHASES.map((phase) => (
         <a
           href={`/?q=${encodeURIComponent(`phase:${phase}`)}`}
-          {...(filter === `phase:${phase}` ? { 'aria-current': 'page' } : {})}
+          aria-current={filter === `phase:${phase}` ? 'page' : undefined}
         >
           {`${names[phase]} ${counts[phase]}`}
         </a>

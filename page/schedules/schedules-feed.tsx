@@ -174,7 +174,7 @@ function Acts({ name, paused }: { readonly name: string; readonly paused: boolea
       hx-post={`/schedules/${encodeURIComponent(name)}/${action}`}
       hx-target="#said"
       aria-label={`${label}: ${name}`}
-      {...(ask === undefined ? {} : { 'hx-confirm': ask })}
+      hx-confirm={ask}
     >
       {label}
     </button>

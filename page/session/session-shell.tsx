@@ -56,10 +56,10 @@ export function SessionShell({ feed, place, ui, part, children }: Props) {
       </div>
       <SteerForms path={path} config={feed.standing.config} />
       <nav class="tabs" aria-label="Parts of this session">
-        <a href={path} {...(part === 'transcript' ? { 'aria-current': 'page' } : {})}>
+        <a href={path} aria-current={part === 'transcript' ? 'page' : undefined}>
           {PARTS.transcript}
         </a>
-        <a href={`${path}/timeline`} {...(part === 'timeline' ? { 'aria-current': 'page' } : {})}>
+        <a href={`${path}/timeline`} aria-current={part === 'timeline' ? 'page' : undefined}>
           {PARTS.timeline}
         </a>
         <a href={`${path}.jsonl`} download>

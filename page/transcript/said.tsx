@@ -18,7 +18,7 @@ export function Said({
 }) {
   return (
     <>
-      <pre class={`said ${who}`} {...(id === undefined ? {} : { id })}>
+      <pre class={`said ${who}`} id={id}>
         {showUnseen(text.slice(0, SHOWN))}
       </pre>
       {text.length > SHOWN && whole !== undefined ? (

@@ -3,6 +3,7 @@
 import { didYouMean } from '../../../workflows/contract/options-problem.ts';
 import { ClientProblem } from '../../problem.ts';
 import { fieldOf, fields, type FieldName, shortChoices } from './fields.ts';
+import { dropAbsent } from '../../options.ts';
 
 export type Operator = ':' | '=' | '>' | '>=' | '<' | '<=';
 
@@ -57,7 +58,7 @@ export function parseFilter(query: string): Filter {
     else sort = term.sort;
     if (!reader.atEnd && !reader.atBlank) throw reader.problem(reader.at, 'put a blank before it');
   }
-  return { terms, ...(sort ? { sort } : {}) };
+  return dropAbsent({ terms, sort });
 }
 
 type SortTerm = { readonly kind: 'sort'; readonly sort: NonNullable<Filter['sort']> };
