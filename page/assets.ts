@@ -14,18 +14,18 @@ const folder = ['./static/', '../../page/static/']
 const SCRIPT = 'text/javascript; charset=utf-8';
 const SHEET = 'text/css; charset=utf-8';
 
-const own = (name: string): string => `${folder ?? ''}${name}`;
+const ownFile = (name: string): string => `${folder ?? ''}${name}`;
 const { resolve } = createRequire(import.meta.url);
 
 const files: Readonly<Record<string, readonly [type: string, path: () => string]>> = {
-  'style.css': [SHEET, () => own('style.css')],
-  'page.js': [SCRIPT, () => own('page.js')],
-  'live.js': [SCRIPT, () => own('live.js')],
-  'times.js': [SCRIPT, () => own('times.js')],
-  'fleet.js': [SCRIPT, () => own('fleet.js')],
-  'keys.js': [SCRIPT, () => own('keys.js')],
-  'sign-in.js': [SCRIPT, () => own('sign-in.js')],
-  'icon.svg': ['image/svg+xml', () => own('icon.svg')],
+  'style.css': [SHEET, () => ownFile('style.css')],
+  'page.js': [SCRIPT, () => ownFile('page.js')],
+  'live.js': [SCRIPT, () => ownFile('live.js')],
+  'times.js': [SCRIPT, () => ownFile('times.js')],
+  'fleet.js': [SCRIPT, () => ownFile('fleet.js')],
+  'keys.js': [SCRIPT, () => ownFile('keys.js')],
+  'sign-in.js': [SCRIPT, () => ownFile('sign-in.js')],
+  'icon.svg': ['image/svg+xml', () => ownFile('icon.svg')],
   'htmx.js': [SCRIPT, () => resolve('htmx.org/dist/htmx.min.js')],
 };
 

@@ -64,7 +64,7 @@ const fileOf = (root: string): string => join(root, 'page.json');
  * Reads the address kept in the data folder `root`. A damaged file is replaced, and its visitors
  * must open a printed address again.
  */
-export function keptAddress(root: string): KeptAddress {
+export function openAddress(root: string): KeptAddress {
   const known = readJsonFile(fileOf(root), schema);
   const address = known.kind === 'read' ? { ...known.value, run: newSecret() } : newAddress();
   return {
@@ -74,10 +74,10 @@ export function keptAddress(root: string): KeptAddress {
 }
 
 /** Returns the token of a data folder's HTTP API, whether it is served now or not. */
-export function keptApiToken(root: string): string {
+export function readApiToken(root: string): string {
   const known = readJsonFile(fileOf(root), schema);
   if (known.kind === 'read') return known.value.apiToken;
-  const { address, keep } = keptAddress(root);
+  const { address, keep } = openAddress(root);
   keep(address);
   return address.apiToken;
 }

@@ -113,7 +113,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
   const { temporal, target, folder, store, sessions, embedded } = opened;
   const { client } = temporal;
   const people = new RecentMap<string, Acting>(MOST_HELD);
-  const named = namedUi(env);
+  const named = readUiAddress(env);
   // The embedded server's UI may come and go with its starts.
   const uiNow = (): string | null => named ?? (hosted ? null : (embedded?.ui() ?? null));
   const polls = holdAnswers(
@@ -189,7 +189,7 @@ export function holdAnswers<Key, Answer>(
 }
 
 /** Returns the address without a slash at its end. Throws SetupProblem. */
-function namedUi(env: Env): string | null {
+function readUiAddress(env: Env): string | null {
   const set = env['PERDURE_TEMPORAL_UI']?.trim();
   if (!set) return null;
   const url = URL.canParse(set) ? new URL(set) : null;

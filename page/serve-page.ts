@@ -43,7 +43,7 @@ type Serve = (hostname: string, port: number) => Promise<Server>;
 const PORT_TRIES = 20;
 
 /** Makes an address that lasts only while the page is served. */
-const passing = (): KeptAddress => ({ address: newAddress(), keep: () => undefined });
+const temporaryAddress = (): KeptAddress => ({ address: newAddress(), keep: () => undefined });
 
 type Here = {
   /** Other people of this machine. */
@@ -56,7 +56,7 @@ type Here = {
 
 export async function servePage(
   ports: PagePorts,
-  kept: KeptAddress = passing(),
+  kept: KeptAddress = temporaryAddress(),
   { people = [], forwarders = [], port: chosen }: Here = {},
 ): Promise<ServedPage> {
   const { name, port: wanted } = kept.address;
@@ -73,7 +73,7 @@ export async function servePage(
   kept.keep(at);
   const api = `http://127.0.0.1:${port}${API}`;
   const entrance = (): string => entranceOf({ ...kept.address, ...at });
-  return { ...served(page, servers, `http://${name}:${port}/`), entrance, api, ownToken: true };
+  return { ...describeServed(page, servers, `http://${name}:${port}/`), entrance, api, ownToken: true };
 }
 
 async function serveThere(port: number, serveAt: Serve, page: OpsPage): Promise<readonly [Server, ...Server[]]> {
@@ -106,7 +106,12 @@ export async function serveHostedPage(ports: PagePorts, { name, listen, people, 
   try {
     const server = await start(page, { hostname: listen.host, port: listen.port, ...tls });
     const url = `https://${name}/`;
-    return { ...served(page, [server], url), entrance: () => url, api: `https://${name}${API}`, ownToken: false };
+    return {
+      ...describeServed(page, [server], url),
+      entrance: () => url,
+      api: `https://${name}${API}`,
+      ownToken: false,
+    };
   } catch (error) {
     page.close();
     const why = codeOf(error) === 'EADDRINUSE' ? 'something else listens there' : reasonOf(error);
@@ -128,7 +133,7 @@ function start({ app }: OpsPage, options: object & Listening): Promise<Server> {
   });
 }
 
-const served = (
+const describeServed = (
   page: OpsPage,
   servers: readonly Server[],
   url: string,

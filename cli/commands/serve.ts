@@ -30,7 +30,7 @@ type Flags = MonitorFlags & PortFlags & { readonly token?: boolean };
 
 async function printToken(cli: Cli, others: object): Promise<number> {
   if (Object.keys(others).length > 0) throw new UsageError('--token goes with no other option');
-  const { keptApiToken } = await import('../../page/page-address.ts');
+  const { readApiToken: keptApiToken } = await import('../../page/page-address.ts');
   cli.print(`${keptApiToken(dataFolder(cli.env).root)}\n`);
   return STATUS.ok;
 }

@@ -14,7 +14,7 @@ import { openEventStream } from './event-stream.ts';
 import { openapiDocument } from './openapi.ts';
 import { type Operation, readShape } from './operation.ts';
 import { operations } from './operations.ts';
-import { answerProblem, HttpProblem, refuseUnless } from './problems.ts';
+import { problemResponse, HttpProblem, refuseUnless } from './problems.ts';
 import { following } from './schemas.ts';
 
 export const API = '/api/v1';
@@ -34,14 +34,14 @@ export function apiApp(ports: PagePorts, access: Access): Api {
   const app = new Hono<Vars>();
   const closing = new AbortController();
   const streams = streamCounts();
-  app.onError((error, context) => answerProblem(context, error));
+  app.onError((error, context) => problemResponse(context, error));
   app.use(async (context, next) => {
-    context.set('person', admit(context, access));
+    context.set('person', authenticate(context, access));
     await next();
   });
   app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: tooLarge }));
   /** Throws HttpProblem when the person's role is too low. */
-  const person = (context: Context<Vars>, needed: Role): Person => allowed(context.get('person'), needed);
+  const person = (context: Context<Vars>, needed: Role): Person => requireRole(context.get('person'), needed);
   app.get('/openapi.json', (context) => (person(context, 'look'), context.json(openapiDocument())));
   for (const operation of operations)
     app[operation.method](routeOf(operation), async (context) => {
@@ -106,7 +106,7 @@ function streamCounts(): StreamCounts {
  * Lets a request in by its token. A browser's cookies do not count here, since a site can send a
  * token in a header only on purpose. Throws HttpProblem.
  */
-function admit(context: Context, access: Access): Person {
+function authenticate(context: Context, access: Access): Person {
   for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
   const { method } = context.req;
   const origin = context.req.header('origin');
@@ -124,7 +124,7 @@ function admit(context: Context, access: Access): Person {
   return person;
 }
 
-function allowed(person: Person, needed: Role): Person {
+function requireRole(person: Person, needed: Role): Person {
   refuseUnless(person.role, needed, 'that');
   return person;
 }

@@ -70,7 +70,7 @@ function namesOf(text: string): readonly string[] | null {
   }
 }
 
-export type Placing = {
+export type PlaceTracker = {
   /** The place of a listener that has seen all events so far. */
   readonly place: EventPlace;
   /** Tells whether the attempt has told something that was sent and stands. */
@@ -80,7 +80,7 @@ export type Placing = {
 };
 
 /** Tracks the events that a listener is sent, from `start` on. */
-export function trackPlace(start: EventPlace): Placing {
+export function trackPlace(start: EventPlace): PlaceTracker {
   let { run, iteration } = start;
   /** The iteration that is being told. */
   let current = iteration;

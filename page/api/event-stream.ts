@@ -9,7 +9,7 @@ import type { PagePorts } from '../ports.ts';
 import { OVER, parsePlace } from './event-place.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
 import { HttpProblem, problemOf } from './problems.ts';
-import { placedEvents, type Placed } from './resume-events.ts';
+import { eventsWithPlaces, type PlacedEvent } from './resume-events.ts';
 
 /** Milliseconds between signs of life for a proxy or a listener. */
 const BEAT_MS = 15_000;
@@ -18,7 +18,7 @@ const BEAT_MS = 15_000;
  */
 const STALLED_MS = 60_000;
 
-export type StreamAsked = {
+export type StreamRequest = {
   readonly session: SessionId;
   readonly message: string | undefined;
   /** RUN or RUN.ITERATION. */
@@ -37,7 +37,7 @@ type Ports = Pick<PagePorts, 'describe' | 'follow' | 'recent' | 'transcript'>;
  * Returns null when nothing is to come. Throws ClientProblem, and HttpProblem for a message that
  * was never sent.
  */
-export async function openEventStream(ports: Ports, asked: StreamAsked): Promise<Response | null> {
+export async function openEventStream(ports: Ports, asked: StreamRequest): Promise<Response | null> {
   let stream: Response | null = null;
   try {
     stream = await streamOf(ports, asked);
@@ -49,7 +49,7 @@ export async function openEventStream(ports: Ports, asked: StreamAsked): Promise
 
 async function streamOf(
   ports: Ports,
-  { session, message, after: place, last, closing, left }: StreamAsked,
+  { session, message, after: place, last, closing, left }: StreamRequest,
 ): Promise<Response | null> {
   const after = place === undefined ? undefined : readAfter(place);
   if (message !== undefined && after !== undefined)
@@ -58,7 +58,7 @@ async function streamOf(
   const seen = await ports.describe(session);
   if (last === OVER || (after !== undefined && hasNoRun(goalAfter(runBefore(after)), seen))) return null;
   if (message !== undefined && from === null && !(await wasSent(ports, seen, message)))
-    throw new HttpProblem('no_message', `session ${session} was never sent message ${shown(message)}: send it first`);
+    throw new HttpProblem('no_message', `session ${session} was never sent message ${quoteId(message)}: send it first`);
   const gone = new AbortController();
   const signal = AbortSignal.any([gone.signal, closing]);
   let told = (_why: string | null): void => undefined;
@@ -67,16 +67,16 @@ async function streamOf(
     ...(after !== undefined && { after }),
   };
   const onTrouble = (why: string | null): void => told(why);
-  const events = placedEvents(ports, { session, seen, from, goal, options: { signal, onTrouble } });
+  const events = eventsWithPlaces(ports, { session, seen, from, goal, options: { signal, onTrouble } });
   const end = (): void => {
     if (gone.signal.aborted) return;
     gone.abort();
     left();
   };
-  return sse(events, { signal, end, hear: (listener) => (told = listener) });
+  return streamResponse(events, { signal, end, hear: (listener) => (told = listener) });
 }
 
-const shown = (id: string): string => JSON.stringify(id.length > 100 ? `${id.slice(0, 100)}…` : id);
+const quoteId = (id: string): string => JSON.stringify(id.length > 100 ? `${id.slice(0, 100)}…` : id);
 
 /**
  * Tells whether a run has taken the message or it is on its way to one. Reads the transcript last,
@@ -104,7 +104,7 @@ type Source = {
   hear(listener: (why: string | null) => void): void;
 };
 
-function sse(events: AsyncGenerator<Placed, void>, { signal, end, hear }: Source): Response {
+function streamResponse(events: AsyncGenerator<PlacedEvent, void>, { signal, end, hear }: Source): Response {
   const encoder = new TextEncoder();
   const next = nextText(events, hear);
   let stalled: NodeJS.Timeout | undefined;
@@ -135,7 +135,7 @@ function sse(events: AsyncGenerator<Placed, void>, { signal, end, hear }: Source
 }
 
 /** Returns the text of what comes next, a sign of life if nothing comes, or null at the end. */
-function nextText(events: AsyncGenerator<Placed, void>, hear: Source['hear']): () => Promise<string | null> {
+function nextText(events: AsyncGenerator<PlacedEvent, void>, hear: Source['hear']): () => Promise<string | null> {
   let coming: Promise<string | null> | null = null;
   let trouble: string | null | undefined;
   let wake = (): void => undefined;
@@ -160,7 +160,7 @@ function nextText(events: AsyncGenerator<Placed, void>, hear: Source['hear']): (
 }
 
 /** After a lasting problem the listener need not return. */
-async function readNext(events: AsyncGenerator<Placed, void>): Promise<string | null> {
+async function readNext(events: AsyncGenerator<PlacedEvent, void>): Promise<string | null> {
   try {
     const { value, done } = await events.next();
     return done || value === undefined ? null : eventText(value.id, value.event);

@@ -41,10 +41,10 @@ export type Operation = {
   run(asking: Asking, query: unknown, body: unknown): Promise<object>;
 };
 
-type Told = Omit<Operation, 'query' | 'body' | 'run' | 'method'>;
+type OperationFacts = Omit<Operation, 'query' | 'body' | 'run' | 'method'>;
 
-export function getting<Query>(
-  told: Omit<Told, 'role' | 'status'>,
+export function getOperation<Query>(
+  told: Omit<OperationFacts, 'role' | 'status'>,
   query: z.ZodType<Query>,
   run: (asking: Asking, query: Query) => Promise<object>,
 ): Operation {
@@ -52,8 +52,8 @@ export function getting<Query>(
   return { ...told, method: 'get', role: 'look', status: 200, query, body: null, run: read };
 }
 
-export function posting<Body>(
-  told: Omit<Told, 'status'> & Partial<Pick<Told, 'status'>>,
+export function postOperation<Body>(
+  told: Omit<OperationFacts, 'status'> & Partial<Pick<OperationFacts, 'status'>>,
   body: z.ZodType<Body>,
   run: (asking: Asking, body: Body) => Promise<object>,
 ): Operation {

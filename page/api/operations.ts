@@ -3,7 +3,7 @@
 import { agentSession } from '../../workflows/contract/ids.ts';
 import type { PersonRequest } from '../../client/sessions/history/recent.ts';
 import { dropAbsent } from '../../client/options.ts';
-import { type Asking, type Operation, posting, unlessDone } from './operation.ts';
+import { type Asking, type Operation, postOperation, unlessDone } from './operation.ts';
 import { refuseUnless } from './problems.ts';
 import { readings } from './reading.ts';
 import { scheduling } from './scheduling.ts';
@@ -11,7 +11,7 @@ import * as shapes from './schemas.ts';
 import { steerings } from './steering.ts';
 
 const decisions: readonly Operation[] = [
-  posting(deciding('approve', 'Lets the call run.'), shapes.approval, async (asking, body) => {
+  postOperation(decisionFacts('approve', 'Lets the call run.'), shapes.approval, async (asking, body) => {
     const { acting, role, session, call, signal } = asking;
     const edited = body.input !== undefined;
     if (edited) refuseUnless(role, 'steer', 'to change what a call does');
@@ -19,7 +19,7 @@ const decisions: readonly Operation[] = [
       one.kind === 'approve' && one.call === own && one.edited === edited;
     return decide(asking, isIt, acting.approve(session, call, dropAbsent({ ...body, signal })));
   }),
-  posting(deciding('deny', 'Denies the call; the model reads why.'), shapes.denial, async (asking, body) => {
+  postOperation(decisionFacts('deny', 'Denies the call; the model reads why.'), shapes.denial, async (asking, body) => {
     const { acting, role, session, call, signal } = asking;
     const { reason, interrupt } = body;
     if (interrupt === true) refuseUnless(role, 'steer', 'to interrupt');
@@ -27,16 +27,20 @@ const decisions: readonly Operation[] = [
       one.kind === 'deny' && one.call === own && one.reason === reason;
     return decide(asking, isIt, acting.deny(session, call, reason, dropAbsent({ interrupt, signal })));
   }),
-  posting(deciding('answer', 'Answers a question of the model.'), shapes.answer, async (asking, { text }) => {
-    const { acting, session, call, by, signal } = asking;
-    const isIt = (one: PersonRequest, own: string): boolean => one.kind === 'answer' && one.call === own;
-    return decide(asking, isIt, acting.answer(session, call, text, { by, signal }));
-  }),
+  postOperation(
+    decisionFacts('answer', 'Answers a question of the model.'),
+    shapes.answerBody,
+    async (asking, { text }) => {
+      const { acting, session, call, by, signal } = asking;
+      const isIt = (one: PersonRequest, own: string): boolean => one.kind === 'answer' && one.call === own;
+      return decide(asking, isIt, acting.answer(session, call, text, { by, signal }));
+    },
+  ),
 ];
 
 export const operations: readonly Operation[] = [...steerings, ...readings, ...decisions, ...scheduling];
 
-function deciding(name: 'approve' | 'deny' | 'answer', says: string) {
+function decisionFacts(name: 'approve' | 'deny' | 'answer', says: string) {
   return {
     name,
     path: `/sessions/{session}/calls/{call}/${name}`,

@@ -92,7 +92,7 @@ export function problemOf(error: unknown): Problem {
   return { type: `urn:perdure:${kind}`, title: titles[kind] ?? kind, status: statusOf(error), detail, kind };
 }
 
-export function answerProblem(context: Context, error: unknown): Response {
+export function problemResponse(context: Context, error: unknown): Response {
   const problem = problemOf(error);
   if (problem.status === 401) context.header('WWW-Authenticate', 'Bearer');
   if (problem.status === 405) context.header('Allow', 'GET, POST');

@@ -8,7 +8,15 @@ import { goalOf } from '../../client/follow/goal.ts';
 import { isApprovalEvent } from '../../client/sessions/waiting-approval.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
 import type { PagePorts } from '../ports.ts';
-import { attemptOf, type EventPlace, formatPlace, OVER, placeAt, type Placing, trackPlace } from './event-place.ts';
+import {
+  attemptOf,
+  type EventPlace,
+  formatPlace,
+  OVER,
+  placeAt,
+  type PlaceTracker,
+  trackPlace,
+} from './event-place.ts';
 
 export type Listening = {
   readonly session: SessionId;
@@ -21,13 +29,13 @@ export type Listening = {
   readonly options: Pick<FollowOptions, 'signal' | 'onTrouble'>;
 };
 
-export type Placed = { readonly id: string; readonly event: Followed };
+export type PlacedEvent = { readonly id: string; readonly event: Followed };
 
 type Ports = Pick<PagePorts, 'follow'>;
 
-export async function* placedEvents(ports: Ports, listening: Listening): AsyncGenerator<Placed, void> {
+export async function* eventsWithPlaces(ports: Ports, listening: Listening): AsyncGenerator<PlacedEvent, void> {
   const placing = trackPlace(listening.from ?? firstPlace(listening));
-  const events = listening.from === null ? newEvents(ports, listening) : resumedEvents(ports, listening, placing);
+  const events = listening.from === null ? newEvents(ports, listening) : continueEvents(ports, listening, placing);
   for await (const event of events) {
     // An attempt without sent events has nothing to take back.
     if (event.type === 'tombstone' && !placing.knows(attemptOf(event))) continue;
@@ -45,10 +53,14 @@ function firstPlace({ seen, goal: { messageId, after } }: Listening): EventPlace
   return typeof after === 'number' ? placeAt(after + 1, 0) : placeAt(after.run, after.iteration);
 }
 
-async function* resumedEvents(ports: Ports, listening: Listening, placing: Placing): AsyncGenerator<Followed, void> {
+async function* continueEvents(
+  ports: Ports,
+  listening: Listening,
+  placing: PlaceTracker,
+): AsyncGenerator<Followed, void> {
   const { session, seen, goal, options } = listening;
   const from = placing.place;
-  yield* takenBack(from);
+  yield* tombstonesFor(from);
   const stillWaiting = new Set(seen.approvals?.map(({ call }) => call));
   for (const call of from.waiting) if (!stillWaiting.has(call)) yield { type: 'approval_settled', session, call };
   const isNew = isNewAfter(from);
@@ -74,7 +86,7 @@ async function* resumedEvents(ports: Ports, listening: Listening, placing: Placi
 }
 
 /** Takes back what was heard of the iteration that is told again. */
-function* takenBack({ heard, iteration }: EventPlace): Iterable<Followed> {
+function* tombstonesFor({ heard, iteration }: EventPlace): Iterable<Followed> {
   for (const place of heard) {
     const [step = 0, attempt = 0] = place.split('.').map(Number);
     const why = `told again from the beginning of iteration ${iteration + 1}`;

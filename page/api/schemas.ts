@@ -81,14 +81,14 @@ export const approval = z.strictObject({
   input: z.unknown().describe('runs with this instead of what the model wrote').optional(),
 });
 export const denial = z.strictObject({ reason: text, interrupt: z.boolean().optional() });
-export const answer = z.strictObject({ text });
+export const answerBody = z.strictObject({ text });
 export const limits = z.strictObject({
   maxTurns: number.optional(),
   maxBudgetUsd: number.optional(),
   maxTokens: number.optional(),
   timeoutMs: number.optional(),
 });
-export const snip = z.strictObject({ entries: z.array(count).readonly() });
+export const snipBody = z.strictObject({ entries: z.array(count).readonly() });
 export const aside = z.strictObject({ question: text });
 
 /** Values in an address are all texts; the document names their real types. */
@@ -223,7 +223,7 @@ export const triggered = z.looseObject({
 });
 export const onSchedule = z.looseObject({ schedule: text });
 
-const pascal = (name: string): string =>
+const pascalCase = (name: string): string =>
   name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 /**
@@ -233,7 +233,7 @@ const pascal = (name: string): string =>
 export const eventKinds = eventSchema.options.map((schema) => {
   const { type } = schema.shape;
   const kinds: readonly string[] = 'options' in type ? type.options : [...type.values];
-  return { schema, kinds, name: `${pascal(kinds[0] ?? '')}Event` };
+  return { schema, kinds, name: `${pascalCase(kinds[0] ?? '')}Event` };
 });
 
 /** Shapes that several answers have, and kinds of events, by their names in the document. */

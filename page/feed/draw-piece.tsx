@@ -9,8 +9,8 @@ import { htmlOf } from '../layout.tsx';
 import { CallCard, type Progress } from '../transcript/call-card.tsx';
 import { transitionMeaning } from '../transcript/meanings.ts';
 
-export type Place = { readonly step: number; readonly attempt: number };
-export type Piece = Place & {
+export type AttemptPlace = { readonly step: number; readonly attempt: number };
+export type Piece = AttemptPlace & {
   readonly id: string;
   /** The element that a stream's text goes into. */
   readonly stream?: { readonly id: string; readonly kind: 'text' | 'thinking'; text: string };
@@ -23,14 +23,14 @@ export type Piece = Place & {
 
 export function drawPiece(piece: Piece, progress: (anchor: string) => Progress | undefined): string {
   const { id, stream, call, html } = piece;
-  if (html !== undefined) return wrapped(id, html);
+  if (html !== undefined) return wrapPiece(id, html);
   if (call) {
     const shown = { ...call, outcome: null, progress: progress(call.anchor) };
-    return wrapped(id, htmlOf(<CallCard call={shown} />));
+    return wrapPiece(id, htmlOf(<CallCard call={shown} />));
   }
   const text = showUnseen(stream?.text ?? '');
   if (stream?.kind === 'thinking')
-    return wrapped(
+    return wrapPiece(
       id,
       htmlOf(
         <details class="thinking">
@@ -41,7 +41,7 @@ export function drawPiece(piece: Piece, progress: (anchor: string) => Progress |
         </details>,
       ),
     );
-  return wrapped(
+  return wrapPiece(
     id,
     htmlOf(
       <pre class="said agent" id={stream?.id}>
@@ -52,9 +52,9 @@ export function drawPiece(piece: Piece, progress: (anchor: string) => Progress |
 }
 
 /** Ids are made here, of checked numbers and names. */
-export const wrapped = (id: string, html: string): string => `<li class="item live" id="${id}">${html}</li>`;
+export const wrapPiece = (id: string, html: string): string => `<li class="item live" id="${id}">${html}</li>`;
 
-export function asking({ model, attempt }: Extract<LiveEvent, { type: 'request_start' }>): string {
+export function requestHtml({ model, attempt }: Extract<LiveEvent, { type: 'request_start' }>): string {
   const again = attempt > 1 ? `, attempt ${attempt}` : '';
   return htmlOf(<p class="asking">{`${showUnseen(model.slice(0, 80))} is asked${again}`}</p>);
 }

@@ -5,7 +5,7 @@ import { showUnseen } from '../../system/text.ts';
 import { hashOf } from '../../store/values/store.ts';
 import type { Told, Watched } from '../../store/live/events.ts';
 import type { Progress } from '../transcript/call-card.tsx';
-import { asking, drawPiece, lineHtml, type Piece, type Place, voidHtml, wrapped } from './draw-piece.tsx';
+import { requestHtml, drawPiece, lineHtml, type Piece, type AttemptPlace, voidHtml, wrapPiece } from './draw-piece.tsx';
 import type { Change } from './ring.ts';
 
 /** Elements that contain pieces and transcript items. */
@@ -48,7 +48,7 @@ export function livePieces(
     return hiding ? [] : [{ do: 'put', id: piece.id, into: LIVE, html: draw(piece) }];
   };
   const drop = (id: string): Change[] => (pieces.delete(id) ? [{ do: 'drop', id }] : []);
-  const of = ({ step, attempt }: Place): Piece[] =>
+  const of = ({ step, attempt }: AttemptPlace): Piece[] =>
     [...pieces.values()].filter((piece) => piece.step === step && piece.attempt === attempt);
 
   const stream = (event: Extract<Watched, { type: 'text_delta' | 'thinking_delta' }>): Change[] => {
@@ -82,7 +82,7 @@ export function livePieces(
     const dropped = gone.flatMap(({ id }) => drop(id));
     if (event.retold || said.length === 0) return dropped;
     const id = `void-${(voids += 1)}`;
-    return [...dropped, { do: 'put', id, into: ITEMS, html: wrapped(id, voidHtml(event, said.join(''))) }];
+    return [...dropped, { do: 'put', id, into: ITEMS, html: wrapPiece(id, voidHtml(event, said.join(''))) }];
   };
 
   const changesOf = (event: Told, current: number): readonly Change[] => {
@@ -93,11 +93,11 @@ export function livePieces(
       case 'thinking_delta':
         return stream(event);
       case 'request_start':
-        return put({ ...place(event), id: nameOf(event, 'ask'), html: asking(event) });
+        return put({ ...placeOf(event), id: nameOf(event, 'ask'), html: requestHtml(event) });
       case 'tool_use': {
         const anchor = anchorOf(event);
         const call = { anchor, name: event.name, input: event.input };
-        return [...drop(nameOf(event, 'ask')), ...put({ ...place(event), id: `piece-${anchor}`, call })];
+        return [...drop(nameOf(event, 'ask')), ...put({ ...placeOf(event), id: `piece-${anchor}`, call })];
       }
       case 'tool_start':
         return goOn(anchorOf(event), { kind: 'running', said: '' });
@@ -126,7 +126,7 @@ export function livePieces(
         const html = lineHtml(event);
         const key = factKey(event);
         const id = key === null ? nameOf(event, `${event.type}-${pieces.size}`) : `${FACT}${key}`;
-        return put({ ...place(event), id, html });
+        return put({ ...placeOf(event), id, html });
       }
     }
   };
@@ -164,5 +164,5 @@ function factKey(event: Watched): string | null {
   return hashOf(Buffer.from(JSON.stringify(event.type === 'notice' ? event.notice : event.steered))).slice(0, 16);
 }
 
-const place = ({ step, attempt }: Place): Place => ({ step, attempt });
-const nameOf = ({ step, attempt }: Place, rest: string): string => `p-${step}-${attempt}-${rest}`;
+const placeOf = ({ step, attempt }: AttemptPlace): AttemptPlace => ({ step, attempt });
+const nameOf = ({ step, attempt }: AttemptPlace, rest: string): string => `p-${step}-${attempt}-${rest}`;

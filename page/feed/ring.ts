@@ -83,10 +83,10 @@ const sizeOf = (change: Change): number =>
   100 + (change.do === 'text' ? change.text.length : change.do === 'put' ? change.html.length : 0);
 
 /** An element with an id of its own, replaced when it has changed. */
-export type Part = { readonly id: string; readonly into: string; readonly html: string };
+export type FramePart = { readonly id: string; readonly into: string; readonly html: string };
 
 /** Puts the parts that have changed since they were drawn, and drops those that are gone. */
-export function frameChanges(drawn: Map<string, string>, parts: readonly Part[]): readonly Change[] {
+export function frameChanges(drawn: Map<string, string>, parts: readonly FramePart[]): readonly Change[] {
   const changes: Change[] = [];
   for (const { id, into, html } of parts) {
     if (drawn.get(id) === html) continue;

@@ -27,13 +27,13 @@ import {
   readBodies,
   readLately,
   redrawFrame,
-  refresh,
+  refreshTranscript,
   standingOf,
   type Standing,
   type State,
-  storedCard,
-  taken,
-  type Voided,
+  drawStoredCard,
+  noteTaken,
+  type VoidOutput,
 } from './standing.tsx';
 import { createTroubles } from './troubles.ts';
 
@@ -41,7 +41,7 @@ export type SessionFeed = {
   readonly ring: Ring;
   readonly standing: Standing;
   readonly pieces: LivePieces;
-  readonly voided: readonly Voided[];
+  readonly voided: readonly VoidOutput[];
   /** Returns the context for items `from` up to but not including `to`. */
   context(from: number, to: number): Promise<ItemContext>;
   /** Looks again now because something was sent, perhaps a message. */
@@ -61,7 +61,7 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
   const seen = await ports.describe(session);
   const items = transcriptItems();
   const context: ItemContext = { session, bodies: new Map(), progress: (anchor) => pieces.progress(anchor) };
-  const pieces: LivePieces = livePieces((anchor) => storedCard(items, anchor, context));
+  const pieces: LivePieces = livePieces((anchor) => drawStoredCard(items, anchor, context));
   const state: State = {
     session,
     ports,
@@ -92,7 +92,7 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
     toldAgain: new Set(),
     hearing: '',
   };
-  await refresh(state, await ports.head(session).catch(() => seen.head));
+  await refreshTranscript(state, await ports.head(session).catch(() => seen.head));
   await readApprovals(state);
   await readLately(state);
   await lookAtBackground(state);
@@ -101,8 +101,8 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
   for (const item of items.all)
     if (isReply(item) && item.run === seen.runs) state.toldAgain.add(`${item.run}.${item.entry.iteration}`);
   const stop = new AbortController();
-  const waker = wakener();
-  void listen(state, stop.signal);
+  const waker = createWaker();
+  void listenLive(state, stop.signal);
   void lookOn(state, stop.signal, waker);
   return {
     ring: state.ring,
@@ -124,27 +124,27 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
   };
 }
 
-async function listen(state: State, signal: AbortSignal): Promise<void> {
+async function listenLive(state: State, signal: AbortSignal): Promise<void> {
   try {
-    for await (const event of state.ports.live(state.session, signal)) await hear(state, event);
+    for await (const event of state.ports.live(state.session, signal)) await hearEvent(state, event);
   } catch (error) {
     if (!signal.aborted) state.trouble.set('live', reasonOf(error));
   }
 }
 
-async function hear(state: State, event: Told): Promise<void> {
+async function hearEvent(state: State, event: Told): Promise<void> {
   state.heard = Date.now();
   state.trouble.set('live', null);
   if (event.type === 'run_start') [state.run, state.recentAt] = [event.run, 0];
   // Show what is stored first, then remove the pieces it replaces.
-  if (event.type === 'stored') await refresh(state, event.head);
-  if (event.type === 'run_end') await refresh(state, event.head);
+  if (event.type === 'stored') await refreshTranscript(state, event.head);
+  if (event.type === 'run_end') await refreshTranscript(state, event.head);
   const changes = state.pieces.tell(event, state.run, isToldAgain(state, event));
   for (const change of changes) if (change.do === 'put' && change.id.startsWith('void-')) keepVoid(state, change.html);
   state.ring.push(...changes);
   // From now on its iteration tells news: the run is summed up.
   if (event.type === 'stored') state.toldAgain.delete(state.hearing);
-  if (event.type === 'user') taken(state, event.id);
+  if (event.type === 'user') noteTaken(state, event.id);
   if (event.type === 'stored' || event.type === 'run_end' || event.type === 'user') redrawFrame(state);
 }
 
@@ -159,7 +159,7 @@ function isToldAgain(state: State, event: Told): boolean {
 
 type Waker = { wake(): void; wait(ms: number, signal: AbortSignal): Promise<boolean> };
 
-function wakener(): Waker {
+function createWaker(): Waker {
   let current = new AbortController();
   return {
     wake: () => {
@@ -176,7 +176,7 @@ function wakener(): Waker {
 async function lookOn(state: State, signal: AbortSignal, waker: Waker): Promise<void> {
   while (await waker.wait(LOOK_MS, signal)) {
     try {
-      await look(state);
+      await lookOnce(state);
     } catch (error) {
       if (error instanceof ClientProblem && error.kind === 'no_session') state.trouble.set('gone', error.message);
       else state.trouble.set('server', reasonOf(error));
@@ -185,7 +185,7 @@ async function lookOn(state: State, signal: AbortSignal, waker: Waker): Promise<
   }
 }
 
-async function look(state: State): Promise<void> {
+async function lookOnce(state: State): Promise<void> {
   const { ports, session, trouble } = state;
   state.seen = await ports.describe(session);
   trouble.set('server', null);
@@ -197,7 +197,7 @@ async function look(state: State): Promise<void> {
   if (Date.now() - state.heard > QUIET_MS) {
     const head = await ports.head(session);
     const behind = head !== null && head !== state.view.head;
-    await refresh(state, head);
+    await refreshTranscript(state, head);
     trouble.set('live', behind && isUnderWay(state.seen) ? 'it says nothing, and the session goes on' : null);
   }
   const needed = isUnderWay(state.seen) || state.seen.unseen;

@@ -23,7 +23,7 @@ import { cardOf, isShown, type ItemContext, itemId, ItemView } from '../transcri
 import { type Item, type Items, transcriptItems } from '../../client/sessions/history/items.ts';
 import { type Trouble, createTroubles } from './troubles.ts';
 import { ITEMS, type LivePieces } from './live-pieces.ts';
-import { type Change, frameChanges, type Part, type Ring } from './ring.ts';
+import { type Change, frameChanges, type FramePart, type Ring } from './ring.ts';
 
 /** Everything to draw around the transcript. */
 export type Standing = {
@@ -43,10 +43,10 @@ export type Standing = {
 export type PendingMessage = { readonly id: MessageId; readonly text: string; readonly now: boolean };
 
 /** Output of attempts that died, with the number of items before it (L16). */
-export type Voided = { readonly after: number; readonly html: string };
+export type VoidOutput = { readonly after: number; readonly html: string };
 
 /** Draws what stands around the transcript. */
-export type Frame = (standing: Standing) => readonly Part[];
+export type Frame = (standing: Standing) => readonly FramePart[];
 
 export type State = {
   readonly session: SessionId;
@@ -61,7 +61,7 @@ export type State = {
   readonly drawn: Map<string, string>;
   readonly config: ReturnType<typeof configReader>;
   readonly inTurn: ReturnType<typeof createLimit>;
-  readonly voided: Voided[];
+  readonly voided: VoidOutput[];
   pending: readonly PendingMessage[];
   recent: RecentRequests;
   /** Time when `recent` was read; 0 means that it must be read again. */
@@ -93,7 +93,7 @@ export function standingOf(state: State): Standing {
   return { seen, items, approvals, troubles: trouble.list(), config, pending, recent, background };
 }
 
-export function storedCard(
+export function drawStoredCard(
   items: Items,
   anchor: string,
   context: ItemContext,
@@ -120,7 +120,7 @@ export async function readBodies(
  * Reads the transcript up to `head` and shows what is new. Errors of the store become a trouble and
  * are not thrown.
  */
-export function refresh(state: State, head: Hash | null): Promise<void> {
+export function refreshTranscript(state: State, head: Hash | null): Promise<void> {
   return state.inTurn(() => readOn(state, head));
 }
 
@@ -141,7 +141,7 @@ async function readOn(state: State, head: Hash | null): Promise<void> {
     state.run = Math.max(state.run, added.at(-1)?.run ?? 0);
     const started = added.findLast(({ entry }) => entry.kind === 'run_started')?.entry;
     if (started?.kind === 'run_started') state.runConfig = await state.config(started.config);
-    for (const { entry } of added) if (entry.kind === 'user') taken(state, entry.id);
+    for (const { entry } of added) if (entry.kind === 'user') noteTaken(state, entry.id);
     // A later viewer gets the page, which draws its own window.
     if (state.opened) state.ring.push(...(await drawItems(state, changed)), ...(await drawItems(state, added)));
   } catch (error) {
@@ -175,7 +175,7 @@ export function keepVoid({ voided, items }: State, html: string): void {
 /** Number of taken messages to remember. */
 export const MOST_TAKEN = 1_000;
 
-export function taken(state: State, id: MessageId): void {
+export function noteTaken(state: State, id: MessageId): void {
   state.tookUp.set(id, true);
   state.pending = state.pending.filter((message) => message.id !== id);
 }

@@ -8,7 +8,7 @@ import type { SessionCounts, SessionPage } from '../../client/sessions/find/list
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
 import { formatMoney, shortTime } from '../../client/units.ts';
-import { changeRing, frameChanges, type Part, type Ring } from '../feed/ring.ts';
+import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { type Trouble, createTroubles } from '../feed/troubles.ts';
 import { htmlOf, Moment, Phase, Reason } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
@@ -17,12 +17,12 @@ import { Banner } from '../session/frame.tsx';
 import { dropAbsent } from '../../client/options.ts';
 
 /** A page of matching sessions, and how many there are in all. */
-type Found = SessionPage & { readonly counts: SessionCounts };
+type SessionsFound = SessionPage & { readonly counts: SessionCounts };
 
 export type FleetFeed = {
   readonly ring: Ring;
-  readonly parts: readonly Part[];
-  readonly found: Found;
+  readonly parts: readonly FramePart[];
+  readonly found: SessionsFound;
   close(): void;
 };
 
@@ -49,12 +49,12 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
     const [page, counted, approvals] = await Promise.all([
       ports.page(dropAbsent({ filter, size: PAGE, after: after ?? undefined })),
       ports.counts(),
-      inbox(ports, trouble),
+      readInbox(ports, trouble),
     ]);
     return { found: { ...page, counts: counted }, approvals };
   };
   let { found, approvals } = await look();
-  const draw = (): readonly Part[] => fleetParts({ found, approvals, troubles: trouble.list(), filter });
+  const draw = (): readonly FramePart[] => fleetParts({ found, approvals, troubles: trouble.list(), filter });
   let parts = draw();
   frameChanges(drawn, parts);
   const goOn = async (): Promise<void> => {
@@ -86,7 +86,7 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
 }
 
 /** Lists what waits for a person, the most urgent first. */
-async function inbox(
+async function readInbox(
   ports: Pick<PagePorts, 'inbox'>,
   trouble: ReturnType<typeof createTroubles>,
 ): Promise<readonly WaitingApproval[]> {
@@ -102,14 +102,14 @@ async function inbox(
 }
 
 type Fleet = {
-  readonly found: Found;
+  readonly found: SessionsFound;
   readonly approvals: readonly WaitingApproval[];
   readonly troubles: readonly Trouble[];
   readonly filter: string;
 };
 
-function fleetParts({ found, approvals, troubles: wrong, filter }: Fleet): readonly Part[] {
-  const part = (id: string, into: string, node: unknown): Part => ({ id, into, html: htmlOf(node) });
+function fleetParts({ found, approvals, troubles: wrong, filter }: Fleet): readonly FramePart[] {
+  const part = (id: string, into: string, node: unknown): FramePart => ({ id, into, html: htmlOf(node) });
   const shown = approvals.slice(0, MOST_APPROVALS);
   return [
     ...wrong.map((trouble) => part(`trouble-${trouble.kind}`, FLEET.banners, <Banner trouble={trouble} />)),
@@ -118,8 +118,8 @@ function fleetParts({ found, approvals, troubles: wrong, filter }: Fleet): reado
       const form = <ApprovalForm approval={approval} linked />;
       return part(`${approval.session}-approval-${approval.call.replace(/[^\w-]/g, '-')}`, FLEET.inbox, form);
     }),
-    part('phases', FLEET.counts, <Counts found={found} filter={filter} />),
-    ...found.sessions.map((session) => part(rowId(session.session), FLEET.rows, <Row session={session} />)),
+    part('phases', FLEET.counts, <PhaseCounts found={found} filter={filter} />),
+    ...found.sessions.map((session) => part(rowId(session.session), FLEET.rows, <SessionRow session={session} />)),
   ];
 }
 
@@ -144,7 +144,7 @@ const names: Readonly<Record<(typeof PHASES)[number], string>> = {
   closed: 'closed',
 };
 
-function Counts({ found, filter }: { readonly found: Found; readonly filter: string }) {
+function PhaseCounts({ found, filter }: { readonly found: SessionsFound; readonly filter: string }) {
   const { counts } = found;
   const all = PHASES.reduce((sum, phase) => sum + counts[phase], 0);
   return (
@@ -176,7 +176,7 @@ function cameBy({ facts }: Pick<SessionInfo, 'facts'>): readonly string[] {
   return facts?.querySource ? [SOURCES[facts.querySource]] : [];
 }
 
-function Row({ session }: { readonly session: SessionInfo }) {
+function SessionRow({ session }: { readonly session: SessionInfo }) {
   const { session: id, title, runs, last, startedAt, closedAt, cwd, facts } = session;
   const name = showUnseen(title) || '(no title)';
   return (

@@ -70,7 +70,7 @@ export const HEADERS = {
   'Cache-Control': 'no-store',
 };
 
-export function guard(access: Access): MiddlewareHandler {
+export function guardPage(access: Access): MiddlewareHandler {
   return async (context, next) => {
     for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
     const { method } = context.req;

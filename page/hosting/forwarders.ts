@@ -23,7 +23,7 @@ export function forwardersOf(env: Env): readonly Forwarder[] {
 }
 
 /** Throws SetupProblem for a text that cannot be such a name. */
-export function checkedForwarder(given: string): Forwarder {
+export function parseForwarder(given: string): Forwarder {
   if (NAME.test(nameAt(given, 1))) return given;
   throw new SetupProblem(
     `--page-forwarded is ${JSON.stringify(given.slice(0, 80))}: give the name alone under which the page is forwarded, in small letters, with PORT for the page's port, as in PORT-me.example`,

@@ -50,7 +50,7 @@ export function readPageHost(flags: HostFlags): PageHost | null {
     return null;
   }
   const { host, port } = hostOf(pageHost);
-  const by = termination(flags);
+  const by = readTermination(flags);
   if (pageTokens === undefined)
     throw new SetupProblem(`${NEEDS} needs people who may see it: name a file of their tokens with --page-tokens`);
   return {
@@ -72,7 +72,7 @@ function hostOf(given: string): { readonly host: string; readonly port: number }
   );
 }
 
-function termination({ pageCert, pageKey, pageProxy }: HostFlags): PageHost['by'] {
+function readTermination({ pageCert, pageKey, pageProxy }: HostFlags): PageHost['by'] {
   const tls = pageCert !== undefined || pageKey !== undefined;
   if (tls === (pageProxy !== undefined))
     throw new SetupProblem(

@@ -2,7 +2,7 @@
 // machine, or under a name for others.
 import type { Command } from 'commander';
 import { resolve } from 'node:path';
-import { checkedForwarder, type Forwarder, forwardersOf } from './forwarders.ts';
+import { parseForwarder, type Forwarder, forwardersOf } from './forwarders.ts';
 import type { HostFlags, PageHost } from './page-host.ts';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import type { PagePorts } from '../ports.ts';
@@ -57,7 +57,7 @@ export async function placeOfPage(
   const [{ readPageHost }, { readPeople }] = await Promise.all([import('./page-host.ts'), import('./people.ts')]);
   const file = (path: string | undefined): string | undefined => path && resolve(cwd(), path);
   const { pageCert, pageKey, pageTokens, pageHost, pageProxy, pageListen, pageForwarded } = flags;
-  const named = pageForwarded === undefined ? [] : [checkedForwarder(pageForwarded)];
+  const named = pageForwarded === undefined ? [] : [parseForwarder(pageForwarded)];
   const files = { pageCert: file(pageCert), pageKey: file(pageKey), pageTokens: file(pageTokens) };
   for (const name of ['pageKey', 'pageTokens'] as const)
     if (files[name] !== undefined)
@@ -76,7 +76,7 @@ export async function serveThePage(
   { folder }: Opened,
   { host, ...here }: PagePlace,
 ): Promise<ServedPage> {
-  const [{ servePage, serveHostedPage }, { keptAddress }] = await Promise.all([
+  const [{ servePage, serveHostedPage }, { openAddress: keptAddress }] = await Promise.all([
     import('../serve-page.ts'),
     import('../page-address.ts'),
   ]);

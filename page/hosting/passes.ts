@@ -11,7 +11,7 @@ const PASS_DAYS = 30;
 export type CodeMaker = { readonly key: string; readonly run: string };
 
 export function newCode({ key, run }: CodeMaker, now = Date.now()): string {
-  return signed(key, ['code', run], now + CODE_MINUTES * MINUTE_MS);
+  return signText(key, ['code', run], now + CODE_MINUTES * MINUTE_MS);
 }
 
 /** Returns a function that tells whether a code is good, which it is only the first time. */
@@ -28,7 +28,7 @@ export function codeTaker({ key, run }: CodeMaker, now = Date.now): (code: strin
 
 /** `name` is the name of the page that the pass is for. */
 export function newPass(key: string, name: string, now = Date.now()): string {
-  return signed(key, ['pass', name], now + PASS_DAYS * 24 * 60 * MINUTE_MS);
+  return signText(key, ['pass', name], now + PASS_DAYS * 24 * 60 * MINUTE_MS);
 }
 
 export function isPass(key: string, name: string, pass: string, now = Date.now()): boolean {
@@ -36,7 +36,7 @@ export function isPass(key: string, name: string, pass: string, now = Date.now()
   return ends !== null && ends > now;
 }
 
-function signed(key: string, about: readonly string[], ends: number): string {
+function signText(key: string, about: readonly string[], ends: number): string {
   const said = `${ends.toString(36)}.${randomBytes(16).toString('base64url')}`;
   return `${said}.${macOf(key, about, said)}`;
 }

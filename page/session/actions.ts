@@ -15,7 +15,7 @@ import type { Role } from '../hosting/people.ts';
 import type { PagePorts } from '../ports.ts';
 import { permissionModes } from '../../workflows/contract/options-problem.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
-import { askedText, personName } from './lately.tsx';
+import { requestText, personName } from './lately.tsx';
 
 /** `message` is on its way. */
 type Done = { readonly said: string; readonly message?: PendingMessage };
@@ -51,14 +51,14 @@ type Act = (ports: PagePorts, session: SessionId, body: unknown, role: Role) => 
 
 const actions: Readonly<Record<string, Act>> = {
   send: async (ports, session, body) => {
-    const given = read(sent, body);
+    const given = readForm(sent, body);
     const now = given.now !== undefined;
     const message = { id: newMessageId(), text: given.text, now };
     await ports.send(session, given.text, { messageId: message.id, now, querySource: 'page' });
     return { said: now ? 'Sent: it interrupts what runs.' : 'Sent: it waits for its turn.', message };
   },
   aside: async (ports, session, body) => {
-    const { question } = read(questionForm, body);
+    const { question } = readForm(questionForm, body);
     const aside = await ports.askAside(session, question);
     return { said: `${showUnseen(aside.answer)}\n\n(${asideCost(aside)})` };
   },
@@ -75,7 +75,7 @@ const actions: Readonly<Record<string, Act>> = {
     return { said: 'Asked to end the session.' };
   },
   approve: async (ports, session, body, role) => {
-    const { call, inputHash, input } = read(allowed, body);
+    const { call, inputHash, input } = readForm(allowed, body);
     const edited = parseInput(input);
     const waiting = (await ports.approvals(session)).find((one) => one.call === call);
     if (waiting && waiting.inputHash !== inputHash)
@@ -88,23 +88,23 @@ const actions: Readonly<Record<string, Act>> = {
     return { said: same ? 'Allowed.' : 'Allowed, with the input as you changed it.' };
   },
   deny: async (ports, session, body) => {
-    const { call, reason } = read(denied, body);
+    const { call, reason } = readForm(denied, body);
     await firstDecision(ports, session, call, () => ports.deny(session, call, reason));
     return { said: 'Denied.' };
   },
   answer: async (ports, session, body) => {
-    const { call, answer } = read(answered, body);
+    const { call, answer } = readForm(answered, body);
     await firstDecision(ports, session, call, () => ports.answer(session, call, answer));
     return { said: 'Answered.' };
   },
   topUp: async (ports, session, body) => {
-    const { minutes, ...given } = read(more, body);
+    const { minutes, ...given } = readForm(more, body);
     const limits = { ...given, ...(minutes === undefined ? {} : { timeoutMs: minutes * 60_000 }) };
     await ports.topUp(session, limits);
     return { said: 'Raised: the run goes on with it.' };
   },
   options: async (ports, session, body) => {
-    const { allow, ask, deny, ...given } = read(next, body);
+    const { allow, ask, deny, ...given } = readForm(next, body);
     const rules = Object.fromEntries(Object.entries({ allow, ask, deny }).filter(([, list]) => list.length > 0));
     const permissions = Object.keys(rules).length === 0 ? {} : { permissions: isNone(rules) ? null : rules };
     await ports.setOptions(session, { ...given, ...permissions });
@@ -139,7 +139,7 @@ export async function actOnMany(
   ports: PagePorts,
   body: unknown,
 ): Promise<{ readonly said: string; readonly ok: boolean }> {
-  const { action, sessions } = read(several, body);
+  const { action, sessions } = readForm(several, body);
   const few = createLimit(TOGETHER);
   const asked = sessions.map((session) => few(() => ports[action](session)));
   const failed = (await Promise.allSettled(asked)).flatMap((one) =>
@@ -151,7 +151,7 @@ export async function actOnMany(
   return { said: `${said} ${formatCount(failed.length, 'session')} not: ${failed[0]}`, ok: false };
 }
 
-function read<T>(schema: z.ZodType<T>, body: unknown): T {
+function readForm<T>(schema: z.ZodType<T>, body: unknown): T {
   const { success, data, error } = schema.safeParse(body);
   if (success) return data;
   const where = error.issues[0];
@@ -184,7 +184,7 @@ async function firstDecision(
     const ago = shortAge(Date.now() - first.at);
     throw new ClientProblem(
       'no_call',
-      `another was first: ${askedText(first)} by ${personName(first.by)} ${ago} ago. Yours did nothing.`,
+      `another was first: ${requestText(first)} by ${personName(first.by)} ${ago} ago. Yours did nothing.`,
     );
   }
 }

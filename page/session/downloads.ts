@@ -18,7 +18,12 @@ const types: Readonly<Record<Kind, string>> = {
   md: 'text/markdown; charset=utf-8',
 };
 
-export function download(context: Context, { store }: PagePorts, reading: SessionReading, kind: Kind): Response {
+export function downloadTranscript(
+  context: Context,
+  { store }: PagePorts,
+  reading: SessionReading,
+  kind: Kind,
+): Response {
   context.header('Content-Type', types[kind]);
   context.header('Content-Disposition', `attachment; filename="${reading.description.session}.${kind}"`);
   return stream(context, async (out) => {
@@ -38,11 +43,11 @@ async function* transcriptMarkdown(
   for await (const { mark, text } of transcriptParts({ reading, whole })) {
     if (text === null) yield `*${showUnseen(mark ?? '')}*\n\n`;
     else if (mark === null) yield `${text.trim()}\n\n`;
-    else yield `#### ${showUnseen(mark)}\n\n${fenced(text)}\n\n`;
+    else yield `#### ${showUnseen(mark)}\n\n${fenceText(text)}\n\n`;
   }
 }
 
-function fenced(text: string): string {
+function fenceText(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
   const fence = '`'.repeat(longest + 1);
   return `${fence}\n${text}${text.endsWith('\n') ? '' : '\n'}${fence}`;

@@ -9,8 +9,8 @@ import type { Frame, Standing } from '../feed/standing.tsx';
 import { Moment, Phase, htmlOf } from '../layout.tsx';
 import type { Trouble } from '../feed/troubles.ts';
 import { ApprovalForm, approvalId } from './approval-form.tsx';
-import { Background } from './background.tsx';
-import { Lately } from './lately.tsx';
+import { BackgroundList } from './background.tsx';
+import { RequestList } from './lately.tsx';
 import { isReply } from '../../client/sessions/history/items.ts';
 import { taskListOf } from '../../store/view/task-list.ts';
 
@@ -31,10 +31,10 @@ export const sessionFrame: Frame = (standing) => {
     ...troubles.map((trouble) => part(`trouble-${trouble.kind}`, PLACES.banners, <Banner trouble={trouble} />)),
     part('figures', PLACES.state, <Figures standing={standing} />),
     ...tasksOf(standing).map((tasks) => part('tasks', PLACES.state, <Tasks tasks={tasks} />)),
-    ...(background.length > 0 ? [part('background', PLACES.state, <Background commands={background} />)] : []),
+    ...(background.length > 0 ? [part('background', PLACES.state, <BackgroundList commands={background} />)] : []),
     ...approvals.map((approval) => part(approvalId(approval), PLACES.approvals, <ApprovalForm approval={approval} />)),
     part('steering', PLACES.controls, <Steering standing={standing} />),
-    part('lately', PLACES.controls, <Lately recent={standing.recent} />),
+    part('lately', PLACES.controls, <RequestList recent={standing.recent} />),
     ...suggestionOf(standing).map((text) => part('suggestion', PLACES.suggested, <Suggestion text={text} />)),
     ...pending.map(({ id, text, now }) =>
       part(

@@ -7,7 +7,7 @@ import { Moment } from '../layout.tsx';
 /** Most requests to show, the newest ones. */
 const SHOWN = 5;
 
-export function Lately({ recent: { asked, next } }: { readonly recent: RecentRequests }) {
+export function RequestList({ recent: { asked, next } }: { readonly recent: RecentRequests }) {
   const waiting = optionsText(next);
   return (
     <div id="lately" class="lately">
@@ -16,7 +16,7 @@ export function Lately({ recent: { asked, next } }: { readonly recent: RecentReq
         <ul aria-label="Asked lately">
           {asked.slice(-SHOWN).map((one) => (
             <li>
-              {`${askedText(one)} by `}
+              {`${requestText(one)} by `}
               <b>{personName(one.by)}</b> <Moment at={one.at} />
             </li>
           ))}
@@ -32,7 +32,7 @@ export function personName(by: string): string {
 }
 
 /** Describes a request without the person. */
-export function askedText(one: PersonRequest): string {
+export function requestText(one: PersonRequest): string {
   switch (one.kind) {
     case 'approve':
       return `call ${showUnseen(one.call.slice(0, 60))} allowed${one.edited ? ', with its input changed,' : ''}`;

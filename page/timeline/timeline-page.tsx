@@ -21,7 +21,7 @@ import {
   withUnstored,
 } from '../../client/sessions/history/iterations.ts';
 import { linkOf, rowId } from './links.ts';
-import { Plots } from './plots.tsx';
+import { PlotList } from './plots.tsx';
 
 /** Bars drawn at once. */
 const WINDOW = 200;
@@ -40,12 +40,12 @@ export async function timelinePage(feed: SessionFeed, ports: PagePorts, at: stri
   return htmlOf(
     <SessionShell feed={feed} place={place} ui={ports.temporalUi(seen.session)} part="timeline">
       <section id="plots" aria-label="Plots" data-fresh>
-        <Plots session={seen.session} columns={columnsOf(stored)} config={config} />
+        <PlotList session={seen.session} columns={columnsOf(stored)} config={config} />
       </section>
       <section id="timeline" aria-label="Timeline" data-fresh>
-        <Legend note={note} />
-        <Paging path={path} all={stored} shown={shown} />
-        <Bars bars={bars} session={seen.session} />
+        <BarLegend note={note} />
+        <PagingLinks path={path} all={stored} shown={shown} />
+        <BarList bars={bars} session={seen.session} />
       </section>
     </SessionShell>,
   );
@@ -98,7 +98,7 @@ const names: readonly (readonly [SegmentKind, string])[] = [
   ['gap', 'nobody: dead attempts, no worker'],
 ];
 
-function Legend({ note }: { readonly note: string | null }) {
+function BarLegend({ note }: { readonly note: string | null }) {
   return (
     <>
       <ul class="legend" aria-label="Colours of the bars">
@@ -114,7 +114,7 @@ function Legend({ note }: { readonly note: string | null }) {
   );
 }
 
-function Paging({
+function PagingLinks({
   path,
   all,
   shown,
@@ -139,7 +139,7 @@ function Paging({
   );
 }
 
-function Bars({ bars, session }: { readonly bars: readonly Bar[]; readonly session: string }) {
+function BarList({ bars, session }: { readonly bars: readonly Bar[]; readonly session: string }) {
   if (bars.length === 0) return <p class="quiet">No iteration has begun.</p>;
   const longest = Math.max(1, ...bars.map(lengthOf));
   return (
@@ -147,7 +147,7 @@ function Bars({ bars, session }: { readonly bars: readonly Bar[]; readonly sessi
       {bars.map((bar, at) => (
         <>
           {bars[at - 1]?.of.run === bar.of.run ? null : <li class="run">{`Run ${bar.of.run}`}</li>}
-          {raw(htmlOf(<Row bar={bar} before={bars[at - 1]} longest={longest} session={session} />))}
+          {raw(htmlOf(<IterationRow bar={bar} before={bars[at - 1]} longest={longest} session={session} />))}
         </>
       ))}
     </ol>
@@ -163,7 +163,7 @@ type RowProps = {
   readonly session: string;
 };
 
-function Row({ bar, before, longest, session }: RowProps) {
+function IterationRow({ bar, before, longest, session }: RowProps) {
   const { of, from, to, died, open, workers } = bar;
   const [last] = workers.slice(-1);
   const moved = last !== undefined && last !== before?.workers.at(-1);
@@ -171,7 +171,7 @@ function Row({ bar, before, longest, session }: RowProps) {
     <li id={rowId(of)} class="iteration">
       <a class="name" href={linkOf(session, of)}>{`#${of.iteration}`}</a>
       <a class="span" href={linkOf(session, of)} tabindex={-1} aria-hidden="true">
-        <Drawn bar={bar} longest={longest} />
+        <BarShape bar={bar} longest={longest} />
       </a>
       <span class="time">{`${shortTime(to - from)}${open ? ' …' : ''}`}</span>
       <span class="why">
@@ -191,7 +191,7 @@ function Row({ bar, before, longest, session }: RowProps) {
   );
 }
 
-function Drawn({ bar: { segments, from, to }, longest }: { readonly bar: Bar; readonly longest: number }) {
+function BarShape({ bar: { segments, from, to }, longest }: { readonly bar: Bar; readonly longest: number }) {
   const total = Math.max(1, to - from);
   const scale = (lengthOf({ from, to } as Bar) / longest) * 1_000;
   const place = (at: number): number => Math.round(((at - from) / total) * scale * 10) / 10;

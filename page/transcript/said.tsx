@@ -5,7 +5,7 @@ import type { MessageMedium } from '../../workflows/contract/people.ts';
 import { formatCount } from '../../client/units.ts';
 import { SHOWN } from '../../client/render/diff-rows.ts';
 
-export function Said({
+export function SpokenText({
   who,
   text,
   whole,
@@ -31,7 +31,7 @@ export function Said({
 }
 
 /** A line that unfolds to the text behind it. */
-export function Folded({
+export function FoldedText({
   line,
   text,
   kind = 'mark',
@@ -52,16 +52,16 @@ export function Folded({
  * Shows images in a bounded place and loads them when they are scrolled to; offers documents, with
  * their size, as downloads.
  */
-export function Media({ media, path }: { readonly media: readonly MessageMedium[]; readonly path: string }) {
+export function PromptMedia({ media, path }: { readonly media: readonly MessageMedium[]; readonly path: string }) {
   if (media.length === 0) return null;
   return (
     <div class="media">
       {media.map((medium, index) => (
         <a href={`${path}/${index}`}>
           {medium.mediaType === 'application/pdf' ? (
-            words(medium, index)
+            mediumLabel(medium, index)
           ) : (
-            <img src={`${path}/${index}`} loading="lazy" alt={words(medium, index)} />
+            <img src={`${path}/${index}`} loading="lazy" alt={mediumLabel(medium, index)} />
           )}
         </a>
       ))}
@@ -69,7 +69,7 @@ export function Media({ media, path }: { readonly media: readonly MessageMedium[
   );
 }
 
-function words({ mediaType, bytes }: MessageMedium, index: number): string {
+function mediumLabel({ mediaType, bytes }: MessageMedium, index: number): string {
   const what = mediaType === 'application/pdf' ? 'Document' : 'Image';
   return `${what} ${index + 1}, ${mediaType}, ${bytes.toLocaleString('en')} bytes`;
 }
