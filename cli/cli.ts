@@ -4,74 +4,74 @@ import type { Env } from '../connection/data-folder.ts';
 import { reasonOf, showUnseen } from '../system/text.ts';
 import { redactor } from '../worker/redact.ts';
 import { utf8Text } from '../system/read-named-file.ts';
-import { type Paint, paint } from '../client/paint.ts';
-import { type BottomArea, bottomArea } from './terminal/bottom-area.ts';
-import { markedRows } from '../client/render/width.ts';
+import { type Paint, detectPaint } from '../client/paint.ts';
+import { type BottomArea, createBottomArea } from './terminal/bottom-area.ts';
+import { markRows } from '../client/render/width.ts';
 import { UsageError } from './errors.ts';
 import type { Hands, Input } from './typing/input.ts';
 import { openKeyboard } from './typing/keyboard.ts';
-import { personsEditor } from './typing/persons-editor.ts';
+import { createPersonsEditor } from './typing/persons-editor.ts';
 import { readPiped } from './typing/piped.ts';
-import { typedLines } from './typing/typed-lines.ts';
-import { type TypedRows, typedRows } from './typing/typed-rows.ts';
+import { readTypedLines } from './typing/typed-lines.ts';
+import { type TypedRows, openTypedRows } from './typing/typed-rows.ts';
 
 export type Cli = {
   readonly env: Env;
-  /** Absolute: what relative paths are relative to. Throws UsageError when it is gone. */
+  /** Absolute folder that relative paths start from. Throws UsageError when it is gone. */
   readonly cwd: () => string;
-  /** How this program is called, for hints. */
+  /** Name by which this program is called, for hints. */
   readonly self: string;
-  /** To standard output, as it is. */
+  /** Writes to standard output, unchanged. */
   readonly print: (text: string) => void;
-  /** One line to standard error, for a person. */
+  /** Writes one line for a person to standard error. */
   readonly say: (line: string) => void;
   readonly verbose: boolean;
-  /** Colours for standard output, and for standard error: none unless each is a terminal. */
+  /** Colours for standard output and for standard error; off unless the stream is a terminal. */
   readonly out: Paint;
   readonly err: Paint;
   /** Standard output is a terminal, whether it has colours or not. */
   readonly isTerminal: boolean;
-  /** Of the terminal that standard output is. */
+  /** Size of the terminal on standard output. */
   readonly size: () => { readonly rows: number; readonly columns: number };
-  /** Below what is written; null unless both outputs are terminals with colours. */
+  /** Area below what is written; null unless both outputs are terminals with colours. */
   readonly bottom: BottomArea | null;
-  /** Standard input as text. Throws UsageError when it is none. */
+  /** Reads standard input as text. Throws UsageError when it is not text. */
   readonly readInput: () => Promise<string>;
-  /** What is piped in beside a text; null for nothing. */
+  /** Reads what is piped in together with a text argument; null for nothing. */
   readonly readBeside: () => Promise<string | null>;
-  /** Takes what the person at the terminal types; null when there is none. */
+  /** Takes what the person at the terminal types; null without a terminal. */
   readonly openInput: ((hands: Hands) => Input) | null;
-  /** Aborted when nobody reads standard output any more. */
+  /** Aborts when the reader of standard output is gone. */
   readonly unread: AbortSignal;
-  /** How the command ended. */
+  /** Sets the exit status of the command. */
   readonly exit: (status: number) => void;
 };
 
 export type Io = Pick<NodeJS.Process, 'stdout' | 'stderr' | 'stdin' | 'env' | 'cwd'>;
 
-/** `exit` is told the status; the process ends when its command has cleaned up. */
+/** `exit` gets the status; the process ends when its command has cleaned up. */
 export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void): Cli {
   const { stdout, stderr, stdin, env } = io;
   const unread = new AbortController();
-  // A reader that went away (`| head`) is no failure. Without a listener the error would end the
+  // A reader that went away (`| head`) is not a failure. Without a listener the error would end the
   // process.
   stdout.on('error', () => unread.abort());
   stderr.on('error', () => undefined);
-  const [out, err] = [paint(stdout, env), paint(stderr, env)];
+  const [out, err] = [detectPaint(stdout, env), detectPaint(stderr, env)];
   const write = (text: string): unknown => stderr.write(text);
-  const bottom = out.on && err.on ? watchedArea(stderr) : null;
+  const bottom = out.on && err.on ? openBottomArea(stderr) : null;
   const above = (text: string, to: (text: string) => unknown): void =>
     void (bottom ? bottom.above(text, to) : to(text));
   const redact = redactor(env);
   const say = (line: string): void => {
     const text = showUnseen(redact(line));
-    const rows = text.split('\n').flatMap((row) => markedRows(err.columns(), row));
+    const rows = text.split('\n').flatMap((row) => markRows(err.columns(), row));
     above(`${err.dim(rows.join('\n'))}\n`, write);
   };
   return {
     env,
     cwd: () => workingDirectory(io),
-    // Called through npm it is not on PATH.
+    // A program started through npm is not on PATH.
     self: env['npm_command'] ? 'npx perdure' : 'perdure',
     print: (text) => void (unread.signal.aborted || above(text, (words) => stdout.write(words))),
     say,
@@ -112,8 +112,8 @@ function workingDirectory(io: Io): string {
   }
 }
 
-function watchedArea(stderr: Io['stderr']): BottomArea {
-  const area = bottomArea({
+function openBottomArea(stderr: Io['stderr']): BottomArea {
+  const area = createBottomArea({
     write: (text) => stderr.write(text),
     columns: () => stderr.columns,
     rows: () => stderr.rows,
@@ -126,17 +126,20 @@ type Place = Pick<Cli, 'bottom' | 'say'> & Pick<TypedRows, 'style' | 'dim'>;
 
 function inputOpener({ stdin, stderr, env }: Io, { bottom, style, dim, say }: Place): (hands: Hands) => Input {
   const write = (text: string): unknown => stderr.write(text);
-  const runEditor = personsEditor(env, say);
+  const runEditor = createPersonsEditor(env, say);
   return (hands) => {
-    if (!bottom) return typedLines({ stdin, write, style, runEditor }, hands);
+    if (!bottom) return readTypedLines({ stdin, write, style, runEditor }, hands);
     const keyboard = openKeyboard({ stdin, write });
     const columns = (): number => stderr.columns;
-    return typedRows({ area: bottom, keyboard, columns, style, dim, say, runEditor, suspend }, hands);
+    return openTypedRows(
+      { area: bottom, keyboard, columns, style, dim, say, runEditor, suspend: suspendProcess },
+      hands,
+    );
   };
 }
 
-/** As Ctrl-Z does: until the shell says that it goes on. */
-function suspend(): Promise<void> {
+/** Suspends the process as Ctrl-Z does, until the shell continues it. */
+function suspendProcess(): Promise<void> {
   return new Promise((resolve) => {
     process.once('SIGCONT', resolve);
     process.kill(process.pid, 'SIGTSTP');

@@ -1,20 +1,20 @@
-// Deciding about a call: taken by a worker. Where there is none, one that only takes decisions is
-// brought up for the moment.
+// Decides about a call. A worker takes the decision; without one, a worker that only takes
+// decisions is brought up for the moment.
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { PendingApproval } from '../workflows/contract/session.ts';
 import type { PerdureClient } from '../client/perdure-client.ts';
-import { type KeptWorker, keepWorker } from '../client/runtime/own-worker.ts';
+import { type AvailableWorker, keepWorker } from '../client/runtime/keep-worker.ts';
 import type { Opened } from '../client/runtime/open-server.ts';
 import { oneLine } from '../client/paint.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
-import { saidLog, sayIfNobodyWorks, withSession } from './with-server.ts';
+import { logToPerson, sayIfNobodyWorks, withSession } from './with-server.ts';
 
 export type DecideSession = {
-  /** Its id, or the beginning of it. */
+  /** The session's id, or the beginning of it. */
   readonly id: string;
   readonly call: string;
-  /** "approved", "denied". */
+  /** A participle for people: "approved", "denied". */
   readonly done: string;
   /** A further sentence about it. */
   readonly after?: string;
@@ -24,7 +24,7 @@ export type DecideSession = {
 export async function decideSession(cli: Cli, { id, call, done, after = '', act }: DecideSession): Promise<number> {
   return withSession(cli, id, async (opened, session) => {
     const { approvals = [], taskQueue } = await opened.sessions.describe(session);
-    // Without such a call nothing needs a worker: it is refused at once.
+    // Without such a call a worker is not needed: the session refuses at once.
     const waits = approvals.some((pending) => pending.call === call);
     const take = (): Promise<PendingApproval> => act(opened.sessions, session);
     const { tool } = waits ? await withTaker(cli, opened, taskQueue, take) : await take();
@@ -35,8 +35,8 @@ export async function decideSession(cli: Cli, { id, call, done, after = '', act 
 }
 
 /**
- * With a worker of the session's queue that takes what `act` asks of it; one is brought up for the
- * moment where there is none.
+ * Runs `act` with a worker of the session's queue that takes it, brought up for the moment if none
+ * runs.
  */
 export async function withTaker<T>(cli: Cli, opened: Opened, taskQueue: string, act: () => Promise<T>): Promise<T> {
   const taker = await takerFor(cli, opened, taskQueue);
@@ -50,13 +50,13 @@ export async function withTaker<T>(cli: Cli, opened: Opened, taskQueue: string, 
   }
 }
 
-/** On a server that is not ours nobody is brought up: the decision says when nobody polls. */
-async function takerFor(cli: Cli, opened: Opened, taskQueue: string): Promise<KeptWorker | null> {
+/** Brings up no worker on a server that is not ours: the decision itself reports a missing one. */
+async function takerFor(cli: Cli, opened: Opened, taskQueue: string): Promise<AvailableWorker | null> {
   if (opened.embedded === null) return null;
   const { workersOf } = await import('../worker/embedded/members.ts');
   const { startDecidingWorker } = await import('../client/runtime/deciding-worker.ts');
   return keepWorker({
     others: () => workersOf(opened.folder, taskQueue).length,
-    start: () => startDecidingWorker(opened, taskQueue, cli.verbose ? saidLog(cli) : () => undefined),
+    start: () => startDecidingWorker(opened, taskQueue, cli.verbose ? logToPerson(cli) : () => undefined),
   });
 }

@@ -2,7 +2,7 @@
 // --verbose.
 import { showUnseen } from '../system/text.ts';
 
-/** The command asks for something impossible: status 2. */
+/** Reports that a command asks for something impossible; the exit status is 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -11,7 +11,10 @@ export const STATUS = { ok: 0, failed: 1, usage: 2, waits: 3, unread: 141, inter
 
 export type Failure = { readonly status: number; readonly message: string };
 
-/** By name: a class that was never loaded threw nothing, and loading them all takes long. */
+/**
+ * Matches errors by name: loading all their classes would take long, and a class that was never
+ * loaded cannot have thrown.
+ */
 const sentences: ReadonlySet<string> = new Set([
   'UsageError',
   'SetupProblem',
@@ -26,7 +29,7 @@ export function failureOf(error: unknown): Failure {
   if (sentences.has(error.name)) {
     return { status: noWorker ? STATUS.failed : STATUS.usage, message: error.message };
   }
-  if (error.name === 'ServiceError') return { status: STATUS.usage, message: refusal(error) };
+  if (error.name === 'ServiceError') return { status: STATUS.usage, message: serverRefusalText(error) };
   const [first] = error.message.split('\n', 1);
   return {
     status: STATUS.failed,
@@ -34,20 +37,20 @@ export function failureOf(error: unknown): Failure {
   };
 }
 
-/** The server answered, and with a refusal. */
-function refusal(error: Error): string {
+/** Words an answer of the server that is a refusal. */
+function serverRefusalText(error: Error): string {
   const { cause } = error;
   const why = cause instanceof Error && 'details' in cause ? String(cause.details).split('\n', 1)[0] : '';
   return `the Temporal server refused: ${why || error.message}; check the server and try again`;
 }
 
-/** As written to standard error. */
+/** Formats a failure for standard error. */
 export function failureText(error: unknown, verbose: boolean): string {
   const { message } = failureOf(error);
-  const stack = verbose && error instanceof Error ? `\n${error.stack ?? ''}${causes(error)}` : '';
+  const stack = verbose && error instanceof Error ? `\n${error.stack ?? ''}${causeText(error)}` : '';
   return `perdure: ${showUnseen(message)}${showUnseen(stack)}\n`;
 }
 
-function causes(error: Error): string {
-  return error.cause instanceof Error ? `\ncaused by ${error.cause.stack ?? ''}${causes(error.cause)}` : '';
+function causeText(error: Error): string {
+  return error.cause instanceof Error ? `\ncaused by ${error.cause.stack ?? ''}${causeText(error.cause)}` : '';
 }

@@ -1,5 +1,5 @@
-// Follows a session for `run`, `watch` and `npm start`, once it has its message: shows what
-// happens, heeds Ctrl-C, ends with the run.
+// Follows a session for `run`, `watch` and `npm start` once it has its message: shows what happens,
+// obeys Ctrl-C, ends with the run.
 import { reasonOf } from '../system/text.ts';
 import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
 import type { Workplace } from '../client/runtime/workplace.ts';
@@ -18,27 +18,30 @@ import type { Signals } from './signals.ts';
 export type FollowRun = {
   readonly workplace: Workplace;
   readonly session: SessionId;
-  /** Absent: whatever runs, or ran last. */
+  /** Absent: follows the current run, or the last one. */
   readonly messageId?: MessageId;
   readonly json: boolean;
   readonly signals: Signals;
-  /** The effect of the first Ctrl-C: on the run, or only on the following of it. */
+  /** Effect of the first Ctrl-C: on the run, or only on following it. */
   readonly onInterrupt: 'interrupt' | 'detach';
   /**
-   * A call waits for a decision and nobody can be asked here: leave, or wait until someone decides
-   * elsewhere. Absent: wait.
+   * Decides what to do when a call waits and no person can be asked here: leave, or wait until
+   * someone decides elsewhere. Absent: wait.
    */
   readonly unattended?: 'leave' | 'wait';
 };
 
-/** The exit status. Throws what `follow` throws, and the reason why nobody does the work. */
+/**
+ * Returns the exit status. Throws the errors of `follow`, and the reason why no worker does the
+ * work.
+ */
 export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
   const { workplace, session, messageId, json, signals, onInterrupt } = follow;
   const { interrupt, terminate, abandon } = signals;
   const leave = onInterrupt === 'detach' ? [interrupt, terminate, abandon] : [terminate, abandon];
   const [nobody, left] = [new AbortController(), new AbortController()];
   const stop = AbortSignal.any([...leave, workplace.failed, cli.unread, nobody.signal, left.signal]);
-  /** Nothing runs in the session itself: agents in its background are waited for. */
+  /** True while nothing runs in the session itself and its agents in the background are awaited. */
   const rest: Rest = { now: false, left: new AbortController() };
   const act = (): Promise<void> => (rest.now ? Promise.resolve(rest.left.abort()) : interruptRun(cli, follow));
   const interrupted = onInterrupt === 'interrupt' ? actOnAbort(interrupt, act) : undefined;
@@ -52,7 +55,7 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
   };
   try {
     const last = await followRuns(cli, follow, { stop, rest }, { ...screen, show: shown });
-    if (last) return finished(cli, follow, last);
+    if (last) return endStatus(cli, follow, last);
   } finally {
     const sent = Promise.all([screen.end(), interrupted?.()]).then(() => true);
     const arrived = await awaitInTime(sent, false, LEAVING_MS, AbortSignal.any([terminate, abandon]));
@@ -73,7 +76,7 @@ const waitsThere = ({ self }: Cli, session: SessionId): string =>
 
 type Rest = { now: boolean; readonly left: AbortController };
 
-/** The outcome of the last run that was followed; null when it was told to stop before that. */
+/** Returns the outcome of the last followed run; null when it was told to stop before that. */
 async function followRuns(
   cli: Cli,
   follow: FollowRun,
@@ -104,7 +107,7 @@ async function followRuns(
     if (onInterrupt === 'detach' && !workplace.isOurs()) return last;
     const { run } = last;
     let left = null as number | null;
-    const isOver = async (): Promise<boolean> => (left = await leftAfter(workplace, session, run)) === null;
+    const isOver = async (): Promise<boolean> => (left = await whatRemains(workplace, session, run)) === null;
     if (await workplace.mayEnd(isOver)) return last;
     if (signals.interrupt.aborted) return (cli.say(goesOnWith(cli, session)), last);
     rest.now = left !== null && left > 0;
@@ -113,11 +116,11 @@ async function followRuns(
 }
 
 /**
- * What comes after a run: another (0), as many agents in the background, which our worker has to go
- * on with (L71), or nothing (null). A server that does not answer says so itself, where someone
- * waits for it.
+ * Finds what remains after a run: another run (0), this many agents in the background, which our
+ * worker must continue (L71), or nothing (null). A server that does not answer counts as nothing;
+ * the next wait reports it.
  */
-async function leftAfter({ sessions, isOurs }: Workplace, session: SessionId, run: number): Promise<number | null> {
+async function whatRemains({ sessions, isOurs }: Workplace, session: SessionId, run: number): Promise<number | null> {
   try {
     const seen = await sessions.describe(session);
     const agents = isOurs() ? agentsAtWork(seen) : 0;
@@ -132,7 +135,7 @@ async function leftAfter({ sessions, isOurs }: Workplace, session: SessionId, ru
 const waitsForAgents = (agents: number | null): string =>
   `${agents === 1 ? '1 agent still works' : `${agents} agents still work`} in the background: this process goes on until none does (Ctrl-C leaves)`;
 
-function finished(cli: Cli, { session, signals, onInterrupt }: FollowRun, outcome: RunOutcome): number {
+function endStatus(cli: Cli, { session, signals, onInterrupt }: FollowRun, outcome: RunOutcome): number {
   cli.say(`details: ${cli.self} show ${session}`);
   if (outcome.reason === 'completed') return STATUS.ok;
   const stopped = wasInterrupted(outcome) || (onInterrupt === 'interrupt' && signals.interrupt.aborted);

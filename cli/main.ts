@@ -3,9 +3,9 @@ import { type Command, CommanderError } from 'commander';
 import { type Cli, cliOf, type Io } from './cli.ts';
 import { failureOf, failureText, STATUS } from './errors.ts';
 import { redactor } from '../worker/redact.ts';
-import { program } from './program.ts';
+import { createProgram } from './program.ts';
 
-/** `args` without node and the script. Returns the exit status. */
+/** Runs a command. `args` exclude node and the script. Returns the exit status. */
 export async function main(args: readonly string[], io: Io): Promise<number> {
   const verbose = beforeDashes(args).includes('--verbose');
   let status: number = STATUS.ok;
@@ -14,20 +14,20 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
     await parse(cli, args);
     return status;
   } catch (error) {
-    if (error instanceof CommanderError) return usage(error, io);
+    if (error instanceof CommanderError) return reportUsage(error, io);
     io.stderr.write(redactor(io.env)(failureText(error, verbose)));
     return failureOf(error).status;
   }
 }
 
 async function parse(cli: Cli, args: readonly string[]): Promise<void> {
-  const root = program(cli);
+  const root = createProgram(cli);
   const whole = withoutCommand(args) && cli.openInput !== null ? ['chat', ...args] : args;
   if (whole.length === 0) root.outputHelp();
   else await root.parseAsync(textsLast(root, whole), { from: 'user' });
 }
 
-/** Flags of the program itself; others, where no command is named, are those of a chat. */
+/** Flags of the program itself; without a command, other flags belong to a chat. */
 const OWN = new Set(['--help', '-h', '--version', '-V']);
 
 function withoutCommand(args: readonly string[]): boolean {
@@ -36,9 +36,9 @@ function withoutCommand(args: readonly string[]): boolean {
 }
 
 /**
- * A text that begins with a dash is no option: no option has a blank in its name. It goes behind
- * `--`, as the last argument, which it is in every command that takes one. What is an option's
- * value stays with it.
+ * Moves texts that begin with a dash behind `--`, since commander would take them for options:
+ * names of options contain no blank. A text is the last argument of every command that takes one.
+ * An option's value stays with its option.
  */
 export function textsLast(root: Command, args: readonly string[]): readonly string[] {
   const before = beforeDashes(args);
@@ -50,17 +50,15 @@ export function textsLast(root: Command, args: readonly string[]): readonly stri
   return [...before.filter((arg, at) => !isText(arg, at)), '--', ...texts, ...args.slice(before.length + 1)];
 }
 
-/** The one that is named, a command's own as well. */
+/** Finds the named command, or the named subcommand of a command. */
 function commandIn(root: Command, args: readonly string[]): Command | undefined {
   const [first, second] = args.filter((arg) => !arg.startsWith('-'));
   const command = root.commands.find((each) => each.name() === first);
   return command?.commands.find((each) => each.name() === second) ?? command;
 }
 
-/**
- * Help and the version are asked for; everything else of commander's is a mistake in the arguments.
- */
-function usage({ exitCode, message }: CommanderError, { stderr }: Io): number {
+/** Help and version are successes; every other error of commander is a mistake in the arguments. */
+function reportUsage({ exitCode, message }: CommanderError, { stderr }: Io): number {
   if (exitCode === 0) return STATUS.ok;
   const sentence = message
     .replace(/^error: /, '')

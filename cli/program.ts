@@ -79,8 +79,11 @@ const commands = [
   startHereCommand,
 ];
 
-/** Throws CommanderError instead of ending the process, and prints help to standard output only. */
-export function program(cli: Cli): Command {
+/**
+ * Builds the program. It throws CommanderError instead of ending the process, and prints help to
+ * standard output only.
+ */
+export function createProgram(cli: Cli): Command {
   const root = new Command('perdure')
     .description('A durable agent: its work goes on after crashes, restarts and deploys.')
     .version(VERSION)

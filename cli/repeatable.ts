@@ -3,35 +3,41 @@ import type { OptionChanges } from '../workflows/contract/session.ts';
 import { resolve } from 'node:path';
 import { UsageError } from './errors.ts';
 
-/** As a value it takes back what was given for the session. */
+/** Value that takes back what was given for the session. */
 export const NONE = 'none';
 
-export const added = (rule: string, before: readonly string[] = []): readonly string[] => [...before, rule];
+export const addValue = (rule: string, before: readonly string[] = []): readonly string[] => [...before, rule];
 
-/** Beside others it would be a model, or a rule, of that name. Throws UsageError. */
+/**
+ * Tells whether a list is just `none`. Throws UsageError for `none` among other values, which would
+ * name a model or a rule.
+ */
 export function isNone(flag: string, list: readonly string[]): boolean {
   if (!list.includes(NONE)) return false;
   if (list.every((item) => item === NONE)) return true;
   throw new UsageError(`${flag} ${NONE} removes all values, but others are given with it: leave one of them out`);
 }
 
-/** Replaced all together. Throws UsageError. */
+/** Reads all tags, which replace the earlier ones together. Throws UsageError. */
 export function tagsOf(given: readonly string[] | undefined): OptionChanges {
   if (given === undefined) return {};
   return { tags: isNone('--tag', given) ? null : pairsOf('--tag', given) };
 }
 
-/** Replaced all together. Throws UsageError. */
+/** Reads all variables, which replace the earlier ones together. Throws UsageError. */
 export function toolEnvOf(given: readonly string[] | undefined): OptionChanges {
   if (given === undefined) return {};
   return { toolEnv: isNone('--tool-env', given) ? null : pairsOf('--tool-env', given) };
 }
 
-/** Replaced all together. `base`: where relative paths begin. Throws UsageError. */
+/**
+ * Reads all folders, which replace the earlier ones together; relative paths begin at `base`.
+ * Throws UsageError.
+ */
 export function foldersOf(given: readonly string[] | undefined, base: () => string): OptionChanges {
   if (given === undefined) return {};
   if (isNone('--add-dir', given)) return { additionalDirectories: null };
-  // As with --cwd: an unset variable must not open the current folder.
+  // As with --cwd, an unset variable must not open the current folder.
   if (given.includes('')) throw new UsageError('--add-dir is empty: name a directory');
   return { additionalDirectories: given.map((path) => resolve(base(), path)) };
 }

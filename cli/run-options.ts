@@ -1,23 +1,18 @@
-// The options of `run` and `start`: what people write, checked before anything is started.
+// The options of `run` and `start`: checks what people write before anything starts.
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import {
-  efforts,
-  optionsProblem,
-  permissionModes,
-  OPTION_BOUNDS,
-  withChanges,
-} from '../workflows/contract/options-problem.ts';
+import { efforts, optionsProblem, permissionModes, withChanges } from '../workflows/contract/options-problem.ts';
 import type { Effort, OptionChanges, PermissionMode, RunOptions } from '../workflows/contract/session.ts';
-import { sessionIdProblem } from '../client/sessions/info.ts';
+import { sessionIdProblem } from '../client/sessions/session-id.ts';
 import { UsageError } from './errors.ts';
-import { type JsonSchema, schemaProblem } from '../system/schema/json-schema.ts';
-import { readNamedFile, whyUnread } from '../system/read-named-file.ts';
+
 import { modelProblem } from '../models/find-model.ts';
-import { oneLine } from '../client/paint.ts';
+
 import { parseDuration } from '../client/units.ts';
-import { added, fallbacksOf, foldersOf, isNone, NONE, tagsOf, toolEnvOf } from './repeatable.ts';
+import { addValue, fallbacksOf, foldersOf, isNone, NONE, tagsOf, toolEnvOf } from './repeatable.ts';
+import { readSchema } from './output-schema.ts';
+import { dropAbsent } from '../client/options.ts';
 
 export type RunFlags = {
   readonly cwd?: string;
@@ -58,12 +53,12 @@ given in the same command. Tags are replaced together, too, and so are the varia
 export function addRunOptions(command: Command): Command {
   return command
     .option('--cwd <dir>', 'the workspace: file tools touch nothing outside it (default: the current folder)')
-    .option('--add-dir <dir>', 'another folder that tools may read and change; repeatable', added)
+    .option('--add-dir <dir>', 'another folder that tools may read and change; repeatable', addValue)
     .option('--model <name>', 'the model to use: a whole name, or opus, sonnet, haiku or fable for the newest of these')
     .option(
       '--fallback-model <name>',
       'a model to switch to when the one before is overloaded, missing or refuses; repeatable',
-      added,
+      addValue,
     )
     .option('--max-turns <n>', 'end the run after this many turns')
     .option('--max-budget-usd <x>', 'end the run before it costs more than this, in US dollars')
@@ -88,54 +83,56 @@ export function addRunOptions(command: Command): Command {
     .option(
       '--allow <rule>',
       'run matching calls without asking, such as "bash(npm test:*)", "write(src/**)"; repeatable',
-      added,
+      addValue,
     )
-    .option('--deny <rule>', 'never run matching calls, in any mode; repeatable', added)
+    .option('--deny <rule>', 'never run matching calls, in any mode; repeatable', addValue)
     .option(
       '--ask <rule>',
       'ask before matching calls, even if another rule allows them; not with mode bypass; repeatable',
-      added,
+      addValue,
     )
     .option(
       '--tool-env <name=value>',
       'a variable for shell commands and tools, kept with the session, so no secret; repeatable',
-      added,
+      addValue,
     )
-    .option('--tag <name=value>', 'a label by which lists find the session, such as team=web; repeatable', added)
+    .option('--tag <name=value>', 'a label by which lists find the session, such as team=web; repeatable', addValue)
     .option('--approval-timeout <time>', 'deny a call after it waited this long for a decision')
     .addHelpText('after', HELP);
 }
 
-/** Only what was given; null is what is taken back. Throws UsageError. */
+/** Returns only the given options, with null for one that is taken back. Throws UsageError. */
 export function runOptions(flags: RunFlags, base: () => string): OptionChanges & { readonly session?: string } {
   const { session } = flags;
   const changes: OptionChanges = {
-    ...(flags.cwd === undefined ? {} : { cwd: workspace(flags.cwd, base()) }),
-    ...(flags.wrapUp === undefined ? {} : { wrapUp: flags.wrapUp }),
-    ...(flags.instructions === undefined ? {} : { instructions: flags.instructions }),
-    ...(flags.memory === undefined ? {} : { memory: flags.memory }),
-    ...change('model', flags.model, (text) => text),
+    ...dropAbsent({
+      cwd: flags.cwd === undefined ? undefined : parseWorkspace(flags.cwd, base()),
+      wrapUp: flags.wrapUp,
+      instructions: flags.instructions,
+      memory: flags.memory,
+    }),
+    ...optionChange('model', flags.model, (text) => text),
     ...fallbacksOf(flags),
-    ...change('effort', flags.effort, (text) => text as Effort),
-    ...change('systemPrompt', flags.systemPrompt, (text) => text),
-    ...change('appendSystemPrompt', flags.appendSystemPrompt, (text) => text),
-    ...change('tools', flags.tools, namesIn),
-    ...change('permissionMode', flags.permissionMode, (text) => text as PermissionMode),
+    ...optionChange('effort', flags.effort, (text) => text as Effort),
+    ...optionChange('systemPrompt', flags.systemPrompt, (text) => text),
+    ...optionChange('appendSystemPrompt', flags.appendSystemPrompt, (text) => text),
+    ...optionChange('tools', flags.tools, namesIn),
+    ...optionChange('permissionMode', flags.permissionMode, (text) => text as PermissionMode),
     ...rulesOf(flags),
     ...limitsOf(flags),
     ...toolEnvOf(flags.toolEnv),
     ...foldersOf(flags.addDir, base),
     ...tagsOf(flags.tag),
-    ...change('outputSchema', flags.outputSchema, (file) => readSchema(resolve(base(), file))),
+    ...optionChange('outputSchema', flags.outputSchema, (file) => readSchema(resolve(base(), file))),
   };
   const given = withChanges<Partial<RunOptions>>({}, changes);
   const problem =
     optionsProblem(given) ?? modelProblem(given) ?? (session === undefined ? undefined : sessionIdProblem(session));
   if (problem !== undefined) throw new UsageError(problem);
-  return { ...changes, ...(session === undefined ? {} : { session }) };
+  return { ...changes, ...dropAbsent({ session }) };
 }
 
-function change<Key extends keyof OptionChanges>(
+function optionChange<Key extends keyof OptionChanges>(
   key: Key,
   text: string | undefined,
   read: (text: string) => OptionChanges[Key],
@@ -144,12 +141,15 @@ function change<Key extends keyof OptionChanges>(
   return { [key]: text === NONE ? null : read(text) };
 }
 
-/** `""` names none. */
+/** An empty list names no tool. */
 function namesIn(list: string): readonly string[] {
   return list.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
 }
 
-/** Replaced all together: with no rule left, none is given. */
+/**
+ * Reads all rules, which replace the earlier ones together; when none is left, `permissions` is
+ * null.
+ */
 function rulesOf({ allow, deny, ask }: RunFlags): OptionChanges {
   const lists = Object.entries({ allow, deny, ask }).flatMap(([list, rules]) =>
     rules ? [[list, rules] as const] : [],
@@ -160,24 +160,23 @@ function rulesOf({ allow, deny, ask }: RunFlags): OptionChanges {
 }
 
 export function limitsOf(flags: RunFlags): OptionChanges {
-  const count = (flag: string) => (text: string) => number(flag, text);
-  const time = (flag: string) => (text: string) => duration(flag, text);
+  const count = (flag: string) => (text: string) => parseNumber(flag, text);
+  const time = (flag: string) => (text: string) => parseTime(flag, text);
   return {
-    ...change('maxTurns', flags.maxTurns, count('--max-turns')),
-    ...change('maxBudgetUsd', flags.maxBudgetUsd, count('--max-budget-usd')),
-    ...change('maxTokens', flags.maxTokens, count('--max-tokens')),
-    ...change('tokenBudget', flags.tokenBudget, count('--token-budget')),
-    ...change('taskBudget', flags.taskBudget, count('--task-budget')),
-    ...change('thinkingTokens', flags.thinking, count('--thinking')),
-    ...change('timeoutMs', flags.timeout, time('--timeout')),
-    ...change('approvalTimeoutMs', flags.approvalTimeout, time('--approval-timeout')),
+    ...optionChange('maxTurns', flags.maxTurns, count('--max-turns')),
+    ...optionChange('maxBudgetUsd', flags.maxBudgetUsd, count('--max-budget-usd')),
+    ...optionChange('maxTokens', flags.maxTokens, count('--max-tokens')),
+    ...optionChange('tokenBudget', flags.tokenBudget, count('--token-budget')),
+    ...optionChange('taskBudget', flags.taskBudget, count('--task-budget')),
+    ...optionChange('thinkingTokens', flags.thinking, count('--thinking')),
+    ...optionChange('timeoutMs', flags.timeout, time('--timeout')),
+    ...optionChange('approvalTimeoutMs', flags.approvalTimeout, time('--approval-timeout')),
   };
 }
 
-/** An absolute path of a directory that can be read. Throws UsageError. */
-export function workspace(dir: string, base: string): string {
-  // A variable of the shell that is not set must not aim the agent at the folder it happens to be
-  // called in.
+/** Returns the absolute path of a readable directory. Throws UsageError. */
+export function parseWorkspace(dir: string, base: string): string {
+  // An unset variable of the shell must not aim the agent at the current folder.
   if (dir === '') throw new UsageError('--cwd is empty: name a directory, or . for this one');
   const path = resolve(base, dir);
   try {
@@ -193,61 +192,15 @@ export function workspace(dir: string, base: string): string {
   }
 }
 
-function number(flag: string, text: string): number {
+function parseNumber(flag: string, text: string): number {
   const value = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : Number.NaN;
   if (Number.isNaN(value)) throw new UsageError(`${flag} ${JSON.stringify(text)} is not a number`);
   return value;
 }
 
-export function duration(flag: string, text: string): number {
+export function parseTime(flag: string, text: string): number {
   const value = parseDuration(text);
   if (value === null)
     throw new UsageError(`${flag} ${JSON.stringify(text)} is not a time: write 1500ms, 90s, 30m or 2h`);
   return value;
-}
-
-// The JSON schema of --output-schema, from its file.
-
-/** Bytes, spaces and all: what is larger is no schema that will do. */
-const LARGEST = 1024 * 1024;
-
-/**
- * `path`: absolute. Throws UsageError, also for a schema that an answer cannot be held to (L53).
- */
-export function readSchema(path: string): JsonSchema {
-  const value = parsed(path, content(path));
-  if (!isObject(value))
-    throw new UsageError(
-      `the output schema ${path} is not a JSON object: write a JSON schema such as {"type": "object"}`,
-    );
-  const problem = schemaProblem(value);
-  if (problem !== undefined) throw new UsageError(problem);
-  return value;
-}
-
-function isObject(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function content(path: string): string {
-  try {
-    const { size } = statSync(path);
-    if (size > LARGEST)
-      throw new UsageError(
-        `the output schema ${path} has ${size} bytes: give at most ${LARGEST}, and ${OPTION_BOUNDS.outputSchema} characters of JSON`,
-      );
-    return readNamedFile(path);
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError(`the output schema ${path} ${whyUnread(error)}`);
-  }
-}
-
-function parsed(path: string, text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new UsageError(`the output schema ${path} is not JSON: ${oneLine(error.message, 200)}`);
-  }
 }

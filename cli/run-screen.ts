@@ -1,5 +1,5 @@
-// All that a person sees and types while a session is followed: what happens, the line that tells
-// what goes on, questions about calls, messages.
+// Everything a person sees and types while following a session: what happens, the status line,
+// questions about calls, messages.
 import { jsonLine } from '../system/text.ts';
 import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
 import { SCRIPTED_NOTICE } from '../worker/keyless.ts';
@@ -8,22 +8,22 @@ import type { PerdureClient } from '../client/perdure-client.ts';
 import { eventRenderer } from './render/events.ts';
 import type { TerminalPen } from './terminal/pens.ts';
 import { FRAME_MS, nextStatus, type RunStatus, statusText } from './render/run-status.ts';
-import { isApprovalEvent } from '../client/sessions/decide.ts';
-import { createAlways } from '../client/sessions/always-allow.ts';
+import { isApprovalEvent } from '../client/sessions/waiting-approval.ts';
+import { createAlwaysRules } from '../client/sessions/always-allow.ts';
 import { askApprovals } from './approving/ask-approvals.ts';
-import { typedAsides } from './chat/aside.ts';
+import { createAsides } from './chat/aside.ts';
 import type { Cli } from './cli.ts';
 import type { Hands } from './typing/input.ts';
-import { type TypedMessages, typedMessages } from './typing/typed-messages.ts';
+import { type TypedMessages, createTypedMessages } from './typing/typed-messages.ts';
 
 export type RunScreen = {
   show(event: Followed): void;
-  /** What the person may write next; null: nothing any more. */
+  /** Shows a suggested next message; null removes it. */
   suggest(text: string | null): void;
   readonly typed: Pick<TypedMessages, 'waiting' | 'submit' | 'sent'>;
   /**
-   * Takes away what may still change; resolves when what was typed and answered has been given, or
-   * has failed.
+   * Removes the changing lines. Resolves when typed messages and answers have been delivered or
+   * have failed.
    */
   end(): Promise<void>;
 };
@@ -31,7 +31,7 @@ export type RunScreen = {
 type Watching = {
   readonly sessions: Pick<PerdureClient, 'approve' | 'deny' | 'answer' | 'send' | 'askAside'>;
   readonly session: SessionId;
-  /** The message that the one who watches just gave: it need not be said again. */
+  /** Message that this person has just given, which need not be shown again. */
   readonly own: MessageId | null;
   readonly hands: Omit<Hands, 'submit'> & Partial<Pick<Hands, 'submit'>>;
 };
@@ -45,9 +45,9 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands }: Watch
     terminal: terminalOf(cli),
   });
   const status = showStatus(cli);
-  const always = createAlways();
-  const typed = typedMessages(cli, sessions, session);
-  const asides = typedAsides({ sessions, session, say: cli.say }, typed.submit);
+  const always = createAlwaysRules();
+  const typed = createTypedMessages(cli, sessions, session);
+  const asides = createAsides({ sessions, session, say: cli.say }, typed.submit);
   const input = cli.openInput?.({ submit: asides.submit, ...hands }) ?? null;
   const approvals = askApprovals({ ...cli, input }, sessions, always);
   const sayScripted = sayScriptedOnce(cli);
@@ -94,7 +94,7 @@ function terminalOf({ bottom, print, size }: Cli): TerminalPen | null {
   };
 }
 
-/** For programs: they read the events and decide by themselves. */
+/** Makes a screen for programs, which read the events and decide by themselves. */
 export function jsonScreen(cli: Cli): RunScreen {
   const sayScripted = sayScriptedOnce(cli);
   return {
@@ -108,7 +108,7 @@ export function jsonScreen(cli: Cli): RunScreen {
   };
 }
 
-/** The line below what is written, while a run is under way. */
+/** Shows the line below the output while a run is under way. */
 function showStatus({ bottom, err, size }: Cli): { hear(event: Followed): void; end(): void } | null {
   if (!bottom) return null;
   let status: RunStatus | null = null;

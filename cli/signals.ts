@@ -1,14 +1,14 @@
-// Ctrl-C and the signals of a system that wants the process gone, as values to wait for. Until
-// `end`, they do not kill it.
+// Turns Ctrl-C and termination signals into values to wait for. Until `end`, they do not kill the
+// process.
 
 export type Signals = {
-  /** The first SIGINT. */
+  /** Aborts at the first SIGINT. */
   readonly interrupt: AbortSignal;
-  /** SIGTERM or SIGHUP: go, in good order. */
+  /** Aborts at SIGTERM or SIGHUP: leave in good order. */
   readonly terminate: AbortSignal;
-  /** The second SIGINT: go at once. */
+  /** Aborts at the second SIGINT: leave at once. */
   readonly abandon: AbortSignal;
-  /** As a shell reports it: 128 and the number of the last signal. */
+  /** Returns the status as a shell reports it: 128 plus the number of the last signal. */
   status(): number;
   end(): void;
 };
@@ -18,7 +18,10 @@ type Name = keyof typeof numbers;
 
 type Source = Pick<NodeJS.Process, 'on' | 'off'>;
 
-/** `kill` ends the process when someone insists while it is going already. */
+/**
+ * Listens for signals. `kill` ends the process when a signal is repeated while it is already
+ * leaving.
+ */
 export function listenForSignals(source: Source, kill: (status: number) => void): Signals {
   const interrupt = new AbortController();
   const terminate = new AbortController();

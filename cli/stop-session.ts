@@ -1,12 +1,12 @@
-// Interrupting and cancelling: asked of the server, done by a worker. Where there is none, one is
-// brought up that does this and nothing else.
+// Interrupts and cancels: the server takes the request and a worker carries it out. If none runs,
+// one that does nothing else is brought up.
 import type { Stops } from '../activities/guards.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { isKeyless } from '../worker/keyless.ts';
 import type { ForWorkers } from '../workflows/contract/task-queue.ts';
 import type { Env } from '../connection/data-folder.ts';
 import type { RunningWorker } from '../worker/start-worker.ts';
-import { keepWorker } from '../client/runtime/own-worker.ts';
+import { keepWorker } from '../client/runtime/keep-worker.ts';
 import type { Opened } from '../client/runtime/open-server.ts';
 import { pause } from '../system/async.ts';
 import { ClientProblem } from '../client/problem.ts';
@@ -17,13 +17,13 @@ import { withSession } from './with-server.ts';
 import { placeConfig, workerConfig, workersOfNew } from './worker-config.ts';
 
 export type Stop = {
-  /** Its id, or the beginning of it. */
+  /** The session's id, or the beginning of it. */
   readonly id: string;
-  /** Until it is done, also where no worker runs. */
+  /** Waits until it is done, even if no worker runs. */
   readonly wait: boolean;
-  /** "interrupted", "cancelled". */
+  /** A participle for people: "interrupted", "cancelled". */
   readonly done: string;
-  /** The words to end with when there is nothing to do; null: go on. */
+  /** Returns the words to end with when there is nothing to do, else null. */
   readonly already: (before: SessionDescription) => string | null;
   readonly ask: (opened: Opened, session: SessionId) => Promise<void>;
   readonly isDone: (now: SessionDescription, before: SessionDescription) => boolean;
@@ -31,8 +31,7 @@ export type Stop = {
 
 const LOOK_MS = 100;
 /**
- * A tool's process tree is dead within 5 s; a worker that drains needs its `drainMs`, 10 s if
- * nobody says otherwise.
+ * A tool's process tree is dead within 5 s; a draining worker needs its `drainMs`, 10 s by default.
  */
 const PATIENCE_MS = 30_000;
 
@@ -58,10 +57,10 @@ export async function stopSession(cli: Cli, stop: Stop): Promise<number> {
 const notYet = ({ done }: Stop, session: SessionId): string =>
   `session ${session} is not ${done} yet: the server keeps the request until a worker runs`;
 
-/** On a server that is not ours, where nobody polls: none is brought up. */
+/** Tells whether the server is not ours and no worker polls there; none is brought up then. */
 async function isLeftAlone({ embedded, temporal }: Opened, { taskQueue }: SessionDescription): Promise<boolean> {
   if (embedded !== null) return false;
-  const { workerPolls } = await import('../client/sessions/worker-polls.ts');
+  const { isQueuePolled: workerPolls } = await import('../client/sessions/worker-polls.ts');
   return !(await workerPolls({ temporal: temporal.client, taskQueue }));
 }
 
@@ -69,13 +68,13 @@ async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDe
   const { session } = before;
   const enough = new AbortController();
   const timer = stop.wait ? undefined : setTimeout(() => enough.abort(), PATIENCE_MS);
-  const staff = await stoppers(cli, opened, stop, before);
+  const staff = await arrangeStop(cli, opened, stop, before);
   const wait = AbortSignal.any([enough.signal, staff.failed]);
   try {
     for (let { runs } = before; !wait.aborted; await pause(LOOK_MS, wait)) {
       const now = await opened.sessions.describe(session);
       if (stop.isDone(now, before)) return true;
-      // A run that was only waiting to begin could not be stopped yet.
+      // A run that was only waiting to begin could not be stopped before.
       if (now.runs > runs) await stop.ask(opened, session);
       runs = now.runs;
     }
@@ -89,17 +88,17 @@ async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDe
   }
 }
 
-/** `failed`: its reason says why nobody stops it. */
+/** The reason of `failed` says why no worker stops the session. */
 type Staff = { readonly end: () => Promise<void>; readonly failed: AbortSignal };
 
-/** On a server that is not ours nobody is brought up: it is said when nobody works there. */
-async function stoppers(cli: Cli, opened: Opened, { wait }: Stop, before: SessionDescription): Promise<Staff> {
+/** Brings up a worker on our own server. On another server it only reports that no worker polls. */
+async function arrangeStop(cli: Cli, opened: Opened, { wait }: Stop, before: SessionDescription): Promise<Staff> {
   const workers: ForWorkers = before;
   const stops: Stops = { session: before.session, run: (before.last?.run ?? 0) + 1 };
   const failure = new AbortController();
   const fail = (error: unknown): void => failure.abort(error);
   if (opened.embedded === null) {
-    const { watchPollers } = await import('../client/sessions/worker-polls.ts');
+    const { watchPollers } = await import('../client/sessions/watch-pollers.ts');
     const onNobody = ({ kind, message }: ClientProblem): void => {
       const told = `${message}; the server keeps the request`;
       if (wait) cli.say(told);
@@ -116,28 +115,25 @@ async function stoppers(cli: Cli, opened: Opened, { wait }: Stop, before: Sessio
   }
   const { workersOf } = await import('../worker/embedded/members.ts');
   const others = (): number => workersOf(opened.folder, workers.taskQueue).length;
-  const kept = keepWorker({ others, start: () => stopper(cli, opened, stops) });
+  const kept = keepWorker({ others, start: () => startStopper(cli, opened, stops) });
   kept.ended.catch(fail);
   return { end: kept.stop, failed: failure.signal };
 }
 
-async function stopper(cli: Cli, opened: Opened, stops: Stops): Promise<RunningWorker> {
+async function startStopper(cli: Cli, opened: Opened, stops: Stops): Promise<RunningWorker> {
   const chosen = await workerConfig(cli);
   const mine = await workersOfNew(cli, chosen, stops.session);
-  // It begins nothing, so that one without the session's configuration may do it as well.
+  // It begins nothing, so a worker without the session's configuration may do it as well.
   const { workers, config } = await placeConfig(cli, opened, chosen, { session: stops.session, mine });
   cli.say('no worker runs: this process stops the session itself');
   const { startOwnWorker } = await import('../client/runtime/own-worker.ts');
-  // Whoever waits here does not wait for what is cut off when the session is stopped.
+  // Do not wait for work that is cut off when the session stops.
   const brief = { ...config, drainMs: 1 };
   const { taskQueue } = workers;
   return startOwnWorker(opened, { env: stopperEnv(cli.env), log: () => undefined, config: brief, taskQueue, stops });
 }
 
-/**
- * A worker that is there to stop something must not answer with the scripted model what a real one
- * began.
- */
+/** Keeps a keyless worker from answering with the scripted model what a real one began. */
 function stopperEnv(env: Env): Env {
   return isKeyless(env) ? { ...env, ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' } : env;
 }

@@ -1,5 +1,4 @@
-// For `worker` and `dev`: a server and a worker, until a signal or until the worker dies of
-// something.
+// Runs a server and a worker for `worker` and `dev`, until a signal or until the worker dies.
 import { resolve } from 'node:path';
 import type { Log } from '../system/log.ts';
 import { logFile, workerLog } from '../worker/log.ts';
@@ -7,13 +6,15 @@ import { supervision, superviseServer } from '../worker/embedded/supervise-serve
 import type { RunningWorker } from '../worker/start-worker.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
 import { openServer, type Opened } from '../client/runtime/open-server.ts';
-import { prepareWorker, sayWhoseWork, startOwnWorker } from '../client/runtime/own-worker.ts';
+import { prepareWorker, startOwnWorker } from '../client/runtime/own-worker.ts';
+import { sayWhoseWork } from '../client/runtime/say-whose-work.ts';
 import { refuseBesideNewer } from '../client/runtime/newer.ts';
 import { personAt } from './arguments.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
-import { type LogFlags, refuseToSpoil, workerConfig, workersOfNew } from './worker-config.ts';
-import { waitForAbort, openUnlessTold } from './with-server.ts';
+import { type LogFlags, workerConfig, workersOfNew } from './worker-config.ts';
+import { refuseToSpoil } from './refuse-keyless.ts';
+import { waitForAbort, openUnlessTold } from './open-unless-told.ts';
 import { type MonitorFlags, openMonitor, watchFleet } from '../client/runtime/monitor.ts';
 import type { Monitor } from '../worker/monitor/serve-monitor.ts';
 import type { ChosenConfig } from '../client/runtime/session-workers.ts';
@@ -23,27 +24,27 @@ import { listenForSignals } from './signals.ts';
 export type Staying = {
   readonly opened: Opened;
   readonly worker: RunningWorker;
-  /** Null: nobody asked for metrics. */
+  /** Null when metrics were not asked for. */
   readonly monitor: Monitor | null;
 };
 
 export type StayingWorker = {
   readonly role: 'worker' | 'dev';
-  /** As given with --config. */
+  /** The value of --config. */
   readonly config: string | undefined;
   readonly flags: MonitorFlags & LogFlags & DumpFlags & { readonly ui?: boolean };
-  /** It starts also where sessions wait that only a newer Perdure can go on with. */
+  /** Starts even if sessions wait that only a newer Perdure can continue. */
   readonly besideNewer?: boolean;
   /**
-   * Something else tells what sessions do: the log of a terminal then leaves it out, unless
-   * anything was said about the log.
+   * Something else tells what sessions do. The log on a terminal then leaves it out, unless log
+   * options are given.
    */
   readonly tells?: boolean;
 };
 
 /**
- * `ready` is called when the worker polls, and returns what is to be ended first. Status 0 when a
- * signal ended it.
+ * Calls `ready` when the worker polls; `ready` returns what to end first. Returns status 0 after a
+ * signal.
  */
 export async function withStayingWorker(
   given: Cli,
@@ -54,7 +55,7 @@ export async function withStayingWorker(
   const chosen = await workerConfig(cli, file);
   const monitor = await openMonitor(cli, rest.flags);
   try {
-    return await staying(cli, { ...rest, chosen, monitor }, ready);
+    return await runStaying(cli, { ...rest, chosen, monitor }, ready);
   } finally {
     await monitor?.close();
   }
@@ -65,7 +66,7 @@ type Prepared = Omit<StayingWorker, 'config'> & {
   readonly monitor: Monitor | null;
 };
 
-async function staying(
+async function runStaying(
   cli: Cli,
   { role, chosen, monitor, flags, tells = false, besideNewer = true }: Prepared,
   ready: (staying: Staying) => Promise<() => Promise<void>>,
@@ -111,7 +112,7 @@ async function staying(
 const isSilentAbout = ({ logFile: file, logLevel: level, logFormat: format }: LogFlags): boolean =>
   file === undefined && level === undefined && format === undefined;
 
-/** Standard error, unless a file is named. */
+/** Logs to standard error unless a file is named. */
 function logTo({ cwd, env }: Cli, { logFile: file, logLevel: level, logFormat: format }: LogFlags): Log {
   const stream = file === undefined ? process.stderr : logFile(resolve(cwd(), file), process.stderr);
   return workerLog(stream, env, { ...(level && { level }), ...(format && { format }) });

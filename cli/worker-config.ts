@@ -6,17 +6,11 @@ import type { LogLevel } from '../system/log.ts';
 import type { LogFormat } from '../worker/log.ts';
 import { METRICS_OPTION, type MonitorFlags } from '../client/runtime/monitor.ts';
 import type { ForWorkers } from '../workflows/contract/task-queue.ts';
-import { dataFolder, type Env } from '../connection/data-folder.ts';
+import { dataFolder } from '../connection/data-folder.ts';
 import type { Opened } from '../client/runtime/open-server.ts';
 import type { ChosenConfig, Staffing } from '../client/runtime/session-workers.ts';
 import type { Cli } from './cli.ts';
 import { DUMP_OPTION, DUMP_READABLE_OPTION, type DumpFlags } from '../client/runtime/dump-options.ts';
-import { isKeyless } from '../worker/keyless.ts';
-import { DEMO_TASK, isDemoTask } from '../scripted-model/demo/rounds.ts';
-import type { PerdureClient } from '../client/perdure-client.ts';
-import { oneLine } from '../client/paint.ts';
-import { isUnderWay } from '../client/sessions/info.ts';
-import { UsageError } from './errors.ts';
 
 export type ConfigFlags = { readonly config?: string };
 
@@ -32,7 +26,7 @@ export type LogFlags = { readonly logLevel?: LogLevel; readonly logFormat?: LogF
 const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 const formats: readonly LogFormat[] = ['json', 'text'];
 
-/** For `worker` and `dev`. */
+/** Adds the options of `worker` and `dev`. */
 export function addStayingOptions(command: Command): Command {
   return command
     .option(...CONFIG_OPTION)
@@ -52,7 +46,7 @@ export async function workerConfig(cli: Pick<Cli, 'env' | 'cwd'>, file?: string)
   return chooseConfig(file === undefined ? undefined : resolve(cli.cwd(), file), cli.env);
 }
 
-/** The workers of a session that is begun with it, or is there. */
+/** Returns the workers of a session that begins with the configuration. */
 export async function workersOfNew(
   { env }: Pick<Cli, 'env'>,
   chosen: ChosenConfig,
@@ -63,8 +57,8 @@ export async function workersOfNew(
 }
 
 /**
- * Whose work a session is that may be there. Throws ClientProblem where `--config` could not hold
- * for it.
+ * Finds the workers of a session that may exist. Throws ClientProblem when `--config` could not
+ * hold for it.
  */
 export async function placeConfig(
   { env }: Pick<Cli, 'env'>,
@@ -77,33 +71,9 @@ export async function placeConfig(
 }
 
 /**
- * A session that a person begins is remembered, unless they or their configuration say otherwise
- * (L80).
+ * Returns options of a new session: it is remembered unless the person or the configuration says
+ * otherwise (L80).
  */
 export function ofNewSession({ config }: Pick<ChosenConfig, 'config'>): { readonly memory: boolean } {
   return { memory: config.memory ?? true };
-}
-
-// Without a key the scripted model answers, and it can do one task only: others are refused before
-// they are begun, and those that a real model has begun are not ended by it.
-
-/** Throws UsageError when a worker with this environment could not do the task. */
-export function refuseWithoutKey(env: Env, task: string): void {
-  if (!isKeyless(env) || isDemoTask(task)) return;
-  const can = `without a key, the scripted model can do only this task: "${DEMO_TASK}"`;
-  throw new UsageError(`no ANTHROPIC_API_KEY is set (nor ANTHROPIC_BASE_URL): set it for a real model; ${can}`);
-}
-
-/**
- * Throws UsageError when a worker with this environment would take up a run that needs a real
- * model.
- */
-export async function refuseToSpoil(env: Env, sessions: Pick<PerdureClient, 'list'>): Promise<void> {
-  if (!isKeyless(env)) return;
-  for await (const info of sessions.list({ open: true })) {
-    const { session, title } = info;
-    if (!isUnderWay(info) || isDemoTask(title)) continue;
-    const what = `session ${session} ("${oneLine(title, 60)}") is unfinished and needs a real model`;
-    throw new UsageError(`${what}: set ANTHROPIC_API_KEY, cancel it, or set PERDURE_DATA to another folder`);
-  }
 }

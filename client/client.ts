@@ -1,64 +1,67 @@
-// The typed client: everything a program or a person does with sessions. It needs a server, never a
-// worker.
+// The typed client: everything a program or a person does with sessions. It needs a server but
+// never a worker.
 import type { Client } from '@temporalio/client';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import { SIGNALS, UPDATES } from '../workflows/contract/session.ts';
 import type { SignalOnce } from '../workflows/contract/steered.ts';
 import { createLimit } from '../system/async.ts';
 import { type Abortable, untilAborted } from './async.ts';
-import { type ActOptions, answer, approve, type DecidePorts, deny, type WaitingApproval } from './sessions/decide.ts';
+import { type ActOptions, answerQuestion, approveCall, type DecidePorts, denyCall } from './sessions/decide.ts';
+import type { WaitingApproval } from './sessions/waiting-approval.ts';
 import { follow } from './follow/follow.ts';
 import { entriesFrom } from './sessions/entries-from.ts';
-import { headOf, transcriptReader } from './sessions/read.ts';
+import { headOf } from './sessions/newest-head.ts';
+import { transcriptReader } from './sessions/transcript-reader.ts';
 import { withPorts } from './sessions/folder-ports.ts';
-import { known, refuseUnknown } from './options.ts';
+import { knownOptions, refuseUnknown, dropAbsent } from './options.ts';
 import type { PerdureClient } from './perdure-client.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import { ClientProblem } from './problem.ts';
 import {
   type ClientOptions,
   type CreateClient,
-  describeHere,
+  describeOwnSession,
   startSession,
   type OnceOptions,
 } from './sessions/start.ts';
 import { askAside } from './sessions/updates/ask-aside.ts';
 import { MOST_UPDATES, update } from './sessions/updates/update.ts';
-import { checkedMessageId, newMessageId } from './sessions/prompt.ts';
-import { closedProblem, messageOf, nameProblem, signal } from './sessions/send.ts';
-import { patience, persist } from './sessions/persist.ts';
+import { parseMessageId, newMessageId } from './sessions/message-id.ts';
+import { sessionClosedProblem, sendSignal } from './sessions/send.ts';
+import { messageOf, nameProblem } from './sessions/message.ts';
+import { patience, callUntilAnswered } from './sessions/persist.ts';
 import { examineDamage } from './sessions/repair.ts';
-import { checkedId } from './sessions/info.ts';
-import { countSessions, listSessions, pageOfSessions } from './sessions/find/list-sessions.ts';
-import { snip } from './sessions/snip.ts';
-import { seenHosts, seenPhases } from './sessions/worker-polls.ts';
+import { parseSessionId } from './sessions/session-id.ts';
+import { countSessions, listSessions, listPage } from './sessions/find/list-sessions.ts';
+import { snipEntries } from './sessions/snip.ts';
+import { observeHosts, observePhases } from './sessions/observed-phase.ts';
 import { cancel, setOptions, topUp } from './sessions/steer.ts';
 
 const LOOK_MS = 1_000;
 
 /**
- * Throws ClientProblem for an option that is not known, as every method does; SetupProblem for a
- * data folder that cannot be used.
+ * Creates a client. Like every method it throws ClientProblem for an unknown option; it throws
+ * SetupProblem for a data folder that cannot be used.
  */
 export function createClient(given: CreateClient): PerdureClient {
-  refuseUnknown('createClient()', given, known.client);
+  refuseUnknown('createClient()', given, knownOptions.client);
   const options = withPorts(given);
   const { temporal, store, live, lookMs = LOOK_MS } = options;
   const reader = transcriptReader(store);
   const impatient = { ...patience, total: patience.oneCall };
   const look = (session: SessionId) =>
-    persist(temporal, `look at session ${session}`, () => describeHere(options, session), impatient);
+    callUntilAnswered(temporal, `look at session ${session}`, () => describeOwnSession(options, session), impatient);
   /**
-   * A server that others use too: what is sent to a session of theirs would be passed over, and
-   * nobody would know.
+   * Other stores may share the server. Looking first keeps a message from being lost in a session
+   * of another store.
    */
   const reach = async (id: string): Promise<SessionId> => {
-    const session = checkedId(id);
+    const session = parseSessionId(id);
     if (options.storeId) await look(session);
     return session;
   };
   const headNow = (session: SessionId): Promise<Hash | null> =>
-    persist(temporal, `read session ${session}`, () => headOf(temporal, session), impatient);
+    callUntilAnswered(temporal, `read session ${session}`, () => headOf(temporal, session), impatient);
   const decisions = decidePorts(options, look);
   const actor = ({ by }: ActOptions = {}): string => {
     const problem = by === undefined ? undefined : nameProblem(by);
@@ -67,70 +70,79 @@ export function createClient(given: CreateClient): PerdureClient {
   };
   const once = async (id: string, name: SignalOnce['signal'], asked: OnceOptions = {}): Promise<void> => {
     const { messageId = newMessageId() } = asked;
-    const sent: SignalOnce = { signal: name, id: checkedMessageId(messageId), by: actor(asked) };
-    await signal(temporal, await reach(id), SIGNALS[name], [sent]);
+    const sent: SignalOnce = { signal: name, id: parseMessageId(messageId), by: actor(asked) };
+    await sendSignal(temporal, await reach(id), SIGNALS[name], [sent]);
   };
-  const { wait, each } = waits(temporal);
-  const seen = seenPhases(temporal);
-  const hosted = seenHosts(temporal);
-  const finder = { ...options, seen };
+  const { wait, each } = createWaits(temporal);
+  const observePhase = observePhases(temporal);
+  const observeHost = observeHosts(temporal);
+  const finder = { ...options, observePhase };
   return {
-    start: (task, start = {}) => wait('start()', start, known.start, () => startSession(options, task, start)),
+    start: (task, start = {}) => wait('start()', start, knownOptions.start, () => startSession(options, task, start)),
     send: (id, text, sent = {}) =>
-      wait('send()', sent, known.send, async () => {
+      wait('send()', sent, knownOptions.send, async () => {
         const { now, messageId: asId, options: changed, signal: _, ...how } = sent;
         const session = await reach(id);
         const message = await messageOf(options, text, { id: asId, options: changed, ...how });
-        await signal(temporal, session, SIGNALS.message, [{ ...message, ...(now ? { now } : {}) }]);
+        await sendSignal(temporal, session, SIGNALS.message, [dropAbsent({ ...message, now: now || undefined })]);
         return { session, messageId: message.id };
       }),
-    interrupt: (id, asked) => wait('interrupt()', asked, known.once, () => once(id, 'interrupt', asked)),
-    cancel: (id, asked) => wait('cancel()', asked, known.act, () => cancel(temporal, checkedId(id), actor(asked))),
-    resume: (id, asked) => wait('resume()', asked, known.once, () => once(id, 'resume', asked)),
+    interrupt: (id, asked) => wait('interrupt()', asked, knownOptions.once, () => once(id, 'interrupt', asked)),
+    cancel: (id, asked) =>
+      wait('cancel()', asked, knownOptions.act, () => cancel(temporal, parseSessionId(id), actor(asked))),
+    resume: (id, asked) => wait('resume()', asked, knownOptions.once, () => once(id, 'resume', asked)),
     topUp: (id, limits, asked) =>
-      wait('topUp()', asked, known.act, () => {
-        refuseUnknown('topUp()', limits, known.topUp);
-        return topUp(decisions, checkedId(id), limits, actor(asked));
+      wait('topUp()', asked, knownOptions.act, () => {
+        refuseUnknown('topUp()', limits, knownOptions.topUp);
+        return topUp(decisions, parseSessionId(id), limits, actor(asked));
       }),
     setOptions: (id, changes, asked) =>
-      wait('setOptions()', asked, known.act, () => {
-        refuseUnknown('setOptions()', changes, known.setOptions);
-        return setOptions(decisions, checkedId(id), changes, actor(asked));
+      wait('setOptions()', asked, knownOptions.act, () => {
+        refuseUnknown('setOptions()', changes, knownOptions.setOptions);
+        return setOptions(decisions, parseSessionId(id), changes, actor(asked));
       }),
     askAside: (id, question, asked) =>
-      wait('askAside()', asked, known.act, () =>
-        askAside(options, decisions, { session: checkedId(id), question, by: actor(asked) }),
+      wait('askAside()', asked, knownOptions.act, () =>
+        askAside(options, decisions, { session: parseSessionId(id), question, by: actor(asked) }),
       ),
     approvals: (id, waiting) =>
-      wait('approvals()', waiting, known.wait, async () => {
+      wait('approvals()', waiting, knownOptions.wait, async () => {
         const sessions =
-          id === undefined ? listSessions(finder, { open: true, waiting: true }) : [await look(checkedId(id))];
+          id === undefined ? listSessions(finder, { open: true, waiting: true }) : [await look(parseSessionId(id))];
         const found: WaitingApproval[] = [];
         for await (const { session, status, approvals = [], facts } of sessions)
-          // Those of an agent are listed at the session that a person began.
+          // The approvals of an agent are listed at the session that a person began.
           for (const pending of status === 'open' && (id !== undefined || !facts?.agent) ? approvals : [])
             found.push(await reader.waiting(session, pending));
         return found;
       }),
     approve: (id, call, approved = {}) =>
-      wait('approve()', approved, known.approve, () => approve(decisions, checkedId(id), call, approved)),
+      wait('approve()', approved, knownOptions.approve, () =>
+        approveCall(decisions, parseSessionId(id), call, approved),
+      ),
     deny: (id, call, reason, denied = {}) =>
-      wait('deny()', denied, known.deny, () => deny(decisions, checkedId(id), call, reason, denied)),
+      wait('deny()', denied, knownOptions.deny, () =>
+        denyCall(decisions, parseSessionId(id), { ...denied, call, reason }),
+      ),
     answer: (id, call, text, answered = {}) =>
-      wait('answer()', answered, known.act, () => answer(decisions, checkedId(id), call, text, answered)),
+      wait('answer()', answered, knownOptions.act, () =>
+        answerQuestion(decisions, parseSessionId(id), { ...answered, call, text }),
+      ),
     snip: (id, entries, asked) =>
-      wait('snip()', asked, known.act, () => {
+      wait('snip()', asked, knownOptions.act, () => {
         const by = actor(asked);
-        const send = (session: SessionId) => signal(temporal, session, SIGNALS.snip, [{ entries, by }]);
+        const send = (session: SessionId) => sendSignal(temporal, session, SIGNALS.snip, [{ entries, by }]);
         const now = async (session: SessionId) => reader.entries(session, await headNow(session));
-        return snip({ look, entries: now, send }, checkedId(id), entries);
+        return snipEntries({ look, entries: now, send }, parseSessionId(id), entries);
       }),
     damage: (id, waiting) =>
-      wait('damage()', waiting, known.wait, async () => examineDamage({ temporal, store }, await look(checkedId(id)))),
+      wait('damage()', waiting, knownOptions.wait, async () =>
+        examineDamage({ temporal, store }, await look(parseSessionId(id))),
+      ),
     repair: (id, asked) =>
-      wait('repair()', asked, known.act, async () => {
-        const described = await look(checkedId(id));
-        if (described.status !== 'open') throw closedProblem(described);
+      wait('repair()', asked, knownOptions.act, async () => {
+        const described = await look(parseSessionId(id));
+        if (described.status !== 'open') throw sessionClosedProblem(described);
         const damage = await examineDamage({ temporal, store }, described);
         if (damage.kind !== 'repairable') return damage;
         const { from, to, lost } = damage;
@@ -138,31 +150,32 @@ export function createClient(given: CreateClient): PerdureClient {
         return damage;
       }),
     list: (which = {}) => {
-      refuseUnknown('list()', which, known.list);
+      refuseUnknown('list()', which, knownOptions.list);
       return each(which, () => listSessions(finder, which));
     },
-    page: (which = {}) => wait('page()', which, known.page, () => pageOfSessions(finder, which)),
-    counts: (which = {}) => wait('counts()', which, known.list, () => countSessions(finder, which)),
-    describe: (id, waiting) => wait('describe()', waiting, known.wait, async () => seen(await look(checkedId(id)))),
+    page: (which = {}) => wait('page()', which, knownOptions.page, () => listPage(finder, which)),
+    counts: (which = {}) => wait('counts()', which, knownOptions.list, () => countSessions(finder, which)),
+    describe: (id, waiting) =>
+      wait('describe()', waiting, knownOptions.wait, async () => observePhase(await look(parseSessionId(id)))),
     follow: (id, followed) => {
-      refuseUnknown('follow()', followed, known.follow);
-      const lookThere = async (session: SessionId) => hosted(await look(session));
-      return follow({ ...reader, live, look: lookThere, head: headNow, everyMs: lookMs }, checkedId(id), followed);
+      refuseUnknown('follow()', followed, knownOptions.follow);
+      const lookThere = async (session: SessionId) => observeHost(await look(session));
+      return follow({ ...reader, live, look: lookThere, head: headNow, everyMs: lookMs }, parseSessionId(id), followed);
     },
     result: (id, run, waiting) =>
-      wait('result()', waiting, known.wait, async () => {
-        const session = checkedId(id);
+      wait('result()', waiting, knownOptions.wait, async () => {
+        const session = parseSessionId(id);
         const { last } = await look(session);
         return last ? reader.outcome(session, last.head, run ?? last.run) : null;
       }),
-    schedules: guardedSchedules(createSchedules(options), { wait, each }),
+    schedules: guardSchedules(createSchedules(options), { wait, each }),
     transcript: (id, read = {}) => {
-      refuseUnknown('transcript()', read, known.transcript);
+      refuseUnknown('transcript()', read, knownOptions.transcript);
       const { from = 0 } = read;
       if (!Number.isSafeInteger(from) || from < 0)
         throw new ClientProblem('refused', `${from} is no position of an entry: give a whole number from 0`);
       return each(read, async function* () {
-        const session = checkedId(id);
+        const session = parseSessionId(id);
         await look(session);
         yield* entriesFrom(store, session, await headNow(session), from);
       });
@@ -170,14 +183,14 @@ export function createClient(given: CreateClient): PerdureClient {
   };
 }
 
-function guardedSchedules(schedules: Schedules, { wait, each }: Waits): Schedules {
+function guardSchedules(schedules: Schedules, { wait, each }: MethodWaits): Schedules {
   const named = <T>(name: string, options: Abortable | undefined, work: () => Promise<T>): Promise<T> =>
-    wait(`schedules.${name}()`, options, known.wait, work);
+    wait(`schedules.${name}()`, options, knownOptions.wait, work);
   return {
     create: (cron, task, given = {}) =>
-      wait('schedules.create()', given, known.schedule, () => schedules.create(cron, task, given)),
+      wait('schedules.create()', given, knownOptions.schedule, () => schedules.create(cron, task, given)),
     list: (asked = {}) => {
-      refuseUnknown('schedules.list()', asked, known.wait);
+      refuseUnknown('schedules.list()', asked, knownOptions.wait);
       return each(asked, () => schedules.list());
     },
     describe: (name, asked) => named('describe', asked, () => schedules.describe(name)),
@@ -188,19 +201,19 @@ function guardedSchedules(schedules: Schedules, { wait, each }: Waits): Schedule
   };
 }
 
-type Waits = {
-  /** One wait of a method: its options are checked, and its signal ends it. */
+type MethodWaits = {
+  /** Checks the options of a method and runs it until its signal aborts. */
   wait<T>(
     method: string,
     options: Abortable | undefined,
     keys: Readonly<Record<string, true>>,
     work: () => Promise<T>,
   ): Promise<T>;
-  /** The same for each item of an iteration. */
+  /** Does the same for each item of an iteration. */
   each<T>(options: Abortable, items: () => AsyncIterable<T>): AsyncIterable<T>;
 };
 
-function waits(temporal: Client): Waits {
+function createWaits(temporal: Client): MethodWaits {
   const until = <T>(ended: AbortSignal | undefined, work: () => Promise<T>): Promise<T> =>
     ended ? untilAborted(ended, () => temporal.withAbortSignal(ended, work)) : work();
   return {

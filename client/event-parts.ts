@@ -1,8 +1,13 @@
 // The shapes that events are made of: how a run ended, notices, who steered the session.
 import { z } from 'zod';
 
-export const count = z.int().nonnegative();
-export const usage = z.strictObject({ input: count, output: count, cacheRead: count, cacheWrite: count });
+export const wholeNumber = z.int().nonnegative();
+export const usage = z.strictObject({
+  input: wholeNumber,
+  output: wholeNumber,
+  cacheRead: wholeNumber,
+  cacheWrite: wholeNumber,
+});
 export const usd = z.number().nullable().describe('US dollars; null when a price is not known');
 export const agents = z
   .array(
@@ -27,7 +32,7 @@ export const reasons = [
   'model_fallback',
   'structured_output_retry',
 ] as const;
-export const transition = z.strictObject({ iteration: count, reason: z.enum(reasons) });
+export const transition = z.strictObject({ iteration: wholeNumber, reason: z.enum(reasons) });
 
 const detailed = [
   'prompt_too_long',
@@ -43,7 +48,7 @@ const detailed = [
 const stop = z.enum(['interrupt', 'message', 'cancel', 'timeout']);
 const terminal = z.union([
   z.strictObject({ reason: z.literal('completed') }),
-  z.strictObject({ reason: z.literal('max_turns'), limit: count, turnNotTaken: count }),
+  z.strictObject({ reason: z.literal('max_turns'), limit: wholeNumber, turnNotTaken: wholeNumber }),
   z.strictObject({ reason: z.enum(['aborted_streaming', 'aborted_tools']), by: stop }),
   z.strictObject({ reason: z.enum(detailed), detail: z.string() }),
   z.strictObject({ reason: z.literal('model_error'), detail: z.string(), status: z.int().optional() }),
@@ -55,11 +60,11 @@ const terminal = z.union([
   }),
   z.strictObject({
     reason: z.literal('budget_exceeded'),
-    limitTokens: count,
-    spentTokens: count,
-    reservedTokens: count.optional(),
+    limitTokens: wholeNumber,
+    spentTokens: wholeNumber,
+    reservedTokens: wholeNumber.optional(),
   }),
-  z.strictObject({ reason: z.literal('timeout'), limitMs: count }),
+  z.strictObject({ reason: z.literal('timeout'), limitMs: wholeNumber }),
 ]);
 export const ends = [
   ...detailed,
@@ -75,25 +80,25 @@ export const ends = [
 const seenFile = z.strictObject({
   path: z.string(),
   mtimeMs: z.number(),
-  size: count,
+  size: wholeNumber,
   gone: z.literal(true).optional(),
 });
 
-/** `kind`, and texts under these names. */
-const texts = <Kind extends string, Name extends string>(kind: Kind, names: readonly Name[]) =>
+/** A notice with its `kind` and texts under these names. */
+const textNotice = <Kind extends string, Name extends string>(kind: Kind, names: readonly Name[]) =>
   z.strictObject({
     kind: z.literal(kind),
     ...(Object.fromEntries(names.map((name) => [name, z.string()])) as Record<Name, z.ZodString>),
   });
 
 export const notice = z.discriminatedUnion('kind', [
-  texts('interrupted', []),
-  texts('continue', []),
-  texts('call_cut', []),
-  z.strictObject({ kind: z.literal('max_turns_reached'), limit: count, turnNotTaken: count }),
+  textNotice('interrupted', []),
+  textNotice('continue', []),
+  textNotice('call_cut', []),
+  z.strictObject({ kind: z.literal('max_turns_reached'), limit: wholeNumber, turnNotTaken: wholeNumber }),
   z.strictObject({ kind: z.literal('wrap_up'), limit: z.enum(['cost', 'tokens', 'time', 'turns']) }),
   z.strictObject({ kind: z.literal('budget_spent'), limit: z.enum(['cost', 'tokens']) }),
-  texts('error', ['text']),
+  textNotice('error', ['text']),
   z.strictObject({
     kind: z.literal('model_switched'),
     from: z.string(),
@@ -101,22 +106,22 @@ export const notice = z.discriminatedUnion('kind', [
     calls: z.array(z.string()).readonly(),
     detail: z.string(),
   }),
-  texts('stop_hook', ['text']),
-  z.strictObject({ kind: z.literal('token_budget'), spent: count, budget: count }),
-  texts('structured_output', ['problem']),
-  texts('hook_context', ['hook', 'text']),
+  textNotice('stop_hook', ['text']),
+  z.strictObject({ kind: z.literal('token_budget'), spent: wholeNumber, budget: wholeNumber }),
+  textNotice('structured_output', ['problem']),
+  textNotice('hook_context', ['hook', 'text']),
   z.strictObject({
     kind: z.literal('files_changed'),
     paths: z.array(z.string()).readonly(),
     files: z.array(seenFile).readonly().optional(),
   }),
-  texts('attachment', ['source', 'text']),
-  texts('batch_summary', ['text']),
+  textNotice('attachment', ['source', 'text']),
+  textNotice('batch_summary', ['text']),
   z.strictObject({ kind: z.literal('compaction_failed'), detail: z.string(), spent: z.boolean() }),
-  texts('repaired', ['lost']),
-  texts('about_model', ['text']),
-  texts('about_skills', ['text']),
-  texts('hook_failed', ['hook', 'detail']),
+  textNotice('repaired', ['lost']),
+  textNotice('about_model', ['text']),
+  textNotice('about_skills', ['text']),
+  textNotice('hook_failed', ['hook', 'detail']),
   z.strictObject({
     kind: z.literal('preamble_changed'),
     parts: z
@@ -141,14 +146,14 @@ export const steered = z.strictObject({
     .readonly()
     .optional()
     .describe('options that were set as well, whose values are not told'),
-  earlier: count.optional().describe('so many older ones were not kept'),
+  earlier: wholeNumber.optional().describe('so many older ones were not kept'),
 });
 
 export const runEnded = z.strictObject({
-  run: count,
+  run: wholeNumber,
   terminal,
-  turns: count,
-  iterations: count,
+  turns: wholeNumber,
+  iterations: wholeNumber,
   messages: z.array(z.string()).readonly(),
   spend: z.strictObject({ usage, usd }),
   agents: agents.optional(),

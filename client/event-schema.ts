@@ -1,38 +1,52 @@
 // The schema of the events that `query()`, `follow` and `--json` give (Q12).
-// docs/events.v1.schema.json is made from it, and every event that a test collects is held to it. A
-// change that takes something away, or gives it another meaning, is another version.
+// docs/events.v1.schema.json is made from it, and tests hold every collected event to it. A change
+// that removes something or gives it another meaning needs another version.
 import { z } from 'zod';
-import { agents, count, ends, notice, reasons, runEnded, steered, transition, usage, usd } from './event-parts.ts';
+import {
+  agents,
+  wholeNumber,
+  ends,
+  notice,
+  reasons,
+  runEnded,
+  steered,
+  transition,
+  usage,
+  usd,
+} from './event-parts.ts';
 
-/** Of an event that an attempt of a step tells. Step 0: it is told from the transcript. */
-const place = { step: count, attempt: count };
-const told = <Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
+/**
+ * Place of an event that an attempt of a step tells. Step 0 means that it is told from the
+ * transcript.
+ */
+const place = { step: wholeNumber, attempt: wholeNumber };
+const stepEvent = <Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
   z.strictObject({ type: z.literal(type), ...shape, ...place });
-const iteration = count;
-const index = count;
+const iteration = wholeNumber;
+const index = wholeNumber;
 
-const watched = [
-  told('run_start', {
-    run: count,
+const stepEvents = [
+  stepEvent('run_start', {
+    run: wholeNumber,
     queryId: z.string(),
-    depth: count,
+    depth: wholeNumber,
     cwd: z.string(),
     model: z.string(),
-    window: count.optional().describe('the model’s context window, in tokens'),
+    window: wholeNumber.optional().describe('the model’s context window, in tokens'),
     scripted: z.boolean().describe('no real model is behind it'),
   }),
-  told('user', { id: z.string(), text: z.string() }),
-  told('transition', { iteration, reason: z.enum(reasons) }),
-  told('notice', { notice }),
-  told('steered', { steered }),
-  told('request_start', { iteration, model: z.string() }),
-  told('text_delta', { iteration, index, text: z.string() }),
-  told('thinking_delta', { iteration, index, text: z.string() }),
-  told('tool_use', { iteration, index, id: z.string(), name: z.string(), input: z.unknown() }),
-  told('web_search', { iteration, index, query: z.string() }),
-  told('tool_start', { iteration, index, name: z.string(), early: z.boolean() }),
-  told('tool_progress', { iteration, index, text: z.string() }),
-  told('tool_end', {
+  stepEvent('user', { id: z.string(), text: z.string() }),
+  stepEvent('transition', { iteration, reason: z.enum(reasons) }),
+  stepEvent('notice', { notice }),
+  stepEvent('steered', { steered }),
+  stepEvent('request_start', { iteration, model: z.string() }),
+  stepEvent('text_delta', { iteration, index, text: z.string() }),
+  stepEvent('thinking_delta', { iteration, index, text: z.string() }),
+  stepEvent('tool_use', { iteration, index, id: z.string(), name: z.string(), input: z.unknown() }),
+  stepEvent('web_search', { iteration, index, query: z.string() }),
+  stepEvent('tool_start', { iteration, index, name: z.string(), early: z.boolean() }),
+  stepEvent('tool_progress', { iteration, index, text: z.string() }),
+  stepEvent('tool_end', {
     iteration,
     index,
     name: z.string(),
@@ -41,20 +55,20 @@ const watched = [
     durationMs: z.number(),
     untimed: z.literal(true).optional(),
   }),
-  told('retry', { iteration, failures: count, delayMs: z.number(), error: z.string() }),
-  told('reply', {
+  stepEvent('retry', { iteration, failures: wholeNumber, delayMs: z.number(), error: z.string() }),
+  stepEvent('reply', {
     iteration,
     stopReason: z.string().nullable(),
     fate: z.enum(['whole', 'cut', 'interrupted']),
     head: z.string().optional().describe('it is stored under it, and what it calls may still run'),
     spend: z.strictObject({ usage, usd }).optional().describe('of all attempts of its call'),
   }),
-  told('compaction_start', { iteration, trigger: z.enum(['auto', 'reactive', 'manual']) }),
-  told('compaction_end', {
+  stepEvent('compaction_start', { iteration, trigger: z.enum(['auto', 'reactive', 'manual']) }),
+  stepEvent('compaction_end', {
     iteration,
-    before: count,
-    after: count,
-    kept: count,
+    before: wholeNumber,
+    after: wholeNumber,
+    kept: wholeNumber,
     summary: z.string(),
     signed: z.literal(true).optional().describe('the API made the summary'),
     keepsThinking: z
@@ -62,12 +76,12 @@ const watched = [
       .optional()
       .describe('thinking since is sent on to models that check what stood before it'),
   }),
-  told('collapse_staged', { iteration, savings: z.array(z.number()).readonly() }),
-  told('hook_start', { iteration, hook: z.string() }),
-  told('hook_end', { iteration, hook: z.string(), result: z.string() }),
-  told('run_end', { ended: runEnded, head: z.string() }),
-  told('tombstone', {
-    iteration: count.nullable(),
+  stepEvent('collapse_staged', { iteration, savings: z.array(z.number()).readonly() }),
+  stepEvent('hook_start', { iteration, hook: z.string() }),
+  stepEvent('hook_end', { iteration, hook: z.string(), result: z.string() }),
+  stepEvent('run_end', { ended: runEnded, head: z.string() }),
+  stepEvent('tombstone', {
+    iteration: wholeNumber.nullable(),
     why: z.string().describe('everything that this attempt of this step told is void'),
     retold: z.literal(true).optional().describe('it is not void, and is told again'),
   }),
@@ -76,10 +90,10 @@ const watched = [
 export const resultSchema = z.strictObject({
   type: z.literal('result'),
   sessionId: z.string(),
-  run: count,
+  run: wholeNumber,
   reason: z.enum(ends),
-  turns: count,
-  iterations: count,
+  turns: wholeNumber,
+  iterations: wholeNumber,
   transitions: z.array(transition).readonly(),
   text: z.string(),
   usage,
@@ -91,12 +105,12 @@ export const resultSchema = z.strictObject({
 });
 
 /**
- * The events of this version of Perdure. A field or a type that is not in it fails: other programs
- * read docs/events.v1.schema.json, which allows more.
+ * The events of this version of Perdure. It fails on unknown fields and types; other programs read
+ * docs/events.v1.schema.json, which allows more.
  */
 export const eventSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('session'), sessionId: z.string() }),
-  ...watched,
+  ...stepEvents,
   z.strictObject({
     type: z.enum(['approval', 'question']),
     session: z.string(),
@@ -129,8 +143,8 @@ export const eventSchema = z.discriminatedUnion('type', [
 export const EVENTS_VERSION = 1;
 
 /**
- * For people and programs that read events: they pass over fields and types that a later version
- * adds.
+ * Returns the JSON schema for readers of events, which pass over fields and types that a later
+ * version adds.
  */
 export function eventJsonSchema(): object {
   const { $schema, ...schema } = z.toJSONSchema(eventSchema, {

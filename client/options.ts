@@ -1,5 +1,5 @@
-// A program in JavaScript may misspell an option. Passed over in silence, a guard that was meant
-// would not be there: it is refused.
+// Refuses misspelled options. A program in JavaScript may misspell one, and passing it over in
+// silence could drop a guard that was meant.
 import { didYouMean } from '../workflows/contract/did-you-mean.ts';
 import { RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
 import type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
@@ -12,10 +12,10 @@ import type { ListOptions, PageOptions } from './sessions/find/list-sessions.ts'
 import type { ScheduleOptions } from './schedules/plan.ts';
 import type { CreateClient, OnceOptions, StartOptions, SendOptions } from './sessions/start.ts';
 
-/** Every key of a type, and only those. */
+/** Has every key of a type and no other key. */
 export type KeysOf<T> = Readonly<Record<keyof T, true>>;
 
-/** Options of other agent libraries, and what they are called here. */
+/** Maps the options of other agent libraries to their names here. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   abortController: 'signal',
   abortSignal: 'signal',
@@ -40,8 +40,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 };
 
 /**
- * `what`: "query()". Throws ClientProblem for a key that is not known; one that is undefined counts
- * as not given.
+ * Throws ClientProblem for an unknown key. A key whose value is undefined counts as not given.
+ * `what` names the method for the sentence, such as "query()".
  */
 export function refuseUnknown(what: string, given: unknown, known: Readonly<Record<string, true>>): void {
   if (given === undefined) return;
@@ -50,18 +50,18 @@ export function refuseUnknown(what: string, given: unknown, known: Readonly<Reco
   const unknown = Object.entries(given).find(([key, value]) => value !== undefined && !Object.hasOwn(known, key))?.[0];
   if (unknown === undefined) return;
   const shown = JSON.stringify(unknown.slice(0, 60));
-  throw new ClientProblem('refused', `${what} has no option ${shown}: ${ours(unknown, known)}`);
+  throw new ClientProblem('refused', `${what} has no option ${shown}: ${suggestOption(unknown, known)}`);
 }
 
 type Given<Fields> = { [Key in keyof Fields]: Exclude<Fields[Key], undefined> };
 
-/** Without what is not given. */
+/** Returns the fields without those that are undefined. */
 export function dropAbsent<Fields extends object>(fields: Fields): Given<Fields> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<Fields>;
 }
 
-/** Only what is an option here: "hooks" is none of `send()`. */
-function ours(unknown: string, known: Readonly<Record<string, true>>): string {
+/** Suggests a name only if the method has it: `send()` does not take "hooks". */
+function suggestOption(unknown: string, known: Readonly<Record<string, true>>): string {
   const name = Object.hasOwn(ELSEWHERE, unknown) ? ELSEWHERE[unknown] : undefined;
   const isHere = name !== undefined && Object.hasOwn(known, /^\w+/.exec(name)?.[0] ?? '');
   return isHere ? `it is called ${name} here` : didYouMean(unknown, Object.keys(known));
@@ -133,8 +133,8 @@ const followKeys: KeysOf<FollowOptions> = {
   onHead: true,
 };
 
-/** The options of the client's methods. */
-export const known = {
+/** Lists the options of each method of the client. */
+export const knownOptions = {
   client: clientKeys,
   start: startKeys,
   schedule: scheduleKeys,

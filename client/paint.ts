@@ -1,9 +1,9 @@
-// Colours, where there is a terminal that shows them and nobody asked for none; and lines that fit.
+// Colours for terminals that show them unless the user turned them off, and lines cut to fit.
 import { showUnseen } from '../system/text.ts';
 
 export type Paint = {
   readonly on: boolean;
-  /** Of the terminal that is written to; null where there is none. */
+  /** Width of the terminal that is written to; null without one. */
   columns(): number | null;
   dim(text: string): string;
   bold(text: string): string;
@@ -17,15 +17,15 @@ export type Paint = {
 
 type Stream = { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined };
 
-/** `NO_COLOR` set to anything, or TERM=dumb, turns them off. */
-export function paint(stream: Stream, env: Readonly<Record<string, string | undefined>>): Paint {
+/** Detects colours and width. `NO_COLOR` set to anything, or TERM=dumb, turns colours off. */
+export function detectPaint(stream: Stream, env: Readonly<Record<string, string | undefined>>): Paint {
   const isTerminal = stream.isTTY === true;
   // A terminal that does not know its size says 0.
   const columns = (): number | null => (isTerminal ? stream.columns || COLUMNS : null);
   return createPaint(isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb', columns);
 }
 
-/** Of a terminal that nobody knows more about. */
+/** Width of a terminal that does not report one. */
 export const COLUMNS = 80;
 
 export function createPaint(on: boolean, columns: () => number | null = () => null): Paint {
@@ -47,16 +47,16 @@ export function createPaint(on: boolean, columns: () => number | null = () => nu
   };
 }
 
-/** On one line, at most `most` characters; cut between two words where one ends near. */
+/** Puts a text on one line of at most `most` characters, cut between two words if a gap is near. */
 export function oneLine(text: string, most: number): string {
-  const { shown, left } = cutLine(text, most);
+  const { shown, left } = truncateLine(text, most);
   return left === 0 ? shown : `${beforeWord(Array.from(shown), most - 1)}…`;
 }
 
-/** Characters that are given up for a whole word. */
+/** Characters given up to avoid cutting a word. */
 const WORD = 24;
 
-/** The first `most` of them, without the beginning of a word that does not fit. */
+/** Returns the first `most` characters without the beginning of a word that does not fit. */
 function beforeWord(characters: readonly string[], most: number): string {
   const kept = characters.slice(0, most);
   const blank = kept.lastIndexOf(' ');
@@ -65,29 +65,30 @@ function beforeWord(characters: readonly string[], most: number): string {
   return whole.join('').trimEnd();
 }
 
-/** On one line; what goes beyond `most` characters is cut, and it is said how much. */
-export function cutMeasured(text: string, most: number): string {
-  const { shown, left } = cutLine(text, most);
+/** Puts a text on one line, cut at `most` characters, and says how many are left out. */
+export function truncateWithCount(text: string, most: number): string {
+  const { shown, left } = truncateLine(text, most);
   return left === 0 ? shown : `${shown}… (+${left.toLocaleString('en')} characters)`;
 }
 
-/** `left`: characters of `text` that are not in `shown`. */
-function cutLine(text: string, most: number): { readonly shown: string; readonly left: number } {
+/** `left` counts the characters of `text` that are not in `shown`. */
+function truncateLine(text: string, most: number): { readonly shown: string; readonly left: number } {
   const looked = text.slice(0, most * 4);
   const line = Array.from(showUnseen(looked).trim().replace(/\s+/g, ' '));
   const beyond = text.length - looked.length;
   if (line.length <= most && beyond === 0) return { shown: line.join(''), left: 0 };
-  // Once more: a joiner whose second half was cut off joins nothing.
+  // Cleans the text once more: a joiner whose second half was cut off joins nothing.
   return { shown: showUnseen(line.slice(0, most).join('')), left: Math.max(0, line.length - most) + beyond };
 }
 
-const escaped = (unseen: string): string => `\\u${unseen.charCodeAt(0).toString(16).padStart(4, '0')}`;
+const escapeControl = (unseen: string): string => `\\u${unseen.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /**
- * Whoever pastes it means the path, whatever it holds. A terminal sees none of its control
- * characters.
+ * Quotes a text for a shell, so that a pasted command means the very path. The result has no
+ * control characters that a terminal would act on.
  */
 export function shellWord(text: string): string {
-  if (/\p{Cc}/u.test(text)) return `$'${text.replaceAll(/[\\']/g, String.raw`\$&`).replaceAll(/\p{Cc}/gu, escaped)}'`;
+  if (/\p{Cc}/u.test(text))
+    return `$'${text.replaceAll(/[\\']/g, String.raw`\$&`).replaceAll(/\p{Cc}/gu, escapeControl)}'`;
   return /^[\w./@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,13 +1,14 @@
-// A problem that the caller of the client has to know or put right: a sentence, without a stack.
+// A problem that the caller of the client must know or correct: a sentence without a stack.
 
 /**
- * `no_session`, `no_call`, `no_schedule`, `closed`, `no_worker`: as it says. `refused`: what was
- * asked for will not do. `unanswered`: the server did not.
+ * Most kinds say what is missing. `refused`: the request is not acceptable. `unanswered`: the
+ * server did not answer.
  */
 export type ProblemKind = 'no_session' | 'no_call' | 'no_schedule' | 'closed' | 'no_worker' | 'refused' | 'unanswered';
 
 /**
- * What a client was asked for cannot be done: a sentence for people, and its `kind` for programs.
+ * Reports that a request to the client cannot be done: a sentence for people and a `kind` for
+ * programs.
  */
 export class ClientProblem extends Error {
   override readonly name = 'ClientProblem';

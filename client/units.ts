@@ -1,6 +1,6 @@
-// Times, money and sizes for people.
+// Formats times, money and sizes for people, and parses times that people write.
 
-/** `ms` milliseconds, short: 340 ms, 4.2 s, 3 min 20 s, 2 h 5 min, 3 d. */
+/** Formats `ms` milliseconds briefly: 340 ms, 4.2 s, 3 min 20 s, 2 h 5 min, 3 d. */
 export function shortTime(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 60_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
@@ -17,45 +17,44 @@ function withRest(whole: number, unit: string, rest: number, small: string): str
   return rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${small}`;
 }
 
-/** US dollars; null: some price is not known. */
+/** Formats US dollars; null means that some price is not known. */
 export function formatMoney(usd: number | null): string {
   if (usd === null) return 'cost unknown';
   return usd === 0 ? '$0' : usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
 }
 
-export function count(n: number, one: string, many = `${one}s`): string {
+export function formatCount(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`;
 }
 
-/** How long ago, in whole ones of one unit. */
+/** Formats an age in whole units of one kind. */
 export function shortAge(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   return seconds < 60 ? `${seconds} s` : shortTime(seconds * 1_000).replace(/^(\d+ \w+) .*/, '$1');
 }
 
-/** 900 tokens, 12,400 tokens */
+/** Formats a number of tokens: 900 tokens, 12,400 tokens. */
 export function formatTokens(n: number): string {
   return `${n.toLocaleString('en')} ${n === 1 ? 'token' : 'tokens'}`;
 }
 
-/** `ms` milliseconds since the epoch: 2026-11-29 14:03:20 UTC. */
+/** Formats milliseconds since the epoch: 2026-11-29 14:03:20 UTC. */
 export function formatMoment(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? 'an unknown time' : `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** 900 bytes, 12.4 KB, 3.1 MB, 2.0 GB; decimal. */
-export function size(bytes: number): string {
-  if (bytes < 1_000) return count(bytes, 'byte');
+/** Formats bytes in decimal units: 900 bytes, 12.4 KB, 3.1 MB, 2.0 GB. */
+export function formatSize(bytes: number): string {
+  if (bytes < 1_000) return formatCount(bytes, 'byte');
   const [divisor, unit] = bytes < 1e6 ? [1e3, 'KB'] : bytes < 1e9 ? [1e6, 'MB'] : [1e9, 'GB'];
   return `${(bytes / divisor).toFixed(1)} ${unit}`;
 }
 
-// Times as people write them on a command line: 1500ms, 90s, 30m, 2h, 1d.
-
+/** Milliseconds of each unit that people write on a command line: 1500ms, 90s, 30m, 2h, 1d. */
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Milliseconds, or null for what is no time. */
+/** Returns milliseconds, or null for a text that is not a time. */
 export function parseDuration(text: string): number | null {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim());
   return match ? Number(match[1]) * (UNITS[match[2] ?? ''] ?? Number.NaN) : null;

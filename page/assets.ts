@@ -1,12 +1,12 @@
-// The page's own files and those of the packages it shows itself with. There is no build step: what
-// is served is what lies here.
+// Serves the page's own files and those of the packages it needs. It has no build step: files are
+// served as they lie here.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { Context } from 'hono';
 
-/** Beside the sources, and from the built files. */
+/** The folder next to the sources, or its place seen from the built files. */
 const folder = ['./static/', '../../page/static/']
   .map((place) => fileURLToPath(new URL(place, import.meta.url)))
   .find((path) => existsSync(path));
@@ -14,18 +14,18 @@ const folder = ['./static/', '../../page/static/']
 const SCRIPT = 'text/javascript; charset=utf-8';
 const SHEET = 'text/css; charset=utf-8';
 
-const own = (name: string): string => `${folder ?? ''}${name}`;
+const ownFile = (name: string): string => `${folder ?? ''}${name}`;
 const { resolve } = createRequire(import.meta.url);
 
 const files: Readonly<Record<string, readonly [type: string, path: () => string]>> = {
-  'style.css': [SHEET, () => own('style.css')],
-  'page.js': [SCRIPT, () => own('page.js')],
-  'live.js': [SCRIPT, () => own('live.js')],
-  'times.js': [SCRIPT, () => own('times.js')],
-  'fleet.js': [SCRIPT, () => own('fleet.js')],
-  'keys.js': [SCRIPT, () => own('keys.js')],
-  'sign-in.js': [SCRIPT, () => own('sign-in.js')],
-  'icon.svg': ['image/svg+xml', () => own('icon.svg')],
+  'style.css': [SHEET, () => ownFile('style.css')],
+  'page.js': [SCRIPT, () => ownFile('page.js')],
+  'live.js': [SCRIPT, () => ownFile('live.js')],
+  'times.js': [SCRIPT, () => ownFile('times.js')],
+  'fleet.js': [SCRIPT, () => ownFile('fleet.js')],
+  'keys.js': [SCRIPT, () => ownFile('keys.js')],
+  'sign-in.js': [SCRIPT, () => ownFile('sign-in.js')],
+  'icon.svg': ['image/svg+xml', () => ownFile('icon.svg')],
   'htmx.js': [SCRIPT, () => resolve('htmx.org/dist/htmx.min.js')],
 };
 
@@ -33,7 +33,7 @@ type Asset = { readonly body: Uint8Array<ArrayBuffer>; readonly type: string; re
 
 const loaded = new Map<string, Asset>();
 
-/** Null: there is no such file. */
+/** Returns null when the file does not exist. */
 export function serveAsset(context: Context, name: string): Response | null {
   const known = Object.hasOwn(files, name) ? files[name] : undefined;
   if (!known) return null;

@@ -1,5 +1,4 @@
-// The frame around every page, and the small marks that say in a word and a colour how something
-// stands.
+// The frame around every page, and the small marks that show a state by a word and a colour.
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import type { TerminalReason } from '../workflows/contract/loop.ts';
@@ -9,15 +8,18 @@ import { formatMoment } from '../client/units.ts';
 
 type Props = {
   readonly title: string;
-  /** Where the page hears of changes, and how far what it was given goes. */
+  /** Path of the page's events, and the place up to which the page is drawn. */
   readonly feed?: { readonly path: string; readonly from: string };
-  /** What comes is shown by drawing the page's parts anew. */
+  /** Changes are shown by drawing the page's parts anew. */
   readonly redrawn?: boolean;
   readonly scripts?: readonly string[];
   readonly children: Child;
 };
 
-/** htmx may not run code from attributes, and adds no style of its own: the policy forbids both. */
+/**
+ * Keeps htmx from running code in attributes and from adding styles, both of which the policy
+ * forbids.
+ */
 const HTMX = JSON.stringify({ includeIndicatorCSS: false, history: false, defaultTimeout: 90_000 });
 
 export function Layout({ title, feed, redrawn = false, scripts = [], children }: Props) {
@@ -37,10 +39,7 @@ export function Layout({ title, feed, redrawn = false, scripts = [], children }:
             <script src={`/static/${name}`} type="module" />
           ))}
         </head>
-        <body
-          {...(feed ? { 'data-feed': feed.path, 'data-from': feed.from } : {})}
-          {...(redrawn ? { 'data-redrawn': '' } : {})}
-        >
+        <body data-feed={feed?.path} data-from={feed?.from} data-redrawn={redrawn ? '' : undefined}>
           <a class="skip" href="#main">
             Skip to the content
           </a>
@@ -97,7 +96,7 @@ function KeyList() {
   );
 }
 
-/** A moment, relative on the screen and absolute on hover; the page keeps it right. */
+/** Shows a moment, relative on the screen and absolute on hover; the page keeps it up to date. */
 export function Moment({ at }: { readonly at: number }) {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return <span>{formatMoment(at)}</span>;
@@ -127,7 +126,7 @@ const phases: Readonly<Record<string, string>> = {
 
 export function Phase({ session }: { readonly session: Pick<SessionInfo, 'status' | 'phase' | 'parkedUntil'> }) {
   const text = phaseText(session);
-  // What was ended by force has a word of its own.
+  // A session that was ended by force has a word of its own.
   return <span class={`dot ${phases[text.split(' ', 1)[0] ?? ''] ?? 'bad'}`}>{text}</span>;
 }
 
@@ -137,7 +136,7 @@ export function Reason({ reason }: { readonly reason: TerminalReason | null }) {
   return <span class={`dot ${kind}`}>{reasonText(reason)}</span>;
 }
 
-/** An element as text. */
+/** Renders an element as text. */
 export function htmlOf(element: unknown): string {
   return (element as { toString(): string }).toString();
 }

@@ -1,6 +1,6 @@
-// The address of the page of one data folder: its name, its port and its secrets are kept, so that
-// a link or an open tab still leads to it after a restart. The file is as private as the folder:
-// who reads it may steer.
+// Keeps the address of a data folder's page: its name, port and secrets stay, so that a link or an
+// open tab still works after a restart. The file is as private as the folder: its reader can steer
+// sessions.
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -9,17 +9,19 @@ import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
 import { newCode } from './hosting/passes.ts';
 
 export type PageAddress = {
-  /** Signs what lets a browser in, and is sent to nobody. */
+  /** Key that signs what lets a browser in. It is never sent. */
   readonly key: string;
-  /** Of the HTTP API; it opens no page. */
+  /** Token of the HTTP API; it does not open the page. */
   readonly apiToken: string;
-  /** A host name that no other page has: a browser sends a cookie to every port of a host. */
+  /** A host name of its own, since a browser sends a cookie to every port of a host. */
   readonly name: string;
-  /** 0: a free one. */
+  /** 0 means a free port. */
   readonly port: number;
-  /** The name under which its port was forwarded last, over TLS. */
+  /** The name under which its port was last forwarded over TLS. */
   readonly forwarded?: string | undefined;
-  /** Of the process that serves it, or did last: codes for one are none for another. */
+  /**
+   * Names the process that serves it, or did last: codes for one process are invalid for another.
+   */
   readonly run: string;
 };
 
@@ -43,7 +45,7 @@ export function newAddress(): PageAddress {
   return { key: newSecret(), apiToken: newSecret(), name, port: 0, run: newSecret() };
 }
 
-/** Where a browser is let in, once. */
+/** Makes an address that lets a browser in once. */
 export function entranceOf(address: PageAddress): string {
   const { name, port, forwarded } = address;
   const origin = forwarded === undefined ? `http://${name}:${port}` : `https://${forwarded}`;
@@ -52,17 +54,17 @@ export function entranceOf(address: PageAddress): string {
 
 export type KeptAddress = {
   readonly address: PageAddress;
-  /** Where it is served. */
+  /** Remembers where the page is served. */
   keep(at: Pick<PageAddress, 'port' | 'forwarded'>): void;
 };
 
 const fileOf = (root: string): string => join(root, 'page.json');
 
 /**
- * `root`: the data folder. A file that is damaged is replaced: whoever was let in opens a printed
- * address again.
+ * Reads the address kept in the data folder `root`. A damaged file is replaced, and its visitors
+ * must open a printed address again.
  */
-export function keptAddress(root: string): KeptAddress {
+export function openAddress(root: string): KeptAddress {
   const known = readJsonFile(fileOf(root), schema);
   const address = known.kind === 'read' ? { ...known.value, run: newSecret() } : newAddress();
   return {
@@ -71,24 +73,26 @@ export function keptAddress(root: string): KeptAddress {
   };
 }
 
-/** The token of the HTTP API of a data folder, whether it is served now or not. */
-export function keptApiToken(root: string): string {
+/** Returns the token of a data folder's HTTP API, whether it is served now or not. */
+export function readApiToken(root: string): string {
   const known = readJsonFile(fileOf(root), schema);
   if (known.kind === 'read') return known.value.apiToken;
-  const { address, keep } = keptAddress(root);
+  const { address, keep } = openAddress(root);
   keep(address);
   return address.apiToken;
 }
 
 const PATIENCE_MS = 3_000;
 
-/** Where a browser is let in to the page that is served from a data folder. Null: none is. */
+/**
+ * Makes an entrance to the page that is now served from a data folder; null when it is not served.
+ */
 export async function entranceNow(root: string): Promise<string | null> {
   const known = readJsonFile(fileOf(root), schema);
   return known.kind === 'read' && (await isServed(known.value)) ? entranceOf(known.value) : null;
 }
 
-/** Nothing secret is sent: whoever listens there now may be another. */
+/** Sends no secret, since another process may listen there now. */
 function isServed({ name, port }: PageAddress): Promise<boolean> {
   return new Promise((resolve) => {
     const headers = { host: `${name}:${port}` };

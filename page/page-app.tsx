@@ -1,14 +1,14 @@
-// The ops page: all sessions, and one as it goes. Everything comes from visibility, the store and
-// the live channel; any number of processes may serve it.
+// The ops page: all sessions, and one as it goes. All its data come from visibility, the store and
+// the live channel, so any number of processes may serve it.
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { showUnseen, reasonOf } from '../system/text.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { ClientProblem } from '../client/problem.ts';
-import { sessionIdProblem } from '../client/sessions/info.ts';
+import { sessionIdProblem } from '../client/sessions/session-id.ts';
 import { API, type Api, apiApp } from './api/api-app.ts';
 import { statusOf } from './api/problems.ts';
-import { type Access, guard, personIn } from './hosting/access.ts';
+import { type Access, guardPage, personIn } from './hosting/access.ts';
 import { addSignIn } from './hosting/sign-in.tsx';
 import { serveAsset } from './assets.ts';
 import { eventStream } from './feed/event-stream.ts';
@@ -17,7 +17,7 @@ import { openSessionFeed, type SessionFeed } from './feed/session-feed.ts';
 import { Layout, htmlOf } from './layout.tsx';
 import type { PagePorts } from './ports.ts';
 import { actOnSession, actOnMany, isAction } from './session/actions.ts';
-import { download, readMedium, readWholeText } from './session/downloads.ts';
+import { downloadTranscript, readMedium, readWholeText } from './session/downloads.ts';
 import { sessionFrame } from './session/frame.tsx';
 import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from './session/session-page.tsx';
 import { openFleetFeed } from './fleet/fleet-feed.tsx';
@@ -43,11 +43,11 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
   const fleets = openFeeds((view: string) => openFleetFeed(ports, view));
   const api = apiApp(ports, access);
   app.route(API, api.app);
-  app.use(guard(access));
+  app.use(guardPage(access));
   app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: (context) => context.text('at most 2 MB', 413) }));
   app.get('/static/:name', (context) => serveAsset(context, context.req.param('name')) ?? context.notFound());
   addSignIn(app, access);
-  /** In the name of who asks. */
+  /** Acts in the name of the person who asks. */
   const acting = (context: Context): PagePorts => ({
     ...ports,
     ...ports.as(personIn(context, access)?.name ?? null, 'on the ops page'),
@@ -58,7 +58,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
   });
   app.get('/live', async (context) => {
     const { feed, leave } = await fleets.enter(viewOf(context));
-    return streamed(context, eventStream(feed.ring, placeOf(context), leave));
+    return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
   });
   app.post('/bulk', async (context) => {
     const { said, ok } = await actOnMany(acting(context), await jsonBody(context));
@@ -83,9 +83,9 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
       return said;
     });
   });
-  app.notFound((context) => context.html(<Problem title="Not found" text="There is no such page." />, 404));
+  app.notFound((context) => context.html(<ProblemPage title="Not found" text="There is no such page." />, 404));
   app.onError((error, context) => {
-    return context.html(<Problem title="Not to be shown" text={showUnseen(error.message)} />, statusOf(error));
+    return context.html(<ProblemPage title="Not to be shown" text={showUnseen(error.message)} />, statusOf(error));
   });
   const close = (): void => {
     api.close();
@@ -107,7 +107,7 @@ function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
   app.get('/sessions/:file{.+\\.(jsonl|md)}', async (context) => {
     const [, id = '', kind] = /^(.*)\.(jsonl|md)$/.exec(context.req.param('file')) ?? [];
     if (sessionIdProblem(id) !== undefined) return context.notFound();
-    return download(context, ports, await ports.read(id), kind === 'md' ? 'md' : 'jsonl');
+    return downloadTranscript(context, ports, await ports.read(id), kind === 'md' ? 'md' : 'jsonl');
   });
   reading('/sessions/:id', async (feed, context) =>
     context.html(await sessionPage(feed, ports, context.req.query('at'))),
@@ -134,7 +134,7 @@ function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
     const { position, index } = context.req.param();
     const medium = await readMedium(feed, ports, { position: Number(position), index: Number(index) });
     if (medium === null) return context.notFound();
-    // A document is taken away: a browser would run what is in it.
+    // Offer a document as a download: a browser would run its content.
     if (medium.mediaType === 'application/pdf')
       context.header('Content-Disposition', `attachment; filename="${position}-${index}.pdf"`);
     return context.body(medium.bytes, 200, { 'Content-Type': medium.mediaType });
@@ -143,7 +143,7 @@ function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
     const session = idOf(context);
     if (session === null) return context.notFound();
     const { feed, leave } = await feeds.enter(session);
-    return streamed(context, eventStream(feed.ring, placeOf(context), leave));
+    return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
   });
 }
 
@@ -155,7 +155,7 @@ function scheduleRoutes(
   app.get('/schedules', (context) => withFeed(plans, 'all', (feed) => context.html(htmlOf(schedulesPage(feed)))));
   app.get('/schedules/live', async (context) => {
     const { feed, leave } = await plans.enter('all');
-    return streamed(context, eventStream(feed.ring, placeOf(context), leave));
+    return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
   });
   app.post('/schedules/:name/:action', async (context) => {
     const { name, action } = context.req.param();
@@ -168,15 +168,15 @@ function scheduleRoutes(
   });
 }
 
-/** With the headers that every answer has. */
-function streamed(context: Context, response: Response): Response {
+/** Adds the headers that every answer has. */
+function sendStream(context: Context, response: Response): Response {
   for (const [name, value] of response.headers) context.header(name, value);
   return context.body(response.body ?? '', 200);
 }
 
 const placeOf = (context: Context): string => context.req.header('last-event-id') ?? context.req.query('from') ?? '';
 
-/** What of the address says which sessions are shown. */
+/** Returns the part of the address that selects the shown sessions. */
 function viewOf(context: Context): string {
   const view = new URLSearchParams();
   for (const key of ['q', 'after']) {
@@ -191,7 +191,7 @@ function idOf(context: Context): SessionId | null {
   return sessionIdProblem(id) === undefined ? (id as SessionId) : null;
 }
 
-/** A sentence for the person who asked, whatever came of it. */
+/** Answers the person who asked with a sentence, in success and in failure. */
 async function answer(context: Context, work: () => Promise<string>): Promise<Response> {
   try {
     return context.html(htmlOf(<p class="good">{await work()}</p>));
@@ -209,7 +209,7 @@ async function jsonBody(context: Context): Promise<unknown> {
   }
 }
 
-function Problem({ title, text }: { readonly title: string; readonly text: string }) {
+function ProblemPage({ title, text }: { readonly title: string; readonly text: string }) {
   return (
     <Layout title={title}>
       <h1>{title}</h1>

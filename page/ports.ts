@@ -1,5 +1,5 @@
-// All that the page asks of the world: visibility, the store, the live channel, and a person's
-// words to a session.
+// Everything that the page needs from outside: visibility, the store, the live channel, and what
+// people send to sessions.
 import type { Told } from '../store/live/events.ts';
 import type { Store } from '../store/values/store.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
@@ -12,18 +12,21 @@ import { SetupProblem } from '../system/setup-problem.ts';
 import type { PerdureClient } from '../client/perdure-client.ts';
 import type { Opened } from '../client/runtime/open-server.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
-import type { WaitingApproval } from '../client/sessions/decide.ts';
+import type { WaitingApproval } from '../client/sessions/waiting-approval.ts';
 import { folderPorts } from '../client/sessions/folder-ports.ts';
 import type { SessionDescription } from '../client/sessions/info.ts';
-import { headOf, readSession, transcriptReader, type SessionReading } from '../client/sessions/read.ts';
+import { readSession, type SessionReading } from '../client/sessions/read.ts';
+import { headOf } from '../client/sessions/newest-head.ts';
+import { transcriptReader } from '../client/sessions/transcript-reader.ts';
 import type { ListOptions, SessionCounts } from '../client/sessions/find/list-sessions.ts';
 import { backgroundReader, type BackgroundReader } from '../client/sessions/history/background-reader.ts';
-import { readRecent, type Recent } from '../client/sessions/history/recent.ts';
+import { readRecent, type RecentRequests } from '../client/sessions/history/recent.ts';
 import { stepReader, type StepReader } from '../client/sessions/history/steps.ts';
-import { describeNoWorker, workerPolls } from '../client/sessions/worker-polls.ts';
+import { isQueuePolled } from '../client/sessions/worker-polls.ts';
+import { describeNoWorker } from '../client/sessions/no-worker.ts';
 import { RecentMap } from '../system/recent-map.ts';
 
-/** A person's words to sessions. */
+/** Methods that act on sessions for a person. */
 export type Acting = Pick<
   PerdureClient,
   | 'start'
@@ -42,70 +45,79 @@ export type Acting = Pick<
   | 'schedules'
 >;
 
-/** Where somebody acts, behind their name in Temporal's history. */
+/** Where a person acts; it follows their name in Temporal's history. */
 export type Place = 'on the ops page' | 'over HTTP';
 
-/** A client as it names itself. */
+/** Makes the identity of a client. */
 export const identityOf = (name: string, place: Place): string => `${name} ${place}`;
 
 export type PagePorts = Acting &
   Pick<PerdureClient, 'page' | 'follow' | 'result' | 'transcript'> & {
     /**
-     * The same in somebody's name, which stands in Temporal's history beside each; null: as this
-     * process is known there.
+     * Acts in a person's name, which Temporal's history notes with each action; null acts as this
+     * process.
      */
     as(name: string | null, place: Place): Acting;
-    /** How many there are of each phase, a few seconds ago at most. */
+    /** Counts sessions by phase; the result is at most a few seconds old. */
     counts(): Promise<SessionCounts>;
-    /** Calls of all sessions that wait for a person, a second or two ago at most. */
+    /**
+     * Lists the calls of all sessions that wait for a person; the result is at most a second or two
+     * old.
+     */
     inbox(): Promise<readonly WaitingApproval[]>;
-    /** Throws ClientProblem when there is no such session. */
+    /** Throws ClientProblem when the session does not exist. */
     describe(session: string): Promise<SessionDescription>;
     head(session: SessionId): Promise<Hash | null>;
-    /** What people asked of it lately. */
-    recent(session: SessionId): Promise<Recent>;
+    /** Reads what people lately asked of the session. */
+    recent(session: SessionId): Promise<RecentRequests>;
     live(session: SessionId, signal: AbortSignal): AsyncIterable<Told>;
     waiting(session: SessionId, pending: PendingApproval): Promise<WaitingApproval>;
-    /** A sentence when no worker polls for the session; null when one does. */
+    /** Returns a sentence when no worker polls for the session, else null. */
     nobodyWorks(session: SessionDescription): Promise<string | null>;
-    /** A second or two old at most. */
+    /** Reads steps; the result is at most a second or two old. */
     readonly steps: StepReader;
-    /** All of a transcript, checked. */
+    /** Reads the whole transcript and checks it. */
     read(session: string): Promise<SessionReading>;
-    /** The commands that it has in the background, where they are on this machine (L84). */
+    /** Reads the session's background commands on this machine (L84). */
     background(session: SessionId): BackgroundReader;
     readonly store: Store;
     /**
-     * The address of a session in Temporal's own UI; null where nobody has said where that is, and
-     * the server that Perdure started has none.
+     * Returns the address of a session in Temporal's own UI; null when no address is set and the
+     * embedded server runs without the UI.
      */
     temporalUi(session: string): string | null;
   };
 
-/** Milliseconds for which an answer about workers holds: their polls are a minute long. */
+/** Milliseconds for which an answer about workers is reused: their polls last a minute. */
 const POLLS_HOLD_MS = 5_000;
-/** For which counts hold; where the server lacks search attributes they read every session. */
+/**
+ * Milliseconds for which counts are reused. Without search attributes on the server they read every
+ * session.
+ */
 const COUNTS_HOLD_MS = 3_000;
 const SLOW_COUNTS_HOLD_MS = 10_000;
-/** For which the inbox holds: each view of all sessions shows it. */
+/** Milliseconds for which the inbox is reused: each view of all sessions shows it. */
 const INBOX_HOLD_MS = 1_500;
-/** For which steps hold: all who watch a timeline draw it anew together. */
+/** Milliseconds for which steps are reused: all viewers of a timeline draw it anew together. */
 const STEPS_HOLD_MS = 1_500;
-/** Answers that are held of one question: it may be asked about many queues. */
+/** Most answers of one kind to keep: the question may be about many queues. */
 const MOST_HELD = 200;
 
 const ALL: ListOptions = {};
 
-/** `hosted`: people of other machines open it, where the embedded server's UI is out of reach. */
+/**
+ * Makes the ports. `hosted` means that people of other machines open the page; the embedded
+ * server's UI is out of their reach.
+ */
 export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readonly hosted?: boolean } = {}): PagePorts {
   const { temporal, target, folder, store, sessions, embedded } = opened;
   const { client } = temporal;
   const people = new RecentMap<string, Acting>(MOST_HELD);
-  const named = namedUi(env);
-  // The embedded server's may come and go with its starts.
+  const named = readUiAddress(env);
+  // The embedded server's UI may come and go with its starts.
   const uiNow = (): string | null => named ?? (hosted ? null : (embedded?.ui() ?? null));
   const polls = holdAnswers(
-    (taskQueue: string) => workerPolls({ temporal: client, taskQueue }),
+    (taskQueue: string) => isQueuePolled({ temporal: client, taskQueue }),
     () => POLLS_HOLD_MS,
   );
   const counts = holdAnswers(
@@ -152,8 +164,8 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
 }
 
 /**
- * One answer for all who ask while it is sought, and for some time after. One that failed is sought
- * again.
+ * Shares one answer among all callers while it is sought and for some time after. A failed answer
+ * is sought again.
  */
 export function holdAnswers<Key, Answer>(
   ask: (key: Key) => Promise<Answer>,
@@ -175,8 +187,8 @@ export function holdAnswers<Key, Answer>(
   };
 }
 
-/** Without a slash at its end. Throws SetupProblem. */
-function namedUi(env: Env): string | null {
+/** Returns the address without a slash at its end. Throws SetupProblem. */
+function readUiAddress(env: Env): string | null {
   const set = env['PERDURE_TEMPORAL_UI']?.trim();
   if (!set) return null;
   const url = URL.canParse(set) ? new URL(set) : null;
@@ -185,7 +197,10 @@ function namedUi(env: Env): string | null {
   return `${url.origin}${basePath(url)}`;
 }
 
-/** Temporal notes the identity of a client with all that it sends. */
+/**
+ * Makes a client of its own for a person, since Temporal notes the client's identity with
+ * everything it sends.
+ */
 function clientOf({ temporal, target, embedded }: Opened, env: Env, identity: string): Acting {
   const { namespace, keys } = target;
   const { connection } = temporal;
@@ -194,7 +209,7 @@ function clientOf({ temporal, target, embedded }: Opened, env: Env, identity: st
   return createClient({ temporal: named, env, profile, sealed: keys !== undefined, by: identity });
 }
 
-/** Of an address, without a slash at its end. */
+/** Returns the path of an address without a slash at its end. */
 const basePath = ({ pathname }: URL): string =>
   pathname
     .split('/')

@@ -1,6 +1,6 @@
-// Serves the ops page on a loopback port, to whoever is let in. Its name is its own: what a browser
-// keeps for 127.0.0.1 would reach whatever else listens there. Browsers take *.localhost for this
-// machine.
+// Serves the ops page on a loopback port to browsers that were let in. It uses a name of its own,
+// since what a browser keeps for 127.0.0.1 would reach every other server there. Browsers resolve
+// *.localhost to this machine.
 import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
 import { createServer as createHttps } from 'node:https';
@@ -15,20 +15,23 @@ import { type OpsPage, opsPage } from './page-app.tsx';
 import { entranceOf, type KeptAddress, newAddress } from './page-address.ts';
 import type { PagePorts } from './ports.ts';
 
-/** Sessions that are followed for tabs, the tabs that watch one, and listeners of the HTTP API. */
+/**
+ * Counts of sessions that are followed for tabs, tabs that watch one, and listeners of the HTTP
+ * API.
+ */
 export type PageLoad = { readonly sessions: number; readonly watchers: number; readonly listeners: number };
 
 export type ServedPage = {
-  /** Lets nobody in. */
+  /** The plain address, which lets no browser in. */
   readonly url: string;
   /**
-   * A new address, for a person: where people do not sign in with tokens of their own it lets in
-   * who opens it first, and soon.
+   * Makes a new address for a person. Where people do not sign in with their own tokens, it lets in
+   * the first browser that opens it, for a short time.
    */
   entrance(): string;
-  /** Of the HTTP API. */
+  /** Address of the HTTP API. */
   readonly api: string;
-  /** Whether the API has a token besides those of people. */
+  /** Whether the API has a token in addition to those of people. */
   readonly ownToken: boolean;
   live(): PageLoad;
   close(): Promise<void>;
@@ -39,24 +42,21 @@ type Serve = (hostname: string, port: number) => Promise<Server>;
 
 const PORT_TRIES = 20;
 
-/** Absent: an address of its own, for as long as it is served. */
-const passing = (): KeptAddress => ({ address: newAddress(), keep: () => undefined });
+/** Makes an address that lasts only while the page is served. */
+const temporaryAddress = (): KeptAddress => ({ address: newAddress(), keep: () => undefined });
 
 type Here = {
-  /** Others of this machine. */
+  /** Other people of this machine. */
   readonly people?: readonly Person[];
-  /**
-   * Names under which ports of this machine are forwarded; the first is that of the addresses it
-   * prints.
-   */
+  /** Names under which ports of this machine are forwarded; printed addresses use the first. */
   readonly forwarders?: readonly Forwarder[];
-  /** That one and no other; throws SetupProblem when it is taken. */
+  /** Exact port; serving throws SetupProblem when it is taken. */
   readonly port?: number;
 };
 
 export async function servePage(
   ports: PagePorts,
-  kept: KeptAddress = passing(),
+  kept: KeptAddress = temporaryAddress(),
   { people = [], forwarders = [], port: chosen }: Here = {},
 ): Promise<ServedPage> {
   const { name, port: wanted } = kept.address;
@@ -73,7 +73,7 @@ export async function servePage(
   kept.keep(at);
   const api = `http://127.0.0.1:${port}${API}`;
   const entrance = (): string => entranceOf({ ...kept.address, ...at });
-  return { ...served(page, servers, `http://${name}:${port}/`), entrance, api, ownToken: true };
+  return { ...describeServed(page, servers, `http://${name}:${port}/`), entrance, api, ownToken: true };
 }
 
 async function serveThere(port: number, serveAt: Serve, page: OpsPage): Promise<readonly [Server, ...Server[]]> {
@@ -90,13 +90,15 @@ async function serveThere(port: number, serveAt: Serve, page: OpsPage): Promise<
   }
 }
 
-/** Where there is no IPv6 nobody else can listen there either. */
+/** Without IPv6, other processes cannot listen on ::1 either. */
 function freeOfIpv6(error: unknown): readonly Server[] {
   if (codeOf(error) === 'EADDRINUSE') throw error;
   return [];
 }
 
-/** For people on other machines. Throws SetupProblem when nothing can listen there. */
+/**
+ * Serves the page for people on other machines. Throws SetupProblem when it cannot listen there.
+ */
 export async function serveHostedPage(ports: PagePorts, { name, listen, people, by }: PageHost): Promise<ServedPage> {
   const proxy = by.kind === 'proxy' ? { proxy: by.address } : {};
   const page = opsPage(ports, { host: () => name, people, hosted: true, ...proxy });
@@ -104,7 +106,12 @@ export async function serveHostedPage(ports: PagePorts, { name, listen, people, 
   try {
     const server = await start(page, { hostname: listen.host, port: listen.port, ...tls });
     const url = `https://${name}/`;
-    return { ...served(page, [server], url), entrance: () => url, api: `https://${name}${API}`, ownToken: false };
+    return {
+      ...describeServed(page, [server], url),
+      entrance: () => url,
+      api: `https://${name}${API}`,
+      ownToken: false,
+    };
   } catch (error) {
     page.close();
     const why = codeOf(error) === 'EADDRINUSE' ? 'something else listens there' : reasonOf(error);
@@ -126,7 +133,7 @@ function start({ app }: OpsPage, options: object & Listening): Promise<Server> {
   });
 }
 
-const served = (
+const describeServed = (
   page: OpsPage,
   servers: readonly Server[],
   url: string,
@@ -140,8 +147,8 @@ const served = (
 });
 
 /**
- * Both loopback addresses: a browser may try ::1 first, and who listened there on our port would be
- * given what lets one in.
+ * Listens on both loopback addresses: a browser may try ::1 first, and another listener on our port
+ * would receive its credentials.
  */
 async function serveLoopback(wanted: number, serveAt: Serve): Promise<readonly [Server, ...Server[]]> {
   for (let tries = 1; ; tries++) {
@@ -149,7 +156,7 @@ async function serveLoopback(wanted: number, serveAt: Serve): Promise<readonly [
     try {
       return [server, await serveAt('::1', portOf(server))];
     } catch (error) {
-      // Where there is no IPv6 nobody else can listen there either.
+      // Without IPv6, other processes cannot listen on ::1 either.
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return [server];
       await closeServer(server);
       if (tries === PORT_TRIES) throw error;
@@ -157,7 +164,7 @@ async function serveLoopback(wanted: number, serveAt: Serve): Promise<readonly [
   }
 }
 
-/** A port that another has meanwhile is given up for a free one. */
+/** Gives a port that is taken up for a free one. */
 async function startAt(serveAt: Serve, port: number): Promise<Server> {
   try {
     return await serveAt('127.0.0.1', port);

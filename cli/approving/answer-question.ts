@@ -1,5 +1,6 @@
-// The answer to a question of the model, as a person gives it (L81).
-import { answerProblem, type WaitingApproval } from '../../client/sessions/decide.ts';
+// Takes a person's answer to a question of the model (L81).
+import { answerProblem } from '../../client/sessions/decide.ts';
+import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { oneLine } from '../../client/paint.ts';
 import { areNumbered, questionOf } from '../../client/render/approval-text.ts';
@@ -7,20 +8,20 @@ import { UsageError } from '../errors.ts';
 
 type Person = { readonly sessions: Pick<PerdureClient, 'answer'> };
 
-/** Throws UsageError for what is no answer. */
-export async function answered({ sessions }: Person, question: WaitingApproval, line: string): Promise<void> {
+/** Sends the answer. Throws UsageError for a text that cannot be one. */
+export async function answerFromLine({ sessions }: Person, question: WaitingApproval, line: string): Promise<void> {
   const { session, call, input } = question;
-  const text = chosenAnswer(input, line);
+  const text = chooseAnswer(input, line);
   const problem = answerProblem(text);
   if (problem !== undefined) throw new UsageError(problem);
   await sessions.answer(session, call, text);
 }
 
 /**
- * The number of an option means the option, unless options are numbers themselves. Throws
- * UsageError for what is none of them.
+ * Returns the option that a number means, unless options are numbers themselves, or the text.
+ * Throws UsageError for an answer that is not offered.
  */
-export function chosenAnswer(input: unknown, given: string): string {
+export function chooseAnswer(input: unknown, given: string): string {
   const { options } = questionOf(input);
   const text = given.trim();
   if (options.length === 0 || options.includes(text)) return text;

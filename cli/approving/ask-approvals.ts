@@ -1,8 +1,8 @@
-// Asks the person at the terminal about calls that wait for a decision, and puts the model's
-// questions to them, one at a time (L55, L81). Who decides elsewhere is heeded: the question is
-// withdrawn.
+// Asks the person at the terminal about waiting calls and questions of the model, one at a time
+// (L55, L81). When someone decides elsewhere, the question is withdrawn.
 import { reasonOf } from '../../system/text.ts';
-import { type ApprovalEvent, type WaitingApproval, reasonProblem } from '../../client/sessions/decide.ts';
+import { reasonProblem } from '../../client/sessions/decide.ts';
+import type { ApprovalEvent, WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { oneLine } from '../../client/paint.ts';
@@ -11,34 +11,35 @@ import { approvalHint } from '../../client/render/approval-text.ts';
 import type { Cli } from '../cli.ts';
 import type { Input } from '../typing/input.ts';
 import { UsageError } from '../errors.ts';
-import { type Always, createAlways, ruleFor } from '../../client/sessions/always-allow.ts';
-import { answered } from './answer-question.ts';
+import { type AlwaysRules, createAlwaysRules, ruleFor } from '../../client/sessions/always-allow.ts';
+import { answerFromLine } from './answer-question.ts';
+import { parseInput } from './parse-input.ts';
 
 type AskApprovals = {
   hear(event: ApprovalEvent): void;
-  /** Withdraws what is asked; resolves when what was answered has been given, or has failed. */
+  /** Withdraws open questions. Resolves when given answers have been delivered or have failed. */
   stop(): Promise<void>;
 };
 
-/** The terminal that the person is asked at; null without one. */
+/** The terminal at which the person is asked; `input` is null without one. */
 type Terminal = Pick<Cli, 'self' | 'say' | 'env'> & { readonly input: Pick<Input, 'ask' | 'edit'> | null };
 
 type Sessions = Pick<PerdureClient, 'approve' | 'deny' | 'answer'>;
-type Asked = { readonly approval: WaitingApproval; readonly gone: AbortController };
+type OpenQuestion = { readonly approval: WaitingApproval; readonly gone: AbortController };
 
 const DENIED = 'the user denied it';
 
 /**
- * Without a terminal it only says how to decide elsewhere. `always`: the rules by which the person
- * no longer wants to be asked.
+ * Asks about approvals. Without a terminal it only says how to decide elsewhere. `always` has the
+ * rules that answer for the person.
  */
-export function askApprovals(cli: Terminal, sessions: Sessions, always = createAlways()): AskApprovals {
-  const open = new Map<string, Asked>();
+export function askApprovals(cli: Terminal, sessions: Sessions, always = createAlwaysRules()): AskApprovals {
+  const open = new Map<string, OpenQuestion>();
   let asking: Promise<void> = Promise.resolve();
   return {
     hear: (event) => {
       if (event.type === 'approval_settled') return close(open, event.call);
-      const asked: Asked = { approval: event, gone: new AbortController() };
+      const asked: OpenQuestion = { approval: event, gone: new AbortController() };
       open.set(event.call, asked);
       if (always.ruleThatCovers(event) === null) cli.say(approvalHint(event, cli.self));
       asking = asking.then(() => untilDecided({ cli, sessions, always }, asked));
@@ -51,24 +52,24 @@ export function askApprovals(cli: Terminal, sessions: Sessions, always = createA
   };
 }
 
-function close(open: Map<string, Asked>, call: string): void {
+function close(open: Map<string, OpenQuestion>, call: string): void {
   open.get(call)?.gone.abort();
   open.delete(call);
 }
 
-type Person = { readonly cli: Terminal; readonly sessions: Sessions; readonly always: Always };
+type Person = { readonly cli: Terminal; readonly sessions: Sessions; readonly always: AlwaysRules };
 
-async function untilDecided(person: Person, asked: Asked): Promise<void> {
+async function untilDecided(person: Person, asked: OpenQuestion): Promise<void> {
   const { cli } = person;
   const { approval, gone } = asked;
   while (cli.input && !gone.signal.aborted) {
     const rule = person.always.ruleThatCovers(approval);
-    const line = rule === null ? await askedLine(cli, approval, gone.signal) : 'y';
+    const line = rule === null ? await askForLine(cli, approval, gone.signal) : 'y';
     if (rule !== null) cli.say(`approved by your rule ${oneLine(rule, 200)}`);
-    if (line === null) return gone.signal.aborted ? undefined : cli.say(leftOpen(approval, cli.self));
+    if (line === null) return gone.signal.aborted ? undefined : cli.say(stillWaitsText(approval, cli.self));
     try {
-      if (approval.question) return await answered(person, approval, line);
-      if (await decided(person, approval, line.trim(), gone.signal)) return;
+      if (approval.question) return await answerFromLine(person, approval, line);
+      if (await carryOutLine(person, approval, line.trim(), gone.signal)) return;
     } catch (error) {
       if (!(error instanceof ClientProblem || error instanceof UsageError)) {
         cli.say(`the decision could not be sent: ${reasonOf(error)}`);
@@ -81,17 +82,20 @@ async function untilDecided(person: Person, asked: Asked): Promise<void> {
   }
 }
 
-function askedLine(cli: Terminal, { tool, question }: WaitingApproval, gone: AbortSignal): Promise<string | null> {
+function askForLine(cli: Terminal, { tool, question }: WaitingApproval, gone: AbortSignal): Promise<string | null> {
   const prompt = question ? 'your answer: ' : `${oneLine(tool, 60)}? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt: `;
   return cli.input?.ask(prompt, gone) ?? Promise.resolve(null);
 }
 
-/** Ctrl-D ends what can be typed here, and decides nothing. */
-const leftOpen = (approval: WaitingApproval, self: string): string =>
+/** Ctrl-D ends the typing here and decides nothing. */
+const stillWaitsText = (approval: WaitingApproval, self: string): string =>
   `nothing more can be typed here, and call ${oneLine(approval.call, 100)} still waits; ${approvalHint(approval, self)}`;
 
-/** False: ask again. What follows `n` or `i` is the reason. */
-async function decided(
+/**
+ * Carries out the typed decision and returns false to ask again. The text behind `n` or `i` is the
+ * reason.
+ */
+async function carryOutLine(
   { cli, sessions, always }: Person,
   approval: WaitingApproval,
   line: string,
@@ -107,7 +111,7 @@ async function decided(
       return true;
     case 'a':
     case 'always': {
-      const rule = await chosenRule(cli, approval, rest, gone);
+      const rule = await chooseRule(cli, approval, rest, gone);
       if (rule === null) return false;
       if (always.misses(rule, approval)) {
         cli.say(
@@ -126,10 +130,10 @@ async function decided(
     case 'no':
     case 'i':
     case 'interrupt':
-      return denied(sessions, approval, { word, reason: rest === '' ? DENIED : rest });
+      return denyCall(sessions, approval, { word, reason: rest === '' ? DENIED : rest });
     case 'e':
     case 'edit': {
-      const edited = await editedInput(cli, input, rest, gone);
+      const edited = await editInput(cli, input, rest, gone);
       if (edited === null) return false;
       await sessions.approve(session, call, { input: edited });
       return true;
@@ -140,7 +144,7 @@ async function decided(
   }
 }
 
-async function denied(
+async function denyCall(
   sessions: Sessions,
   { session, call }: WaitingApproval,
   { word, reason }: { readonly word: string; readonly reason: string },
@@ -152,10 +156,10 @@ async function denied(
 }
 
 /**
- * The rule that is proposed, or another that the person writes instead. Null: ask again. Throws
+ * Returns the proposed rule, or another that the person types; null to ask again. Throws
  * UsageError.
  */
-async function chosenRule(
+async function chooseRule(
   cli: Terminal,
   approval: WaitingApproval,
   given: string,
@@ -175,8 +179,8 @@ async function chosenRule(
   return rule;
 }
 
-/** Null: nothing was given. Throws UsageError for what is no JSON object. */
-async function editedInput(cli: Terminal, input: unknown, given: string, gone: AbortSignal) {
+/** Returns null when nothing was given. Throws UsageError for a text that is not a JSON object. */
+async function editInput(cli: Terminal, input: unknown, given: string, gone: AbortSignal) {
   if (given !== '') return parseInput(given);
   if (cli.input && (cli.env['VISUAL'] || cli.env['EDITOR'])) {
     const before = JSON.stringify(input, null, 2) ?? '';
@@ -188,22 +192,4 @@ async function editedInput(cli: Terminal, input: unknown, given: string, gone: A
   cli.say(`current input: ${oneLine(JSON.stringify(input) ?? '', 2_000)}`);
   const line = await cli.input?.ask('new input, as JSON on one line (leave empty to be asked again): ', gone);
   return line === null || line === undefined || line.trim() === '' ? null : parseInput(line);
-}
-
-// The input of a call as a person writes it: one JSON object.
-
-/** Throws UsageError. */
-export function parseInput(text: string): Readonly<Record<string, unknown>> {
-  const value = parsed(text);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new UsageError(`the input ${oneLine(text, 80)} is not a JSON object: write it as {"name": "value"}`);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    const why = error instanceof SyntaxError ? error.message : String(error);
-    throw new UsageError(`the input is not JSON: ${oneLine(why, 200)}`);
-  }
 }

@@ -1,5 +1,5 @@
-// What is asked aside at a terminal: `/btw` and a question, while a session is followed. The answer
-// is said between what the run says.
+// Asks a question aside at a terminal, by `/btw`, while a session is followed. The answer appears
+// among the output of the run.
 import { reasonOf } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
@@ -12,15 +12,15 @@ type Asking = {
 };
 
 /** Throws ClientProblem. */
-export async function askAside({ sessions, session, say }: Asking, question: string): Promise<void> {
+export async function sayAside({ sessions, session, say }: Asking, question: string): Promise<void> {
   say('asked aside: what runs goes on');
   const aside = await sessions.askAside(session, question);
   say(aside.answer);
   say(asideCost(aside));
 }
 
-/** For where what is typed are messages: those that begin with `/btw` are none. */
-export function typedAsides(asking: Asking, send: (text: string, now: boolean) => void) {
+/** Takes questions that begin with `/btw` out of the typed messages. */
+export function createAsides(asking: Asking, send: (text: string, now: boolean) => void) {
   const open = new Set<Promise<void>>();
   return {
     submit: (text: string, now: boolean): void => {
@@ -28,11 +28,11 @@ export function typedAsides(asking: Asking, send: (text: string, now: boolean) =
       if (!found) return send(text, now);
       const question = found[1]?.trim();
       if (question === undefined) return asking.say('name a question behind /btw');
-      const asked = askAside(asking, question).catch((error: unknown) => asking.say(reasonOf(error)));
+      const asked = sayAside(asking, question).catch((error: unknown) => asking.say(reasonOf(error)));
       open.add(asked);
       void asked.then(() => open.delete(asked));
     },
-    /** Resolves when each has been answered, or cannot be. */
+    /** Resolves when each question has been answered or has failed. */
     answered: async (): Promise<void> => void (await Promise.all(open)),
   };
 }

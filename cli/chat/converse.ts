@@ -1,5 +1,5 @@
-// A conversation with a durable session: what is typed goes to it, what it does is shown, until the
-// person leaves. The session stays, and goes on.
+// Holds a conversation with a durable session: sends what is typed, shows what happens, until the
+// person leaves. The session stays and goes on.
 import { pause } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -18,31 +18,34 @@ import { slashCommand } from './slash-commands.ts';
 export type Conversation = {
   readonly workplace: Workplace;
   readonly session: SessionId;
-  /** The run that was the last when it was looked at; 0 for a session that is not begun. */
+  /** The last run when the session was looked at; 0 for a session that has not begun. */
   readonly run: number;
   readonly isBegun: boolean;
   /** Sends a message, or begins the session with it. */
   readonly send: PerdureClient['send'];
-  /** A sentence that says why a message cannot be sent here, or undefined. */
+  /** Returns a sentence that says why a message cannot be sent here, or undefined. */
   readonly refuses: (text: string) => string | undefined;
   readonly cwd: string;
   readonly history: InputHistory;
   /**
-   * Says which session it is, when what is typed is taken key by key: an Enter before that is the
-   * end of a line, and sends nothing.
+   * Says which session it is, once keys are read one by one: an Enter typed before that only ends a
+   * line and sends nothing.
    */
   readonly greet: () => Promise<void>;
-  /** The first thing that is said. */
+  /** The first message. */
   readonly first?: string | undefined;
-  /** Aborted when the process is to go. */
+  /** Aborts when the process must end. */
   readonly terminate: AbortSignal;
 };
 
-/** Milliseconds: how often a session that rests is looked at, for others may write to it. */
+/** Milliseconds between looks at a resting session, since others may write to it. */
 const LOOK_MS = 2_000;
 
-/** The exit status; a signal's is the caller's. `keys` is told what Ctrl-C does. */
-export async function converse(
+/**
+ * Returns the exit status; the caller determines that of a signal. `onInterrupt` gets the function
+ * that Ctrl-C calls.
+ */
+export async function holdConversation(
   cli: Cli,
   talk: Conversation,
   onInterrupt: (press: () => void) => void,
@@ -51,12 +54,12 @@ export async function converse(
   const { workplace, session, terminate, history } = talk;
   const stop = AbortSignal.any([left.signal, terminate, workplace.failed, cli.unread]);
   const state: State = { run: talk.run, running: false, begun: talk.isBegun, pressed: false, poke: () => undefined };
-  const press = (): void => interrupted(cli, talk, state, left);
+  const press = (): void => onCtrlC(cli, talk, state, left);
   onInterrupt(press);
   const hands: Hands = {
     submit: (text, now) => {
       state.pressed = false;
-      submitted(cli, { talk, screen, state, leave: () => left.abort() }, text, now);
+      onSubmit(cli, { talk, screen, state, leave: () => left.abort() }, text, now);
     },
     interrupt: press,
     leave: () => left.abort(),
@@ -74,7 +77,7 @@ export async function converse(
   }
   if (workplace.failed.aborted) throw workplace.failed.reason;
   if (cli.unread.aborted) return STATUS.unread;
-  if (state.begun) cli.say(await farewell(cli, talk));
+  if (state.begun) cli.say(await farewellText(cli, talk));
   return STATUS.ok;
 }
 
@@ -82,7 +85,7 @@ type State = {
   run: number;
   running: boolean;
   begun: boolean;
-  /** Ctrl-C was pressed, and nothing was done since. */
+  /** True when Ctrl-C was pressed and nothing was done since. */
   pressed: boolean;
   poke: () => void;
 };
@@ -94,7 +97,7 @@ type Round = {
   readonly stop: AbortSignal;
 };
 
-/** Follows what runs, to its end; where nothing does, waits a while for something. */
+/** Follows the current run to its end; if nothing runs, waits a while. */
 async function oneRound(cli: Cli, { talk, screen, state, stop }: Round): Promise<void> {
   const { sessions } = talk.workplace;
   await screen.typed.sent();
@@ -121,7 +124,7 @@ async function oneRound(cli: Cli, { talk, screen, state, stop }: Round): Promise
   }
 }
 
-/** Throws ClientProblem when it is closed. */
+/** Throws ClientProblem when the session is closed. */
 async function isBusy(
   { workplace, session }: Conversation,
   screen: Pick<RunScreen, 'suggest'>,
@@ -140,10 +143,10 @@ async function isBusy(
 }
 
 /**
- * The first time what runs is interrupted; the second time, or where nothing runs twice in a row,
- * it leaves.
+ * The first press interrupts the current run. The second, or two in a row while nothing runs,
+ * leaves.
  */
-function interrupted(cli: Cli, { workplace, session }: Conversation, state: State, left: AbortController): void {
+function onCtrlC(cli: Cli, { workplace, session }: Conversation, state: State, left: AbortController): void {
   if (state.pressed) return left.abort();
   state.pressed = true;
   if (!state.running) return cli.say('press Ctrl-C again to leave, or Ctrl-D');
@@ -155,7 +158,7 @@ function interrupted(cli: Cli, { workplace, session }: Conversation, state: Stat
 
 type Submitting = Omit<Round, 'stop'> & { readonly leave: () => void };
 
-function submitted(cli: Cli, { talk, screen, state, leave }: Submitting, text: string, now: boolean): void {
+function onSubmit(cli: Cli, { talk, screen, state, leave }: Submitting, text: string, now: boolean): void {
   talk.history.add(text);
   try {
     const command = slashCommand(text);
@@ -176,7 +179,7 @@ function submitted(cli: Cli, { talk, screen, state, leave }: Submitting, text: s
   state.poke();
 }
 
-async function farewell({ self }: Cli, { workplace, session }: Conversation): Promise<string> {
+async function farewellText({ self }: Cli, { workplace, session }: Conversation): Promise<string> {
   const back = `\`${self} -c\` comes back to session ${session}`;
   try {
     const seen = await workplace.sessions.describe(session);

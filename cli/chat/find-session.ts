@@ -1,5 +1,5 @@
-// Which session a person means who comes back: by its id or the beginning of it, the newest of this
-// folder, or one chosen from a list.
+// Finds the session that a returning person means: by its id or the beginning of it, as the newest
+// of this folder, or by a choice from a list.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { openServer, type Opened } from '../../client/runtime/open-server.ts';
 import { sessionTable } from '../../client/render/tables.ts';
@@ -13,16 +13,14 @@ import { rowsText } from '../../client/render/width.ts';
 export type Wanted =
   { readonly kind: 'id'; readonly id: string } | { readonly kind: 'newest' | 'choose'; readonly cwd: string };
 
-/**
- * To be closed once the session's own place is open, so that a server of ours is not started twice.
- */
+/** Close it after the session's own place is open, so that our server does not start twice. */
 export type Found = { readonly session: SessionId; readonly close: () => Promise<void> };
 
-/** Sessions that are offered, and that are looked through for them. */
+/** Most sessions to offer, and most to look through for them. */
 const OFFERED = 20;
 const LOOKED_AT = 2_000;
 
-/** Throws UsageError when there is none, or none is chosen. */
+/** Throws UsageError when there is no session, or none is chosen. */
 export async function findSession(cli: Cli, wanted: Wanted): Promise<Found> {
   const given = wanted.kind === 'id' ? sessionArgument(wanted.id) : null;
   if (given !== null && isWholeId(given)) return { session: given, close: () => Promise.resolve() };

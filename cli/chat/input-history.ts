@@ -1,11 +1,11 @@
-// What a person has typed in chats, over all of them: in the data folder, one JSON text a line, for
-// the key upwards.
+// Keeps what a person has typed in all chats, for the up key: a file in the data folder, with one
+// JSON text a line.
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf } from '../../system/text.ts';
 import { dataFolder, type Env } from '../../connection/data-folder.ts';
 
-/** Texts that are kept; the file is shortened when it has twice as many. */
+/** Number of texts to keep. The file is shortened when it has twice as many. */
 const KEPT = 500;
 const LONGEST = 10_000;
 
@@ -15,7 +15,10 @@ export type InputHistory = {
   add(text: string): void;
 };
 
-/** A history that cannot be read or written is no reason not to talk: `say` tells of it, once. */
+/**
+ * Opens the history. If it cannot be read or written, `say` tells it once and the chat works
+ * without.
+ */
 export function inputHistory(env: Env, say: (line: string) => void): InputHistory {
   const file = join(dataFolder(env).root, 'typed.jsonl');
   let told = false;
@@ -42,7 +45,7 @@ export function inputHistory(env: Env, say: (line: string) => void): InputHistor
 
 const lineOf = (text: string): string => `${JSON.stringify(text)}\n`;
 
-/** Nothing for a line that was cut. */
+/** Returns an empty list for a line that was cut. */
 function textOf(line: string): readonly string[] {
   try {
     const value = JSON.parse(line) as unknown;

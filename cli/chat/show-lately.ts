@@ -1,5 +1,5 @@
-// What was said last in a session that a person comes back to: the end of its transcript, as far as
-// its runs have ended.
+// Shows what was said last in a session that a person comes back to: the end of its transcript up
+// to the last run that ended.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import { transcriptHeading, transcriptText } from '../render/transcript.ts';
@@ -9,7 +9,7 @@ import type { Cli } from '../cli.ts';
 const LINES = 24;
 
 export async function showLately(cli: Cli, opened: Opened, session: SessionId): Promise<void> {
-  const reading = endedPart(await readSession(opened, session));
+  const reading = withoutCurrentRun(await readSession(opened, session));
   const heading = transcriptHeading(cli.out, reading);
   const lines = transcriptText(cli.out, reading).slice(heading.length).trim().split('\n');
   const left = lines.length - LINES;
@@ -17,8 +17,8 @@ export async function showLately(cli: Cli, opened: Opened, session: SessionId): 
   cli.print(`${[heading, ...before, ...lines.slice(-LINES)].join('\n')}\n`);
 }
 
-/** A run that is under way is told from its beginning by whoever follows it. */
-function endedPart(reading: SessionReading): SessionReading {
+/** Drops a run under way, which its follower shows from the beginning. */
+function withoutCurrentRun(reading: SessionReading): SessionReading {
   const { entries, description } = reading;
   const end = entries.findLastIndex(({ kind }) => kind === 'run_ended');
   const phase = description.status === 'open' ? 'idle' : description.phase;

@@ -1,5 +1,4 @@
-// Words behind a slash in a chat: what the command line can do with the session that is talked
-// with.
+// Slash commands of a chat: what the command line can do with the current session.
 import { didYouMean } from '../../workflows/contract/did-you-mean.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { formatMoney } from '../../client/units.ts';
@@ -9,7 +8,7 @@ import { UsageError } from '../errors.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { topUpProblem } from '../../client/sessions/steer.ts';
-import { askAside } from './aside.ts';
+import { sayAside } from './aside.ts';
 
 type Sessions = Pick<
   PerdureClient,
@@ -26,14 +25,14 @@ export type Talk = {
 };
 
 type Slash = {
-  /** What follows the word. */
+  /** Placeholder for the argument. */
   readonly takes: string;
   readonly does: string;
   readonly act: (talk: Talk, rest: string) => Promise<void>;
 };
 
 /** Throws UsageError. */
-const needed = (rest: string, what: string): string => {
+const requireText = (rest: string, what: string): string => {
   if (rest === '') throw new UsageError(`name ${what} behind it`);
   return rest;
 };
@@ -65,7 +64,7 @@ const commands: Readonly<Record<string, Slash>> = {
   btw: {
     takes: 'QUESTION',
     does: 'asks something aside: the conversation keeps no trace of it',
-    act: (talk, rest) => askAside(talk, needed(rest, 'a question')),
+    act: (talk, rest) => sayAside(talk, requireText(rest, 'a question')),
   },
   interrupt: {
     takes: '',
@@ -80,22 +79,22 @@ const commands: Readonly<Record<string, Slash>> = {
   model: {
     takes: 'NAME',
     does: 'the model from the next run on; `none`: as the worker says',
-    act: (talk, rest) => setOption(talk, given({ model: needed(rest, 'a model') })),
+    act: (talk, rest) => setOption(talk, parseOptions({ model: requireText(rest, 'a model') })),
   },
   mode: {
     takes: 'MODE',
     does: 'the permission mode from the next run on',
-    act: (talk, rest) => setOption(talk, given({ permissionMode: needed(rest, 'a mode') })),
+    act: (talk, rest) => setOption(talk, parseOptions({ permissionMode: requireText(rest, 'a mode') })),
   },
   turns: {
     takes: 'N',
     does: 'raises the turns that the run under way may take',
-    act: (talk, rest) => topUp(talk, { maxTurns: needed(rest, 'how many') }),
+    act: (talk, rest) => topUp(talk, { maxTurns: requireText(rest, 'how many') }),
   },
   budget: {
     takes: 'X',
     does: 'raises the US dollars that the run under way may cost',
-    act: (talk, rest) => topUp(talk, { maxBudgetUsd: needed(rest, 'how many') }),
+    act: (talk, rest) => topUp(talk, { maxBudgetUsd: requireText(rest, 'how many') }),
   },
   cancel: {
     takes: '',
@@ -120,8 +119,8 @@ async function topUp({ sessions, session, say }: Talk, flags: Parameters<typeof 
   say('raised: the run goes on with it');
 }
 
-/** Checked as the command line checks it. Throws UsageError. */
-const given = (flags: Parameters<typeof runOptions>[0]): OptionChanges => runOptions(flags, () => '/');
+/** Checks options as the command line does. Throws UsageError. */
+const parseOptions = (flags: Parameters<typeof runOptions>[0]): OptionChanges => runOptions(flags, () => '/');
 
 export function slashHelp(): readonly string[] {
   const rows = Object.entries(commands).map(
@@ -132,13 +131,13 @@ export function slashHelp(): readonly string[] {
 }
 
 const LINE = /^\/([a-z-]+)(?:\s+(\S.*))?$/;
-/** A question has as many lines as it likes. */
+/** A question may have several lines. */
 const LINES = /^\/([a-z-]+)(?:\s+(\S[^]*))?$/;
 const LONG = /^\/btw\s/;
 
 /**
- * Null for a text that is no command: a path, or words. Throws UsageError for one that there is
- * not.
+ * Returns null for a text that is not a command, such as a path or words. Throws UsageError for an
+ * unknown command.
  */
 export function slashCommand(text: string): ((talk: Talk) => Promise<void>) | null {
   const [, name, rest = ''] = (LONG.test(text) ? LINES : LINE).exec(text.trimEnd()) ?? [];

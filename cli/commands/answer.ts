@@ -1,7 +1,7 @@
 // perdure answer: answers a question of the model that waits for one (L81).
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
-import { chosenAnswer } from '../approving/answer-question.ts';
+import { chooseAnswer } from '../approving/answer-question.ts';
 import { decideSession } from '../decide-session.ts';
 
 export function answerCommand(program: Command, cli: Cli): void {
@@ -19,7 +19,7 @@ export function answerCommand(program: Command, cli: Cli): void {
           done: 'answered',
           act: async (sessions, session) => {
             const waiting = (await sessions.approvals(session)).find((one) => one.call === call && one.question);
-            const text = waiting ? chosenAnswer(waiting.input, given) : given;
+            const text = waiting ? chooseAnswer(waiting.input, given) : given;
             return sessions.answer(session, call, text);
           },
         }),

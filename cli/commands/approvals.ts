@@ -1,5 +1,5 @@
-// perdure approvals: the calls that wait for a decision, and the questions that wait for an answer,
-// from the memo and the store alone (L55, L81).
+// perdure approvals: lists the calls that wait for a decision and the questions that wait for an
+// answer, from the memo and the store alone (L55, L81).
 import type { Command } from 'commander';
 import { approvalsTable } from '../../client/render/tables.ts';
 import { jsonLine } from '../../system/text.ts';
@@ -16,11 +16,11 @@ export function approvalsCommand(program: Command, cli: Cli): void {
     .argument('[id]', 'of this session only')
     .option('--json', 'print one JSON object per call, with its whole input')
     .action(async (id: string | undefined, flags: { readonly json?: boolean }) => {
-      cli.exit(await approvals(cli, id, flags.json ?? false));
+      cli.exit(await listApprovals(cli, id, flags.json ?? false));
     });
 }
 
-async function approvals(cli: Cli, id: string | undefined, json: boolean): Promise<number> {
+async function listApprovals(cli: Cli, id: string | undefined, json: boolean): Promise<number> {
   const list = async ({ sessions }: Opened, session?: SessionId): Promise<number> => {
     const waiting = await sessions.approvals(session);
     if (json) for (const approval of waiting) cli.print(`${jsonLine(approval)}\n`);

@@ -1,11 +1,11 @@
-// perdure approve: lets a call run that waits for a decision, as it is or with another input (L55).
+// perdure approve: lets a waiting call run, as it is or with another input (L55).
 import type { Command } from 'commander';
 import type { ApproveOptions } from '../../client/sessions/decide.ts';
 import type { Cli } from '../cli.ts';
 import { type DecideSession, decideSession } from '../decide-session.ts';
-import { parseInput } from '../approving/ask-approvals.ts';
+import { parseInput } from '../approving/parse-input.ts';
 
-/** It is checked by the worker that runs the call, not here. */
+/** The worker that runs the call checks the input, so it may refuse it later. */
 const ASKED_AGAIN =
   '; if the tool refuses that input, the call does not run and waits again: `perdure approvals` says why';
 

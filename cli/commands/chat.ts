@@ -1,5 +1,5 @@
 // perdure, without a command: a conversation with a session of this folder, which stays when the
-// terminal goes.
+// terminal is closed.
 import { EventEmitter } from 'node:events';
 import type { Command } from 'commander';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -8,23 +8,18 @@ import { stayingWorkers } from '../../client/runtime/session-workers.ts';
 import type { Workplace } from '../../client/runtime/workplace.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
 import type { PromptBlock } from '../../client/sessions/prompt.ts';
-import { converse, type Conversation } from '../chat/converse.ts';
+import { holdConversation, type Conversation } from '../chat/converse.ts';
 import { findSession, type Found, newestIn, type Wanted } from '../chat/find-session.ts';
 import { inputHistory } from '../chat/input-history.ts';
 import { showLately } from '../chat/show-lately.ts';
 import type { Cli } from '../cli.ts';
-import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../arguments.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
 import { UsageError } from '../errors.ts';
-import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
-import { withinWorkplace } from '../with-server.ts';
-import {
-  CONFIG_OPTION,
-  type ConfigFlags,
-  ofNewSession,
-  refuseToSpoil,
-  refuseWithoutKey,
-  workerConfig,
-} from '../worker-config.ts';
+import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
+import { withinWorkplace } from '../within-workplace.ts';
+import { CONFIG_OPTION, type ConfigFlags, ofNewSession, workerConfig } from '../worker-config.ts';
+import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
+import { dropAbsent } from '../../client/options.ts';
 
 type Flags = RunFlags & ConfigFlags & MediaFlags & { readonly continue?: boolean; readonly resume?: string | true };
 
@@ -38,7 +33,7 @@ export function chatCommand(program: Command, cli: Cli): void {
     .option(...MEDIA_OPTION)
     .option(...CONFIG_OPTION);
   addRunOptions(command).action(async (message: string | undefined, flags: Flags) => {
-    cli.exit(await chat(cli, message, flags));
+    cli.exit(await startChat(cli, message, flags));
   });
 }
 
@@ -47,18 +42,18 @@ type Chat = {
   readonly ifNew: ReturnType<typeof ofNewSession>;
   readonly cwd: string;
   readonly first: string | undefined;
-  /** They go with the first message that is sent. */
+  /** Media for the first message that is sent. */
   readonly media: readonly PromptBlock[];
 };
 
-async function chat(cli: Cli, first: string | undefined, flags: Flags): Promise<number> {
+async function startChat(cli: Cli, first: string | undefined, flags: Flags): Promise<number> {
   if (cli.openInput === null) throw new UsageError('a chat needs a terminal: `perdure run "task"` needs none');
   const chosen = await workerConfig(cli, flags.config);
   const { session: _, ...options } = runOptions(flags, cli.cwd);
   const ifNew = ofNewSession(chosen);
-  const cwd = options.cwd ?? workspace('.', cli.cwd());
+  const cwd = options.cwd ?? parseWorkspace('.', cli.cwd());
   const media = mediaBlocks(cli, flags);
-  const found = await foundSession(cli, flags, cwd);
+  const found = await findChosenSession(cli, flags, cwd);
   const source = new EventEmitter();
   const forward = (name: NodeJS.Signals): void => void source.emit(name, name);
   const keys = { press: (): void => forward('SIGINT') };
@@ -71,8 +66,16 @@ async function chat(cli: Cli, first: string | undefined, flags: Flags): Promise<
     const place = { anywhere: false, beforeWork, chosen, session: found?.session, signals };
     return await withinWorkplace(cli, place, async (workplace, told) => {
       await found?.close();
-      const talk = await conversation(cli, { options, ifNew, cwd, first, media }, { workplace, found: found?.session });
-      const status = await converse(cli, { ...talk, terminate: told.terminate }, (press) => (keys.press = press));
+      const talk = await openConversation(
+        cli,
+        { options, ifNew, cwd, first, media },
+        { workplace, found: found?.session },
+      );
+      const status = await holdConversation(
+        cli,
+        { ...talk, terminate: told.terminate },
+        (press) => (keys.press = press),
+      );
       return told.terminate.aborted ? told.status() : status;
     });
   } finally {
@@ -82,7 +85,7 @@ async function chat(cli: Cli, first: string | undefined, flags: Flags): Promise<
   }
 }
 
-async function foundSession(cli: Cli, flags: Flags, cwd: string): Promise<Found | null> {
+async function findChosenSession(cli: Cli, flags: Flags, cwd: string): Promise<Found | null> {
   const id = typeof flags.resume === 'string' ? flags.resume : flags.session;
   const wanted: Wanted | null =
     id !== undefined
@@ -97,7 +100,7 @@ async function foundSession(cli: Cli, flags: Flags, cwd: string): Promise<Found 
 
 type Place = { readonly workplace: Workplace; readonly found: SessionId | undefined };
 
-async function conversation(
+async function openConversation(
   cli: Cli,
   { options, ifNew, cwd, first, media }: Chat,
   { workplace, found }: Place,
@@ -111,10 +114,10 @@ async function conversation(
   const send: Conversation['send'] = async (id, text, sent = {}) => {
     const prompt = typeof text === 'string' ? withMedia(text, seenWith) : text;
     const { messageId, now } = sent;
-    const withId = messageId === undefined ? {} : { messageId };
+    const withId = dropAbsent({ messageId });
     if (begun) {
       const changed = Object.keys(given).length > 0 ? { options: given } : {};
-      const done = await sessions.send(id, prompt, { ...withId, ...(now === undefined ? {} : { now }), ...changed });
+      const done = await sessions.send(id, prompt, { ...withId, ...dropAbsent({ now }), ...changed });
       [given, seenWith] = [{}, []];
       return done;
     }
@@ -125,13 +128,16 @@ async function conversation(
   };
   const run = seen?.last?.run ?? 0;
   const history = inputHistory(cli.env, cli.say);
-  const greeting = (): Promise<void> => greet(cli, workplace, { seen, cwd });
-  const refuses = refuser(cli, workplace);
+  const greeting = (): Promise<void> => greetPerson(cli, workplace, { seen, cwd });
+  const refuses = createRefusal(cli, workplace);
   return { workplace, session, run, isBegun: begun, send, refuses, cwd, history, greet: greeting, first };
 }
 
-/** Without a key the scripted model would answer, and it can do only its own task. */
-function refuser({ env }: Cli, { workers }: Workplace): Conversation['refuses'] {
+/**
+ * Refuses a message that the scripted model would answer for lack of a key, since it can do only
+ * its own task.
+ */
+function createRefusal({ env }: Cli, { workers }: Workplace): Conversation['refuses'] {
   return (text) => {
     if ((stayingWorkers(env, workers.taskQueue) ?? 0) > 0) return undefined;
     try {
@@ -146,7 +152,7 @@ function refuser({ env }: Cli, { workers }: Workplace): Conversation['refuses'] 
 
 type Greeted = { readonly seen: SessionDescription | null; readonly cwd: string };
 
-async function greet(cli: Cli, workplace: Workplace, { seen, cwd }: Greeted): Promise<void> {
+async function greetPerson(cli: Cli, workplace: Workplace, { seen, cwd }: Greeted): Promise<void> {
   const keys = 'Enter sends, Ctrl-C interrupts, Ctrl-D leaves; /help lists commands';
   if (seen) {
     await showLately(cli, workplace, seen.session);

@@ -1,5 +1,5 @@
-// perdure dev: server, worker and page in one process that stays, and tells what happens to
-// sessions.
+// perdure dev: runs server, worker and page in one process and tells what happens to sessions,
+// until stopped.
 import type { Command } from 'commander';
 import { isKeyless, SCRIPTED_NOTICE } from '../../worker/keyless.ts';
 import type { Cli } from '../cli.ts';
@@ -12,7 +12,7 @@ import { rowsText } from '../../client/render/width.ts';
 
 type Flags = StayingFlags & HostFlags & { readonly ui?: boolean };
 
-/** The page asks who one is, and this does not. */
+/** The page has a login, and Temporal's own UI has not. */
 const UI_NOTICE =
   "Temporal's own UI asks nobody who they are: whoever reaches its port can end sessions, so leave --ui out when it is not needed";
 
@@ -25,13 +25,17 @@ export function devCommand(program: Command, cli: Cli): void {
   addPageOptions(command).action(async ({ config, ...flags }: Flags) => {
     const { withStayingWorker } = await import('../with-staying-worker.ts');
     const place = await placeOfPage(cli, flags);
-    const ready = (staying: Staying): Promise<() => Promise<void>> => begin(cli, place, staying);
+    const ready = (staying: Staying): Promise<() => Promise<void>> => startPage(cli, place, staying);
     cli.exit(await withStayingWorker(cli, { role: 'dev', config, flags, tells: true }, ready));
   });
 }
 
-/** Returns how all of it is ended. */
-async function begin(cli: Cli, place: PagePlace, { worker, opened, monitor }: Staying): Promise<() => Promise<void>> {
+/** Starts the page and the news, and returns the function that ends both. */
+async function startPage(
+  cli: Cli,
+  place: PagePlace,
+  { worker, opened, monitor }: Staying,
+): Promise<() => Promise<void>> {
   const { pagePorts } = await import('../../page/ports.ts');
   const { target, folder, embedded } = opened;
   const since = Date.now();

@@ -1,8 +1,8 @@
-// perdure export: a session as a file, which `perdure import` takes on another machine, store or
-// server (W4).
+// perdure export: writes a session into a file, which `perdure import` takes on another machine,
+// store or server (W4).
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { count, size } from '../../client/units.ts';
+import { formatCount, formatSize } from '../../client/units.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withSession } from '../with-server.ts';
@@ -26,7 +26,9 @@ async function exportIt(cli: Cli, id: string, file: string | undefined): Promise
     const { care } = openStore({ ...folder, dataDir: folder.root });
     const { values, bytes } = await exportSession({ temporal: temporal.client, sessions, care, session, path });
     cli.print(`${path}\n`);
-    cli.say(`${count(values, 'value')}, ${size(bytes)}; it is not encrypted. Files of its folder are not in it`);
+    cli.say(
+      `${formatCount(values, 'value')}, ${formatSize(bytes)}; it is not encrypted. Files of its folder are not in it`,
+    );
     return STATUS.ok;
   });
 }

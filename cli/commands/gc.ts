@@ -1,13 +1,13 @@
-// perdure gc: drops what no session reaches from the store, or says what it would drop (W4).
+// perdure gc: drops from the store what no session reaches, or says what it would drop (W4).
 import type { Command } from 'commander';
 import { shellWord } from '../../client/paint.ts';
-import { count, size } from '../../client/units.ts';
-import type { Cleaned } from '../../client/store-care/clean-store.ts';
+import { formatCount, formatSize } from '../../client/units.ts';
+import type { CleanResult } from '../../client/store-care/clean-store.ts';
 import type { KeptWorktree } from '../../client/store-care/kept-worktrees.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
-import { added } from '../repeatable.ts';
-import { duration } from '../run-options.ts';
+import { addValue } from '../repeatable.ts';
+import { parseTime } from '../run-options.ts';
 import { withServer } from '../with-server.ts';
 
 type Flags = { readonly dryRun?: boolean; readonly olderThan?: string; readonly goneNamespace?: readonly string[] };
@@ -22,7 +22,11 @@ export function gcCommand(program: Command, cli: Cli): void {
     .description('drop what no session reaches from the store')
     .option('--dry-run', 'change nothing, and print what would be dropped')
     .option('--older-than <time>', 'leave alone what is younger: 1d or more (default: 1d)')
-    .option('--gone-namespace <id>', 'this Temporal namespace is no more, and its sessions are gone; repeatable', added)
+    .option(
+      '--gone-namespace <id>',
+      'this Temporal namespace is no more, and its sessions are gone; repeatable',
+      addValue,
+    )
     .addHelpText('after', HELP)
     .action(async (flags: Flags) => {
       cli.exit(await collect(cli, flags));
@@ -32,7 +36,7 @@ export function gcCommand(program: Command, cli: Cli): void {
 async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = [] }: Flags): Promise<number> {
   const { cleanStore, GRACE_MS } = await import('../../client/store-care/clean-store.ts');
   const { openStore } = await import('../../store/values/open-store.ts');
-  const graceMs = olderThan === undefined ? GRACE_MS : duration('--older-than', olderThan);
+  const graceMs = olderThan === undefined ? GRACE_MS : parseTime('--older-than', olderThan);
   if (graceMs < GRACE_MS) throw new UsageError(`--older-than ${olderThan ?? ''} is too short: give 1d or more`);
   return withServer(cli, async ({ temporal, folder }) => {
     const { care, id } = openStore({ ...folder, dataDir: folder.root });
@@ -45,30 +49,30 @@ async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = []
 }
 
 export function gcReport(
-  { sessions, aside, values, records, freed, putBack, worktrees }: Cleaned,
+  { sessions, aside, values, records, freed, putBack, worktrees }: CleanResult,
   dryRun: boolean,
 ): string {
   const would = dryRun ? 'would be ' : '';
   const lines = [
-    `${count(values.objects, 'value')} that had been set aside ${would}removed, ${size(values.bytes)}`,
-    `${count(records.objects, 'record')} of ${count(records.sessions, 'session')} that are gone ${would}removed, ${size(records.bytes)}`,
-    `${size(freed)} ${would}freed`,
-    `${count(aside.objects, 'value')} that no session names ${would}set aside, ${size(aside.bytes)}`,
-    ...(putBack > 0 ? [`${count(putBack, 'value')} that a session names again ${would}put back`] : []),
-    `what ${count(sessions, 'session')} reach stays`,
-    ...keptLines(worktrees),
+    `${formatCount(values.objects, 'value')} that had been set aside ${would}removed, ${formatSize(values.bytes)}`,
+    `${formatCount(records.objects, 'record')} of ${formatCount(records.sessions, 'session')} that are gone ${would}removed, ${formatSize(records.bytes)}`,
+    `${formatSize(freed)} ${would}freed`,
+    `${formatCount(aside.objects, 'value')} that no session names ${would}set aside, ${formatSize(aside.bytes)}`,
+    ...(putBack > 0 ? [`${formatCount(putBack, 'value')} that a session names again ${would}put back`] : []),
+    `what ${formatCount(sessions, 'session')} reach stays`,
+    ...worktreeLines(worktrees),
   ];
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** L72. */
-function keptLines(worktrees: readonly KeptWorktree[]): readonly string[] {
+/** Tells how to remove the work trees that stay (L72). */
+function worktreeLines(worktrees: readonly KeptWorktree[]): readonly string[] {
   if (worktrees.length === 0) return [];
   const removal = ({ tree, common, holder }: KeptWorktree): string =>
     `  git --git-dir=${shellWord(common)} worktree remove --force --force ${shellWord(tree)}; rm -rf ${shellWord(holder)}`;
   const stay = worktrees.length === 1 ? 'stays, and' : 'stay, and';
   return [
-    `${count(worktrees.length, 'work tree')} of sessions that are gone ${stay} may hold work that is on no branch; to remove:`,
+    `${formatCount(worktrees.length, 'work tree')} of sessions that are gone ${stay} may hold work that is on no branch; to remove:`,
     ...worktrees.map(removal),
   ];
 }

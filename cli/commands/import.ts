@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
-import type { Brought } from '../../client/store-care/brought.ts';
+import type { ImportedOptions } from '../../client/store-care/brought.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { withServer } from '../with-server.ts';
 
@@ -21,10 +21,10 @@ export function importCommand(program: Command, cli: Cli): void {
 type Flags = { readonly cwd?: string; readonly yes?: boolean };
 
 /**
- * Says what the file brings, and asks where that is more than a new session has. Throws UsageError
- * when it is not to be.
+ * Says what the file brings, and asks for consent if that is more than a new session has. Throws
+ * UsageError without consent.
  */
-async function accept(cli: Cli, path: string, { lines, widens }: Brought, yes: boolean): Promise<void> {
+async function accept(cli: Cli, path: string, { lines, widens }: ImportedOptions, yes: boolean): Promise<void> {
   for (const line of lines) cli.say(`it brings ${line}`);
   if (!widens || yes) return;
   const left = new AbortController();
@@ -43,7 +43,7 @@ async function accept(cli: Cli, path: string, { lines, widens }: Brought, yes: b
 async function importIt(cli: Cli, path: string, { cwd, yes }: Required<Flags>): Promise<number> {
   const { importSession } = await import('../../client/store-care/import-session.ts');
   const { openStore } = await import('../../store/values/open-store.ts');
-  const { attributesUsable } = await import('../../client/sessions/find/attributes.ts');
+  const { canUseAttributes: attributesUsable } = await import('../../client/sessions/find/attributes.ts');
   return withServer(cli, async ({ temporal: { client, connection }, folder, target, embedded }) => {
     const { store, id } = openStore({ ...folder, dataDir: folder.root });
     const { session, again } = await importSession({

@@ -1,4 +1,4 @@
-// perdure list: the sessions there are, or those that a filter means. From visibility alone.
+// perdure list: lists all sessions, or those that match a filter, from visibility alone.
 import { type Command, InvalidArgumentError } from 'commander';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { parseFilter } from '../../client/sessions/find/parse-filter.ts';
@@ -8,6 +8,7 @@ import { sessionTable } from '../../client/render/tables.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withServer } from '../with-server.ts';
+import { dropAbsent } from '../../client/options.ts';
 
 type Flags = { readonly json?: boolean; readonly limit: number };
 
@@ -29,7 +30,7 @@ export function listCommand(program: Command, cli: Cli): void {
     });
 }
 
-/** The shell has taken the quotes away from a text with blanks. */
+/** Restores the quotes that the shell has removed from a text with blanks. */
 export function asTyped(words: readonly string[]): string {
   const quoted = (word: string): string => (/\s/.test(word) && !word.includes('"') ? `"${word}"` : word);
   return words.length === 1 ? (words[0] ?? '') : words.map(quoted).join(' ');
@@ -55,7 +56,7 @@ async function firstOf(sessions: PerdureClient, filter: string, limit: number) {
   let note: string | undefined;
   do {
     const size = Math.min(limit - shown.length, 1_000);
-    const page = await sessions.page({ filter, size, ...(after === undefined ? {} : { after }) });
+    const page = await sessions.page(dropAbsent({ filter, size, after }));
     shown.push(...page.sessions);
     note = page.note;
     after = page.next ?? undefined;

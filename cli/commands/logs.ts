@@ -1,5 +1,6 @@
-// perdure logs: the steps of a session as they were carried out: when, by which worker, how long,
-// and why an attempt died. From the history that the server keeps; the logs of workers are theirs.
+// perdure logs: prints the steps of a session as they were carried out: when, by which worker, how
+// long, and why an attempt died. They come from the history on the server, not from the logs of
+// workers.
 import type { Command } from 'commander';
 import { jsonLine } from '../../system/text.ts';
 import { workerName } from '../../client/sessions/history/bars.ts';
@@ -18,13 +19,13 @@ export function logsCommand(program: Command, cli: Cli): void {
     .argument('<id>', 'the session')
     .option('--json', 'print one JSON object per step')
     .action(async (id: string, { json = false }: { readonly json?: boolean }) => {
-      cli.exit(await logs(cli, id, json));
+      cli.exit(await printSteps(cli, id, json));
     });
 }
 
-async function logs(cli: Cli, id: string, json: boolean): Promise<number> {
+async function printSteps(cli: Cli, id: string, json: boolean): Promise<number> {
   return withSession(cli, id, async ({ temporal, sessions }, session) => {
-    // Says that there is no such session before it says that nothing happened in it.
+    // Reports an unknown session before it reports that nothing happened in it.
     await sessions.describe(session);
     const { stepReader } = await import('../../client/sessions/history/steps.ts');
     const steps = await stepReader(temporal.client)(session, 0, null);

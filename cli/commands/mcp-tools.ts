@@ -1,5 +1,5 @@
-// perdure mcp-tools: what the MCP servers of a configuration offer, by the names that rules and
-// lists of tools have for it.
+// perdure mcp-tools: lists what the MCP servers of a configuration offer, by the names that rules
+// and lists of tools use.
 import type { Command } from 'commander';
 import type { ListedTool, ToolList } from '../../tools/mcp/list-tools.ts';
 import { type McpServers, toolName } from '../../tools/mcp/servers.ts';
@@ -19,7 +19,7 @@ type Listed = {
   readonly trusted: boolean;
   readonly list: Pick<ToolList, 'tools' | 'leftOut'>;
 };
-type Offered = Listed | { readonly server: string; readonly why: string };
+type ServerOffer = Listed | { readonly server: string; readonly why: string };
 
 export function mcpToolsCommand(program: Command, cli: Cli): void {
   program
@@ -33,24 +33,24 @@ export function mcpToolsCommand(program: Command, cli: Cli): void {
 
 async function mcpTools(cli: Cli, only: string | undefined, { config: file, json }: Flags): Promise<number> {
   const { config } = await workerConfig(cli, file);
-  const servers = chosen(config?.mcpServers ?? {}, only);
+  const servers = chooseServers(config?.mcpServers ?? {}, only);
   if (Object.keys(servers).length === 0) {
     cli.say('no MCP servers: name them in the configuration ("mcpServers")');
     return STATUS.ok;
   }
-  const found = await offeredBy(cli, servers);
+  const found = await listOffers(cli, servers);
   for (const one of found) {
     if ('why' in one) cli.say(`the MCP server ${one.server} cannot be used: ${oneLine(one.why, 400)}`);
     else {
-      cli.print(json === true ? jsonLines(one.server, one.list.tools) : table(cli, one));
+      cli.print(json === true ? jsonLines(one.server, one.list.tools) : toolTable(cli, one));
       for (const each of one.list.leftOut) cli.say(`left out of ${one.server}: ${oneLine(each, 400)}`);
     }
   }
   return found.some((one) => 'why' in one) ? STATUS.failed : STATUS.ok;
 }
 
-/** Throws UsageError. */
-function chosen(servers: McpServers, only: string | undefined): McpServers {
+/** Throws UsageError for an unknown server. */
+function chooseServers(servers: McpServers, only: string | undefined): McpServers {
   if (only === undefined) return servers;
   const server = Object.hasOwn(servers, only) ? servers[only] : undefined;
   if (server) return { [only]: server };
@@ -59,14 +59,14 @@ function chosen(servers: McpServers, only: string | undefined): McpServers {
   throw new UsageError(`the configuration names no MCP server ${JSON.stringify(only)}: ${remedy}`);
 }
 
-/** All at once, in the order of the configuration. */
-async function offeredBy(cli: Cli, servers: McpServers): Promise<readonly Offered[]> {
-  const [{ tryServer }, { aroundServers }] = await Promise.all([
+/** Asks all servers at once and returns their tools in the order of the configuration. */
+async function listOffers(cli: Cli, servers: McpServers): Promise<readonly ServerOffer[]> {
+  const [{ tryServer }, { prepareServers: aroundServers }] = await Promise.all([
     import('../../tools/mcp/open-servers.ts'),
     import('../../client/runtime/network-checks.ts'),
   ]);
   const around = await aroundServers(cli.env, dataFolder(cli.env).root);
-  const tried = Object.entries(servers).map(async ([server, settings]): Promise<Offered> => {
+  const tried = Object.entries(servers).map(async ([server, settings]): Promise<ServerOffer> => {
     try {
       return { server, trusted: settings.trusted === true, list: await tryServer(settings, around) };
     } catch (error) {
@@ -87,8 +87,8 @@ function jsonLines(server: string, tools: readonly ListedTool[]): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** The names stand in a column of their own, to be taken into a rule. */
-function table({ out }: Cli, { server, trusted, list: { tools } }: Listed): string {
+/** Puts the names in a column of their own, easy to copy into a rule. */
+function toolTable({ out }: Cli, { server, trusted, list: { tools } }: Listed): string {
   const names = tools.map(({ name }) => toolName(server, name));
   const width = Math.max(0, ...names.map(({ length }) => length));
   const count = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`;
@@ -102,7 +102,7 @@ function table({ out }: Cli, { server, trusted, list: { tools } }: Listed): stri
 
 const HINT = 'destructive'.length;
 
-/** As the server says of it. */
+/** Says what the server claims about the tool. */
 function hintOf({ readOnly, destructive }: ListedTool): string {
   if (readOnly) return 'read-only';
   if (destructive === null) return 'no hint';

@@ -1,5 +1,5 @@
-// perdure memory: the notes that runs in this folder are told of and add to, as a person lists,
-// reads, edits and removes them (L80).
+// perdure memory: lists, shows, edits and removes the notes that runs in this folder read and add
+// to (L80).
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { Argument, type Command } from 'commander';
@@ -17,11 +17,11 @@ import {
 } from '../../activities/memory/notes.ts';
 import { dataFolder } from '../../connection/data-folder.ts';
 import { showUnseen } from '../../system/text.ts';
-import { count } from '../../client/units.ts';
+import { formatCount } from '../../client/units.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
-import { workspace } from '../run-options.ts';
-import { personsEditor } from '../typing/persons-editor.ts';
+import { parseWorkspace } from '../run-options.ts';
+import { createPersonsEditor } from '../typing/persons-editor.ts';
 
 type Flags = { readonly cwd?: string };
 type Action = 'list' | 'show' | 'edit' | 'forget';
@@ -46,16 +46,16 @@ export function memoryCommand(program: Command, cli: Cli): void {
     .option('--cwd <dir>', 'the workspace (default: the current folder)')
     .addHelpText('after', HELP)
     .action(async (action: Action, names: readonly string[], flags: Flags) =>
-      cli.exit(await memory(cli, action, names.map(asFile), flags)),
+      cli.exit(await runAction(cli, action, names.map(asFile), flags)),
     );
 }
 
-async function memory(cli: Cli, action: Action, names: readonly string[], { cwd = '.' }: Flags): Promise<number> {
-  const folder = notesFolder(dataFolder(cli.env).root, realpathSync(workspace(cwd, cli.cwd())));
+async function runAction(cli: Cli, action: Action, names: readonly string[], { cwd = '.' }: Flags): Promise<number> {
+  const folder = notesFolder(dataFolder(cli.env).root, realpathSync(parseWorkspace(cwd, cli.cwd())));
   if (action === 'edit' || action === 'forget') await finishMerge(folder);
   const place: Place = { folder, notes: await readNotes(folder) };
-  if (action === 'edit') return edit(cli, place, names);
-  if (action === 'forget') return forget(cli, place, names);
+  if (action === 'edit') return editNote(cli, place, names);
+  if (action === 'forget') return forgetNotes(cli, place, names);
   const { notes } = place;
   const chosen = names.length === 0 ? notes : names.map((name) => noteNamed(place, name));
   const textOf = ({ name, title, text }: Note): string =>
@@ -65,13 +65,13 @@ async function memory(cli: Cli, action: Action, names: readonly string[], { cwd 
   return STATUS.ok;
 }
 
-async function edit(cli: Cli, { folder, notes }: Place, names: readonly string[]): Promise<number> {
+async function editNote(cli: Cli, { folder, notes }: Place, names: readonly string[]): Promise<number> {
   const [name, another] = names;
   if (name === undefined || another !== undefined) throw new UsageError('name one note: `perdure memory edit NAME`');
   if (!isNoteName(name))
     throw new UsageError(`${JSON.stringify(name)} is no name of a note: use letters, digits, - and _`);
   const before = notes.find((note) => note.name === name)?.text ?? '';
-  const after = await personsEditor(cli.env, cli.say)(before === '' ? '' : `${before}\n`);
+  const after = await createPersonsEditor(cli.env, cli.say)(before === '' ? '' : `${before}\n`);
   if (after === null) return STATUS.failed;
   if (after.trim() === '')
     throw new UsageError(`an empty note says nothing: \`perdure memory forget ${name}\` removes it`);
@@ -87,11 +87,11 @@ async function edit(cli: Cli, { folder, notes }: Place, names: readonly string[]
   return STATUS.ok;
 }
 
-async function forget(cli: Cli, place: Place, names: readonly string[]): Promise<number> {
+async function forgetNotes(cli: Cli, place: Place, names: readonly string[]): Promise<number> {
   if (names.length === 0) throw new UsageError('name the notes to forget, as `perdure memory list` does');
   const found = names.map((name) => noteNamed(place, name));
   for (const { name } of found) await removeNote(place.folder, name);
-  cli.say(`${count(found.length, 'note')} forgotten`);
+  cli.say(`${formatCount(found.length, 'note')} forgotten`);
   const old = join(place.folder, OLD);
   if (existsSync(old))
     cli.say(`notes as they were before they were merged are kept in ${old}: remove what they say there, too`);

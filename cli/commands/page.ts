@@ -1,4 +1,4 @@
-// perdure page: the ops page alone, where workers run elsewhere or not at all.
+// perdure page: serves the ops page alone, when workers run elsewhere or not yet.
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import { personAt } from '../arguments.ts';
@@ -18,7 +18,7 @@ import { dataFolder } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { listenForSignals } from '../signals.ts';
-import { waitForAbort, openUnlessTold } from '../with-server.ts';
+import { waitForAbort, openUnlessTold } from '../open-unless-told.ts';
 
 export function pageCommand(program: Command, cli: Cli): void {
   const command = program
@@ -45,7 +45,7 @@ async function printAddress(cli: Cli, others: object): Promise<number> {
   return STATUS.ok;
 }
 
-/** `told`: the lines to print when it is served. */
+/** `told` returns the lines to print when the page is served. */
 export async function servePageUntilTold(
   cli: Cli,
   flags: MonitorFlags & PortFlags,
@@ -62,7 +62,7 @@ export async function servePageUntilTold(
 }
 
 /**
- * A page of a long session leaves much behind: left alone, V8 keeps two and a half times what is in
+ * A page of a long session leaves much garbage. By default V8 keeps two and a half times what is in
  * use (O13).
  */
 function keepHeapSmall(): void {
@@ -92,7 +92,7 @@ async function servePage(cli: Cli, { monitor, place, told }: Serving): Promise<n
   try {
     const ports = pagePorts(opened, cli.env, { hosted: place.host !== null });
     const served = await serveThePage(ports, opened, place);
-    // Counted once for the page and for /metrics.
+    // Counts sessions once, for the page and for /metrics.
     const sessions = { ...opened.sessions, counts: ports.counts };
     watchFleet(monitor, () => serverHealth(opened.temporal.client), { sessions, say: cli.say });
     watchPage(monitor, served);

@@ -1,5 +1,5 @@
-// perdure repair: says what a damaged transcript has lost, and, told so, has its session go on from
-// the last whole step.
+// perdure repair: says what a damaged transcript has lost and, with --apply, lets its session
+// continue from the last whole step.
 import type { Command } from 'commander';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -15,11 +15,11 @@ export function repairCommand(program: Command, cli: Cli): void {
     .argument('<id>', 'the session')
     .option('--apply', 'repair the session; otherwise nothing changes')
     .action(async (id: string, { apply = false }: { readonly apply?: boolean }) => {
-      cli.exit(await withSession(cli, id, (opened, session) => repair(cli, opened, session, apply)));
+      cli.exit(await withSession(cli, id, (opened, session) => repairSession(cli, opened, session, apply)));
     });
 }
 
-async function repair(cli: Cli, opened: Opened, session: SessionId, apply: boolean): Promise<number> {
+async function repairSession(cli: Cli, opened: Opened, session: SessionId, apply: boolean): Promise<number> {
   const damage = await opened.sessions.damage(session);
   if (damage.kind === 'whole') {
     cli.say(

@@ -12,19 +12,13 @@ import {
   withDump,
 } from '../../client/runtime/dump-options.ts';
 import { followRun } from '../follow-run.ts';
-import {
-  refuseToSpoil,
-  refuseWithoutKey,
-  CONFIG_OPTION,
-  ofNewSession,
-  type ConfigFlags,
-  workerConfig,
-  workersOfNew,
-} from '../worker-config.ts';
-import { MEDIA_OPTION, mediaBlocks, type MediaFlags, readPrompt, withMedia } from '../arguments.ts';
-import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
-import { newSessionId } from '../../client/sessions/info.ts';
-import { withinWorkplace } from '../with-server.ts';
+import { CONFIG_OPTION, ofNewSession, type ConfigFlags, workerConfig, workersOfNew } from '../worker-config.ts';
+import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
+import { readPrompt } from '../prompt-argument.ts';
+import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
+import { newSessionId } from '../../client/sessions/session-id.ts';
+import { withinWorkplace } from '../within-workplace.ts';
 
 type Flags = RunFlags &
   DumpFlags &
@@ -44,15 +38,15 @@ export function runCommand(program: Command, cli: Cli): void {
     .option(...DUMP_OPTION)
     .option(...DUMP_READABLE_OPTION);
   addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {
-    cli.exit(await run(await withDump(cli, flags), task, flags));
+    cli.exit(await runTask(await withDump(cli, flags), task, flags));
   });
 }
 
-async function run(cli: Cli, text: string | undefined, flags: Flags): Promise<number> {
+async function runTask(cli: Cli, text: string | undefined, flags: Flags): Promise<number> {
   const chosen = await workerConfig(cli, flags.config);
   const options = runOptions(flags, cli.cwd);
   const ifNew = ofNewSession(chosen);
-  const cwd = options.cwd ?? workspace('.', cli.cwd());
+  const cwd = options.cwd ?? parseWorkspace('.', cli.cwd());
   const task = await readPrompt(cli, text, flags.promptFile);
   const prompt = withMedia(task, mediaBlocks(cli, flags));
   const id = options.session ?? newSessionId();
@@ -72,7 +66,7 @@ async function run(cli: Cli, text: string | undefined, flags: Flags): Promise<nu
       );
       cli.say(`session ${session}`);
       const json = flags.json ?? false;
-      // A program may have to stop it, or decide for it, long before its result.
+      // A program may have to stop the run or decide for it long before its result.
       if (json) cli.print(`${jsonLine({ type: 'session', sessionId: session })}\n`);
       const unattended = flags.wait ? 'wait' : 'leave';
       return followRun(cli, { workplace, session, messageId, json, signals, onInterrupt: 'interrupt', unattended });

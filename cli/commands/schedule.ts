@@ -1,4 +1,4 @@
-// perdure schedule: prompts at the times of a cron expression (L87).
+// perdure schedule: sends prompts at the times of a cron expression (L87).
 import { realpathSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { jsonLine } from '../../system/text.ts';
@@ -9,12 +9,13 @@ import { cronProblem, timeZoneProblem } from '../../client/schedules/cron.ts';
 import type { Triggered } from '../../client/schedules/firings.ts';
 import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
 import { formatMoment } from '../../client/units.ts';
-import { readPrompt } from '../arguments.ts';
+import { readPrompt } from '../prompt-argument.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
-import { addRunOptions, duration, type RunFlags, runOptions, workspace } from '../run-options.ts';
+import { addRunOptions, parseTime, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withServer } from '../with-server.ts';
 import { CONFIG_OPTION, type ConfigFlags, placeConfig, workerConfig, workersOfNew } from '../worker-config.ts';
+import { dropAbsent } from '../../client/options.ts';
 
 type Flags = RunFlags &
   ConfigFlags & {
@@ -89,7 +90,7 @@ export function scheduleCommand(program: Command, cli: Cli): void {
     return `schedule ${name} is deleted; its sessions stay`;
   });
   act('trigger', 'let a schedule fire now, by its overlap policy', async ({ sessions }, name) =>
-    triggeredText(name, await sessions.schedules.trigger(name)),
+    triggerText(name, await sessions.schedules.trigger(name)),
   );
 }
 
@@ -97,7 +98,7 @@ type Given = { readonly cron: string; readonly task: string | undefined; readonl
 
 async function createSchedule(cli: Cli, { cron, task, flags }: Given): Promise<number> {
   const { name, overlap, timeZone = ownTimeZone(cli.env['TZ']) } = flags;
-  const catchUpMs = flags.catchUp === undefined ? undefined : duration('--catch-up', flags.catchUp);
+  const catchUpMs = flags.catchUp === undefined ? undefined : parseTime('--catch-up', flags.catchUp);
   const problem = cronProblem(cron) ?? timeZoneProblem(timeZone);
   if (problem !== undefined) throw new UsageError(problem);
   const { session, ...options } = runOptions(flags, cli.cwd);
@@ -106,13 +107,11 @@ async function createSchedule(cli: Cli, { cron, task, flags }: Given): Promise<n
   return withServer(cli, async (opened) => {
     const mine = await workersOfNew(cli, chosen, session ?? 'schedule');
     if (session !== undefined) await placeConfig(cli, opened, chosen, { session, mine });
-    const own = { cwd: workspace('.', cli.cwd()), ...options, workers: mine };
+    const own = { cwd: parseWorkspace('.', cli.cwd()), ...options, workers: mine };
     const made = await opened.sessions.schedules.create(cron, prompt, {
       ...(session === undefined ? own : { ...options, session }),
       timeZone,
-      ...(name === undefined ? {} : { name }),
-      ...(overlap === undefined ? {} : { overlap }),
-      ...(catchUpMs === undefined ? {} : { catchUpMs }),
+      ...dropAbsent({ name, overlap, catchUpMs }),
     });
     cli.print(`${made.name}\n`);
     cli.say(nextText(made));
@@ -138,8 +137,8 @@ function nextText({ name, next }: ScheduleInfo): string {
 }
 
 /**
- * The machine's. Throws UsageError where none is named: a task would run at other hours than were
- * meant.
+ * Returns the machine's time zone. Throws UsageError when it has no name, since a task would run at
+ * other hours than were meant.
  */
 function ownTimeZone(named: string | undefined): string {
   const own: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -151,7 +150,7 @@ function ownTimeZone(named: string | undefined): string {
   throw new UsageError(`${why}: give --time-zone with a name such as Europe/Berlin or UTC`);
 }
 
-/** Of a file, the name that it has among those of zones. */
+/** Returns the name of a zone that is given as a file. */
 function zoneOf(named: string): string | undefined {
   if (!named.startsWith('/')) return named;
   try {
@@ -161,7 +160,7 @@ function zoneOf(named: string): string | undefined {
   }
 }
 
-function triggeredText(name: string, { outcome, session }: Triggered): string {
+function triggerText(name: string, { outcome, session }: Triggered): string {
   if (outcome === 'started') return `schedule ${name} has fired: session ${session ?? 'unknown'}`;
   const before = `the firing of schedule ${name} before it still runs`;
   return outcome === 'skipped' ? `${before}: this one was skipped` : `${before}: this one comes after it`;
@@ -174,7 +173,7 @@ function triggeredText(name: string, { outcome, session }: Triggered): string {
 async function sayIfNobodyStays(cli: Cli, { embedded, folder, temporal }: Opened, made: ScheduleInfo): Promise<void> {
   const { taskQueue, configuration } = made;
   const { workersOf } = await import('../../worker/embedded/members.ts');
-  const { workerPolls } = await import('../../client/sessions/worker-polls.ts');
+  const { isQueuePolled: workerPolls } = await import('../../client/sessions/worker-polls.ts');
   const isThere =
     embedded === null
       ? await workerPolls({ temporal: temporal.client, taskQueue })

@@ -1,5 +1,4 @@
-// perdure scripted-model: a model server that says what a script says, for trying things and for
-// tests.
+// perdure scripted-model: serves a model that follows a script, for trying things and for tests.
 import { reasonOf } from '../../system/text.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Cli } from '../cli.ts';
@@ -21,9 +20,9 @@ export function scriptedModelCommand(program: Command, cli: Cli): void {
 
 async function serve(cli: Cli, { script: file, port }: Flags): Promise<number> {
   const { loadScript, startScriptedModel } = await import('../../scripted-model/index.ts');
-  const script = await loadScript(file).catch(refused);
+  const script = await loadScript(file).catch(refuseStart);
   const signals = listenForSignals(process, (status) => process.exit(status));
-  const server = await startScriptedModel({ script, port, keep: 'none', log: cli.say }).catch(refused);
+  const server = await startScriptedModel({ script, port, keep: 'none', log: cli.say }).catch(refuseStart);
   cli.print(`${server.url}\n`);
   await new Promise<void>((resolve) => {
     for (const signal of [signals.interrupt, signals.terminate]) signal.addEventListener('abort', () => resolve());
@@ -33,8 +32,8 @@ async function serve(cli: Cli, { script: file, port }: Flags): Promise<number> {
   return STATUS.ok;
 }
 
-/** A file that cannot be read or used, a port that is taken. */
-function refused(error: unknown): never {
+/** Words a file that cannot be read or used, and a port that is taken. */
+function refuseStart(error: unknown): never {
   throw new UsageError(reasonOf(error));
 }
 

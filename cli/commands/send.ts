@@ -4,8 +4,9 @@ import type { Cli } from '../cli.ts';
 import { optionsProblem, withChanges } from '../../workflows/contract/options-problem.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { STATUS, UsageError } from '../errors.ts';
-import { added, tagsOf } from '../repeatable.ts';
-import { MEDIA_OPTION, mediaBlocks, type MediaFlags, readPrompt, withMedia } from '../arguments.ts';
+import { addValue, tagsOf } from '../repeatable.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
+import { readPrompt } from '../prompt-argument.ts';
 import { sayIfNobodyWorks, withSession } from '../with-server.ts';
 
 type Flags = MediaFlags & { readonly now?: boolean; readonly promptFile?: string; readonly tag?: readonly string[] };
@@ -22,7 +23,7 @@ export function sendCommand(program: Command, cli: Cli): void {
     .option(
       '--tag <name=value>',
       'the session’s labels from its next run on, in place of those it has; repeatable',
-      added,
+      addValue,
     )
     .action(async (id: string, text: string | undefined, flags: Flags) => {
       cli.exit(await send(cli, id, text, flags));

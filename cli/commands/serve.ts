@@ -1,4 +1,4 @@
-// perdure serve: the HTTP API, for programs, and the ops page beside it, on one port.
+// perdure serve: serves the HTTP API for programs and the ops page on one port.
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Cli } from '../cli.ts';
 import { METRICS_OPTION, type MonitorFlags } from '../../client/runtime/monitor.ts';
@@ -17,7 +17,8 @@ export function serveCommand(program: Command, cli: Cli): void {
   addPageOptions(command).action(async ({ token, ...flags }: Flags) => {
     if (token === true) return cli.exit(await printToken(cli, flags));
     const status = await servePageUntilTold(cli, flags, ({ api, ownToken, entrance }) => {
-      // What is printed may be kept in a log that commands of an agent read.
+      // Output may be kept in a log that commands of an agent can read, so it does not contain the
+      // token.
       if (ownToken) cli.say(`the token of the API: \`${cli.self} serve --token\` prints it`);
       return `api  ${api}\npage ${entrance()}\n`;
     });
@@ -29,7 +30,7 @@ type Flags = MonitorFlags & PortFlags & { readonly token?: boolean };
 
 async function printToken(cli: Cli, others: object): Promise<number> {
   if (Object.keys(others).length > 0) throw new UsageError('--token goes with no other option');
-  const { keptApiToken } = await import('../../page/page-address.ts');
+  const { readApiToken: keptApiToken } = await import('../../page/page-address.ts');
   cli.print(`${keptApiToken(dataFolder(cli.env).root)}\n`);
   return STATUS.ok;
 }

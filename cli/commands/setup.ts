@@ -1,5 +1,5 @@
-// perdure setup: the search attributes that lists and the page filter by, registered on the
-// server's namespace (O1).
+// perdure setup: registers the search attributes that lists and the page filter by on the server's
+// namespace (O1).
 import type { Command } from 'commander';
 import type { AttributeCheck, AttributesFound, AttributeState } from '../../client/sessions/find/attributes.ts';
 import type { Cli } from '../cli.ts';
@@ -11,23 +11,23 @@ export function setupCommand(program: Command, cli: Cli): void {
     .command('setup')
     .description('register the search attributes on the Temporal namespace, and say what is missing')
     .action(async () => {
-      cli.exit(await setup(cli));
+      cli.exit(await registerAttributes(cli));
     });
 }
 
-async function setup(cli: Cli): Promise<number> {
+async function registerAttributes(cli: Cli): Promise<number> {
   const { ensureAttributes } = await import('../../client/sessions/find/attributes.ts');
   return withServer(cli, async ({ temporal: { connection, client } }) => {
     const { namespace } = client.options;
     const found = await ensureAttributes(connection, namespace);
-    cli.print(found.checks.map((check) => `${line(cli, check)}\n`).join(''));
+    cli.print(found.checks.map((check) => `${attributeLine(cli, check)}\n`).join(''));
     if (found.usable) return STATUS.ok;
-    for (const text of remedies(found, namespace)) cli.say(text);
+    for (const text of remedyLines(found, namespace)) cli.say(text);
     return STATUS.failed;
   });
 }
 
-function line({ out }: Cli, { name, type, state }: AttributeCheck): string {
+function attributeLine({ out }: Cli, { name, type, state }: AttributeCheck): string {
   const words: Readonly<Record<AttributeState, string>> = {
     there: out.green('there  '),
     added: out.green('added  '),
@@ -37,7 +37,7 @@ function line({ out }: Cli, { name, type, state }: AttributeCheck): string {
   return `${words[state]}  ${name.padEnd(20)}  ${flagType(type)}`;
 }
 
-/** KEYWORD_LIST: KeywordList, as the command line of Temporal says it. */
+/** Spells a type as Temporal's command line does: KeywordList for KEYWORD_LIST. */
 function flagType(type: AttributeCheck['type']): string {
   return type
     .split('_')
@@ -45,7 +45,7 @@ function flagType(type: AttributeCheck['type']): string {
     .join('');
 }
 
-function remedies({ checks, why }: AttributesFound, namespace: string): readonly string[] {
+function remedyLines({ checks, why }: AttributesFound, namespace: string): readonly string[] {
   const taken = checks.filter(({ state }) => state === 'other_type').map(({ name }) => name);
   const missing = checks.filter(({ state }) => state === 'missing');
   const flags = missing.map(({ name, type }) => `--name ${name} --type ${flagType(type)}`).join(' ');

@@ -1,5 +1,5 @@
-// perdure show: a session's transcript, its runs and what they came to, and whether all of it is
-// sound. No worker is needed.
+// perdure show: prints a session's transcript, its runs and their results, and whether all of it is
+// sound. Needs no worker.
 import type { Command } from 'commander';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import { jsonLine, showUnseen } from '../../system/text.ts';
@@ -70,18 +70,22 @@ async function* textPieces(
   yield inBackground;
 }
 
-/** L84. */
+/** Reads the session's background commands (L84). */
 async function commandsOf(
   { root }: Opened['folder'],
   { description, entries, first }: SessionReading,
 ): Promise<readonly BackgroundCommand[]> {
-  const [{ backgroundCommands, startedCommands }, { backgroundReader }, { backgroundRoot }, { transcriptItems }] =
-    await Promise.all([
-      import('../../client/sessions/history/background.ts'),
-      import('../../client/sessions/history/background-reader.ts'),
-      import('../../system/process/background-files.ts'),
-      import('../../client/sessions/history/items.ts'),
-    ]);
+  const [
+    { backgroundCommands, findBackgroundCommands: startedCommands },
+    { backgroundReader },
+    { backgroundRoot },
+    { transcriptItems },
+  ] = await Promise.all([
+    import('../../client/sessions/history/background.ts'),
+    import('../../client/sessions/history/background-reader.ts'),
+    import('../../system/process/background-files.ts'),
+    import('../../client/sessions/history/items.ts'),
+  ]);
   const items = transcriptItems(first);
   items.add(entries);
   const files = backgroundReader(backgroundRoot(root), description.session);

@@ -1,12 +1,12 @@
-// perdure skills: those that runs in this folder are told of, and files that are none, with the
-// reason.
+// perdure skills: lists the skills that runs in this folder may load, and files that cannot be
+// skills with the reason.
 import { realpathSync } from 'node:fs';
 import type { Command } from 'commander';
 import { findSkills, skillSettings } from '../../tools/builtin/files/skills.ts';
 import { dataFolder } from '../../connection/data-folder.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
-import { workspace } from '../run-options.ts';
+import { parseWorkspace } from '../run-options.ts';
 import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
 import { rowsText } from '../../client/render/width.ts';
 
@@ -18,10 +18,10 @@ export function skillsCommand(program: Command, cli: Cli): void {
     .description('list the skills that runs in this folder may load')
     .option('--cwd <dir>', 'the workspace (default: the current folder)')
     .option(...CONFIG_OPTION)
-    .action(async (flags: Flags) => cli.exit(await skills(cli, flags)));
+    .action(async (flags: Flags) => cli.exit(await listSkills(cli, flags)));
 }
 
-async function skills(cli: Cli, { config: file, cwd = '.' }: Flags): Promise<number> {
+async function listSkills(cli: Cli, { config: file, cwd = '.' }: Flags): Promise<number> {
   const { config } = await workerConfig(cli, file);
   const settings = skillSettings(config);
   if (!settings) {
@@ -30,7 +30,11 @@ async function skills(cli: Cli, { config: file, cwd = '.' }: Flags): Promise<num
     );
     return STATUS.ok;
   }
-  const at = { cwd: realpathSync(workspace(cwd, cli.cwd())), hidden: dataFolder(cli.env).root, mayRead: () => true };
+  const at = {
+    cwd: realpathSync(parseWorkspace(cwd, cli.cwd())),
+    hidden: dataFolder(cli.env).root,
+    mayRead: () => true,
+  };
   const found = await findSkills(settings, at);
   for (const { name, description, file: path } of found.skills)
     cli.print(rowsText(cli.out.columns(), `${name}: ${description}\n  ${path}`));

@@ -5,19 +5,12 @@ import type { Opened } from '../../client/runtime/open-server.ts';
 import { stayingWorkers } from '../../client/runtime/session-workers.ts';
 import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';
-import {
-  refuseToSpoil,
-  refuseWithoutKey,
-  CONFIG_OPTION,
-  ofNewSession,
-  type ConfigFlags,
-  workerConfig,
-  workersOfNew,
-} from '../worker-config.ts';
-import { readPrompt } from '../arguments.ts';
-import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
-import { newSessionId } from '../../client/sessions/info.ts';
-import { withinWorkplace } from '../with-server.ts';
+import { CONFIG_OPTION, ofNewSession, type ConfigFlags, workerConfig, workersOfNew } from '../worker-config.ts';
+import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
+import { readPrompt } from '../prompt-argument.ts';
+import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
+import { newSessionId } from '../../client/sessions/session-id.ts';
+import { withinWorkplace } from '../within-workplace.ts';
 
 type Flags = RunFlags & ConfigFlags & { readonly json?: boolean };
 
@@ -36,9 +29,13 @@ async function startHere(cli: Cli, task: string | undefined, flags: Flags): Prom
   // npm changes to the package's folder before it runs a script.
   const here = (): string => cli.env['INIT_CWD'] || cli.cwd();
   const chosen = await workerConfig(cli, flags.config);
-  const options = { permissionMode: 'acceptEdits', cwd: workspace('.', here()), ...runOptions(flags, here) } as const;
+  const options = {
+    permissionMode: 'acceptEdits',
+    cwd: parseWorkspace('.', here()),
+    ...runOptions(flags, here),
+  } as const;
   const prompt = await readPrompt(cli, task, undefined);
-  // A worker that stays may have a key.
+  // A staying worker may have a key.
   const id = options.session ?? newSessionId();
   const { taskQueue } = await workersOfNew(cli, chosen, id);
   if ((stayingWorkers(cli.env, taskQueue) ?? 0) === 0) refuseWithoutKey(cli.env, prompt);

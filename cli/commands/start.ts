@@ -1,10 +1,11 @@
-// perdure start: begins a task and leaves it to whoever works.
+// perdure start: begins a task and leaves it to any worker.
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
-import { MEDIA_OPTION, mediaBlocks, type MediaFlags, readPrompt, withMedia } from '../arguments.ts';
-import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
-import { newSessionId } from '../../client/sessions/info.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
+import { readPrompt } from '../prompt-argument.ts';
+import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
+import { newSessionId } from '../../client/sessions/session-id.ts';
 import { sayIfNobodyWorks, withServer } from '../with-server.ts';
 import {
   CONFIG_OPTION,
@@ -32,7 +33,7 @@ export function startCommand(program: Command, cli: Cli): void {
 
 async function start(cli: Cli, task: string | undefined, flags: Flags): Promise<number> {
   const options = runOptions(flags, cli.cwd);
-  const cwd = options.cwd ?? workspace('.', cli.cwd());
+  const cwd = options.cwd ?? parseWorkspace('.', cli.cwd());
   const prompt = withMedia(await readPrompt(cli, task, flags.promptFile), mediaBlocks(cli, flags));
   const chosen = await workerConfig(cli, flags.config);
   return withServer(cli, async (opened) => {

@@ -1,4 +1,4 @@
-// perdure top-up: raises limits of the run under way.
+// perdure top-up: raises limits of the current run.
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';

@@ -1,4 +1,4 @@
-// perdure top: all sessions, live, until Ctrl-C; once where nobody looks.
+// perdure top: shows all sessions live until Ctrl-C, or once when the output is not a terminal.
 import type { Command } from 'commander';
 import { pause } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
@@ -13,7 +13,7 @@ import { asTyped, FILTER_HELP, wholeNumber } from './list.ts';
 
 type Flags = { readonly every: number };
 
-/** Sessions that are asked for: more than any terminal has rows. */
+/** Number of sessions to ask for: more than any terminal has rows. */
 const MOST = 200;
 
 export function topCommand(program: Command, cli: Cli): void {
@@ -24,11 +24,11 @@ export function topCommand(program: Command, cli: Cli): void {
     .option('--every <seconds>', 'how often it looks', wholeNumber, 2)
     .addHelpText('after', FILTER_HELP)
     .action(async (filter: readonly string[], flags: Flags) => {
-      cli.exit(await top(cli, asTyped(filter), flags.every * 1_000));
+      cli.exit(await showTop(cli, asTyped(filter), flags.every * 1_000));
     });
 }
 
-async function top(cli: Cli, filter: string, everyMs: number): Promise<number> {
+async function showTop(cli: Cli, filter: string, everyMs: number): Promise<number> {
   parseFilter(filter);
   return withServer(cli, async ({ sessions }) => {
     let frame = await lookOnce(sessions, filter);
@@ -58,7 +58,7 @@ async function lookOnce(sessions: PerdureClient, filter: string): Promise<TopFra
   return { counts, sessions: shown, trouble: note ?? null, filter };
 }
 
-/** A server that is away may come back: what was seen last stays on the screen. */
+/** Keeps the last frame on the screen while the server is away, since it may come back. */
 async function lookAgain(sessions: PerdureClient, filter: string, before: TopFrame): Promise<TopFrame> {
   try {
     return await lookOnce(sessions, filter);
@@ -68,7 +68,7 @@ async function lookAgain(sessions: PerdureClient, filter: string, before: TopFra
   }
 }
 
-/** The terminal's second screen: what was there before is there again afterwards. */
+/** Opens the terminal's second screen; closing it shows the previous content again. */
 function ownScreen(cli: Cli): { draw(lines: readonly string[]): void; close(): void } {
   let isOpen = true;
   const close = (): void => {
@@ -80,7 +80,7 @@ function ownScreen(cli: Cli): { draw(lines: readonly string[]): void; close(): v
   process.on('exit', close);
   cli.print('\u001b[?1049h\u001b[?25l\u001b[?7l');
   return {
-    // Lines are not wrapped: what is too long is cut by the terminal.
+    // Do not wrap lines: the terminal cuts a long one.
     draw: (lines) => cli.print(`\u001b[H${lines.map((line) => `${line}\u001b[K`).join('\n')}\u001b[J`),
     close,
   };

@@ -1,14 +1,15 @@
-// perdure watch: comes back to a session, with a worker if there is none, and follows what runs to
-// its end.
+// perdure watch: returns to a session, with a worker of its own if none runs, and follows the
+// current run to its end.
 import type { Command } from 'commander';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';
-import { refuseToSpoil, refuseWithoutKey, CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
+import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
+import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
 import { isUnderWay } from '../../client/sessions/info.ts';
 import { findSession } from '../chat/find-session.ts';
-import { withinWorkplace } from '../with-server.ts';
+import { withinWorkplace } from '../within-workplace.ts';
 
 type Flags = ConfigFlags & { readonly json?: boolean };
 
@@ -38,7 +39,7 @@ async function watch(cli: Cli, id: string, { json = false, config }: Flags): Pro
   }
 }
 
-/** A session that a real model began must not be ended by the scripted one. */
+/** The scripted model must not end a session that a real model began. */
 async function checkKey(cli: Cli, { sessions }: Opened, session: SessionId): Promise<void> {
   const seen = await sessions.describe(session);
   if (isUnderWay(seen) || seen.unseen) refuseWithoutKey(cli.env, seen.title);

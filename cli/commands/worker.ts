@@ -1,5 +1,4 @@
-// perdure worker: one process that works until it is told to stop, then lets what is under way
-// finish.
+// perdure worker: works until it is stopped, then lets work under way finish.
 import type { Command } from 'commander';
 import { isKeyless, SCRIPTED_NOTICE } from '../../worker/keyless.ts';
 import type { Cli } from '../cli.ts';

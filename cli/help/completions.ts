@@ -1,26 +1,26 @@
-// Completions for bash, zsh and fish, made from the commands' own definitions: their names, their
-// options, and the values of those that are chosen.
+// Makes completions for bash, zsh and fish from the definitions of the commands: names, options,
+// and values of choices.
 import type { Command, Option } from 'commander';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-type Offered = { readonly name: string; readonly about: string };
-type Told = Offered & {
-  /** Of a command that has commands of its own. */
-  readonly commands: readonly Offered[];
-  readonly options: readonly (Offered & {
+type Completion = { readonly name: string; readonly about: string };
+type CompletedCommand = Completion & {
+  /** Subcommands of the command. */
+  readonly commands: readonly Completion[];
+  readonly options: readonly (Completion & {
     readonly takes: 'nothing' | 'text' | 'file' | 'folder';
     readonly values: readonly string[];
   })[];
 };
 
 export function completionScript(shell: Shell, root: Command): string {
-  const commands = toldCommands(root);
+  const commands = commandsOf(root);
   return shell === 'bash' ? bashScript(commands) : shell === 'zsh' ? zshScript(commands) : fishScript(commands);
 }
 
-function toldCommands(root: Command): readonly Told[] {
+function commandsOf(root: Command): readonly CompletedCommand[] {
   const shown = root.createHelp().visibleCommands(root);
   return shown.map((command) => ({
     name: command.name(),
@@ -30,28 +30,29 @@ function toldCommands(root: Command): readonly Told[] {
   }));
 }
 
-/** With those of its own commands, each once. */
-function optionsOf(command: Command): Told['options'] {
+/** Includes options of subcommands, each once. */
+function optionsOf(command: Command): CompletedCommand['options'] {
   const all = [command, ...command.commands].flatMap(({ options }) => options.filter(({ hidden }) => !hidden));
-  const told = new Map(all.flatMap((option) => toldOptions(option)).map((option) => [option.name, option]));
+  const told = new Map(all.flatMap((option) => optionSpellings(option)).map((option) => [option.name, option]));
   return [...told.values()];
 }
 
-function toldOptions(option: Option): Told['options'] {
+function optionSpellings(option: Option): CompletedCommand['options'] {
   const { long, short, description, argChoices, flags } = option;
   const [, value = ''] = /[<[]([a-z]+)/.exec(flags) ?? [];
   const takes = value === '' ? 'nothing' : value === 'file' ? 'file' : value === 'dir' ? 'folder' : 'text';
-  // Some name their values in their description: it is held to what they take elsewhere.
+  // Some options name their values only in their description; a test compares them with the values
+  // accepted elsewhere.
   const modes = /^what runs without asking: (.+)$/.exec(description)?.[1]?.split(', ');
   const told = { about: description, takes, values: argChoices ?? modes ?? [] } as const;
   return [long, short].flatMap((name) => (name ? [{ name, ...told }] : []));
 }
 
-const words = (all: readonly Offered[]): string => all.map(({ name }) => name).join(' ');
+const nameList = (all: readonly Completion[]): string => all.map(({ name }) => name).join(' ');
 
-function bashScript(commands: readonly Told[]): string {
+function bashScript(commands: readonly CompletedCommand[]): string {
   const cases = commands.map(
-    ({ name, options, commands: own }) => `    ${name}) options='${words(options)}' own='${words(own)}' ;;`,
+    ({ name, options, commands: own }) => `    ${name}) options='${nameList(options)}' own='${nameList(own)}' ;;`,
   );
   const valued = commands.flatMap(({ name, options }) =>
     options.flatMap((option) => {
@@ -66,7 +67,7 @@ function bashScript(commands: readonly Told[]): string {
     '  for each in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
     '    case $each in -*) ;; *) command=$each; break ;; esac',
     '  done',
-    `  if [ -z "$command" ]; then COMPREPLY=($(compgen -W '${words(commands)} --help --version' -- "$word")); return; fi`,
+    `  if [ -z "$command" ]; then COMPREPLY=($(compgen -W '${nameList(commands)} --help --version' -- "$word")); return; fi`,
     '  case "$command $before" in',
     ...valued,
     '  esac',
@@ -80,7 +81,7 @@ function bashScript(commands: readonly Told[]): string {
   ].join('\n');
 }
 
-function bashReply({ takes, values }: Told['options'][number]): string | null {
+function bashReply({ takes, values }: CompletedCommand['options'][number]): string | null {
   if (values.length > 0) return `COMPREPLY=($(compgen -W '${values.join(' ')}' -- "$word"))`;
   if (takes === 'nothing') return null;
   return `COMPREPLY=(${takes === 'text' ? '' : `$(compgen -${takes === 'file' ? 'f' : 'd'} -- "$word")`})`;
@@ -88,11 +89,11 @@ function bashReply({ takes, values }: Told['options'][number]): string | null {
 
 const zshQuoted = (text: string): string => text.replaceAll("'", "'\\''").replaceAll(/[[\]:\\]/g, String.raw`\$&`);
 
-function zshScript(commands: readonly Told[]): string {
+function zshScript(commands: readonly CompletedCommand[]): string {
   const named = commands.map(({ name, about }) => `    '${name}:${zshQuoted(about)}'`);
   const cases = commands.map(({ name, options, commands: own }) => {
     const specs = options.map((option) => `'*${option.name}[${zshQuoted(option.about)}]${zshValue(option)}'`);
-    return `    ${name}) _arguments ${[...specs, own.length > 0 ? `'1:command:(${words(own)})'` : "'*:file:_files'"].join(' ')} ;;`;
+    return `    ${name}) _arguments ${[...specs, own.length > 0 ? `'1:command:(${nameList(own)})'` : "'*:file:_files'"].join(' ')} ;;`;
   });
   return [
     '#compdef perdure',
@@ -108,13 +109,13 @@ function zshScript(commands: readonly Told[]): string {
     ...cases,
     '  esac',
     '}',
-    // Sourced, or found in a folder of fpath.
+    // Works when sourced, and from a folder of fpath.
     'if [ "$funcstack[1]" = _perdure ]; then _perdure "$@"; else compdef _perdure perdure; fi',
     '',
   ].join('\n');
 }
 
-function zshValue({ takes, values }: Told['options'][number]): string {
+function zshValue({ takes, values }: CompletedCommand['options'][number]): string {
   if (values.length > 0) return `:value:(${values.join(' ')})`;
   return takes === 'nothing'
     ? ''
@@ -128,7 +129,7 @@ function zshValue({ takes, values }: Told['options'][number]): string {
 const fishQuoted = (text: string): string =>
   `'${text.replaceAll('\\', String.raw`\\`).replaceAll("'", String.raw`\'`)}'`;
 
-function fishScript(commands: readonly Told[]): string {
+function fishScript(commands: readonly CompletedCommand[]): string {
   const first = commands.map(
     ({ name, about }) => `complete -c perdure -n __fish_use_subcommand -f -a ${name} -d ${fishQuoted(about)}`,
   );

@@ -1,4 +1,4 @@
-// An example or two for each command, below its help. A test parses each of them.
+// Examples for each command, shown below its help. A test parses each of them.
 const examples: Readonly<Record<string, readonly (readonly [line: string, what: string])[]>> = {
   chat: [
     ['perdure', 'begins a conversation in this folder'],
@@ -69,7 +69,7 @@ const examples: Readonly<Record<string, readonly (readonly [line: string, what: 
 
 export const examplesOf = (command: string): readonly string[] => (examples[command] ?? []).map(([line]) => line);
 
-/** '' for a command that has none. */
+/** Returns an empty text for a command without examples. */
 export function exampleHelp(command: string): string {
   const told = examples[command] ?? [];
   if (told.length === 0) return '';

@@ -1,21 +1,23 @@
-// The line that an event takes on the screen, for events that take one.
+// Formats the line that an event takes on the screen.
 import type { Watched } from '../../store/live/events.ts';
 import { SHOWN_OF_OUTCOME } from '../../store/live/tell.ts';
-import { compactionText, describeStaged, isOrdinary, noticeText, transitionText } from '../../client/render/words.ts';
+import { isOrdinary, noticeText, transitionText } from '../../client/render/words.ts';
+import { compactionText, describeStaged } from '../../client/render/context-words.ts';
 import { type Paint, oneLine } from '../../client/paint.ts';
-import { steeredText } from '../../client/render/steered-words.ts';
+import { steeringText } from '../../client/render/steered-words.ts';
 import { searchLine } from '../../client/render/search-words.ts';
-import { callLines, resultLines, callAgain } from '../../client/render/tool-lines.ts';
+import { callLines, resultLines } from '../../client/render/tool-lines.ts';
 import { shortTime } from '../../client/units.ts';
 
-/** Those that stream, or take back, are not lines. */
+/** Streaming events and tombstones are not lines. */
 export type LineEvent = Exclude<
   Watched,
   { readonly type: 'text_delta' } | { readonly type: 'thinking_delta' } | { readonly type: 'tombstone' }
 >;
 
 /**
- * Null: nothing to show for it. `full`: the command that prints what a compaction took out of view.
+ * Returns null for an event without a line. `full` is the command that prints what a compaction
+ * took out of view.
  */
 export function eventLine(paint: Paint, event: LineEvent, full: string): string | null {
   switch (event.type) {
@@ -42,7 +44,7 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
     case 'transition':
       return isOrdinary(event.reason) ? null : paint.dim(`── ${transitionText(event.reason)}`);
     case 'steered':
-      return paint.dim(`• ${steeredText(event.steered)}`);
+      return paint.dim(`• ${steeringText(event.steered)}`);
     case 'notice':
       return paint.yellow(`! ${noticeText(event.notice)}`);
     case 'reply':
@@ -62,49 +64,4 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
     case 'run_end':
       return null;
   }
-}
-
-// Which call a result on the screen belongs to. Calls run beside each other, and others speak or a
-// person is asked in between: a result that does not come under its call names it again.
-
-export type ShownCalls = {
-  /** The line to go above an event that takes one, or null. */
-  above(event: LineEvent): string | null;
-  /** Something else was written. */
-  between(): void;
-};
-
-export function shownCalls(paint: Paint): ShownCalls {
-  /** The calls of the last iteration that made any, by their blocks. */
-  const calls = new Map<number, string>();
-  let iteration = 0;
-  let under: number | null = null;
-  return {
-    between: () => (under = null),
-    above: (event) => {
-      switch (event.type) {
-        case 'tool_use':
-          if (event.iteration !== iteration) calls.clear();
-          iteration = event.iteration;
-          under = event.index;
-          calls.set(event.index, callAgain(paint, event.name, event.input));
-          return null;
-        case 'tool_end': {
-          if (under === event.index) return null;
-          under = event.index;
-          return calls.get(event.index) ?? callAgain(paint, event.name, undefined);
-        }
-        case 'tool_progress':
-          if (under !== event.index) under = null;
-          return null;
-        case 'hook_start':
-        case 'hook_end':
-          return null;
-        default:
-          if (event.type === 'run_start') calls.clear();
-          under = null;
-          return null;
-      }
-    },
-  };
 }

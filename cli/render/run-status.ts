@@ -1,40 +1,43 @@
-// What a run that is followed does now, in one line: the phase, the iteration, how long, tokens and
-// cost so far, how full the context is. Folded from its events. Pure.
+// Describes in one line what a followed run does now: phase, iteration, time, tokens and cost so
+// far, how full the context is. Folded from its events. Pure.
 import { addSpend, noSpend, type Spend, totalTokens } from '../../workflows/contract/loop.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
 import { oneLine } from '../../client/paint.ts';
 import { formatMoney, formatTokens, shortTime } from '../../client/units.ts';
 
-/** Times in milliseconds since the epoch. */
+/** Times are in milliseconds since the epoch. */
 export type RunStatus = {
   readonly doing: string;
-  /** When it began, as far as it was seen. */
+  /** When the current activity began, as far as it was seen. */
   readonly since: number;
-  /** Tools that run, by their blocks. */
+  /** Running tools, by their blocks. */
   readonly tools: ReadonlyMap<number, string>;
   /** Calls that a person is asked about. */
   readonly asked: ReadonlySet<string>;
   readonly iteration: number | null;
-  /** Of the replies of this run that are stored. */
+  /** Spend of this run's stored replies. */
   readonly spend: Spend;
-  /** Tokens that fit into the context; null where they are not known. */
+  /** Tokens that fit into the context; null when unknown. */
   readonly window: number | null;
-  /** Tokens in it at the last reply; null before. */
+  /** Tokens in the context at the last reply; null before. */
   readonly context: number | null;
 };
 
 const longest = 40;
 
-/** `before`: null while no run was seen. Null again when the run is over. */
+/**
+ * Applies an event. `before` is null while no run was seen; the result is null when the run is
+ * over.
+ */
 export function nextStatus(before: RunStatus | null, event: Followed, now: number): RunStatus | null {
-  if (event.type === 'run_start') return begun(now, event.window);
+  if (event.type === 'run_start') return newStatus(now, event.window);
   if (event.type === 'run_end' || event.type === 'result') return null;
-  const status = before ?? begun(now);
-  const next = changed(status, event);
+  const status = before ?? newStatus(now);
+  const next = applyEvent(status, event);
   return next.doing === status.doing ? next : { ...next, since: now };
 }
 
-const begun = (now: number, window: number | null = null): RunStatus => ({
+const newStatus = (now: number, window: number | null = null): RunStatus => ({
   doing: 'begins',
   since: now,
   tools: new Map(),
@@ -45,7 +48,7 @@ const begun = (now: number, window: number | null = null): RunStatus => ({
   context: null,
 });
 
-function changed(status: RunStatus, event: Followed): RunStatus {
+function applyEvent(status: RunStatus, event: Followed): RunStatus {
   switch (event.type) {
     case 'request_start': {
       const doing = `asks ${oneLine(event.model, longest)}${event.attempt > 1 ? ` again, attempt ${event.attempt}` : ''}`;
@@ -87,7 +90,7 @@ function withSpend(status: RunStatus, spend: Spend): RunStatus {
   return { ...status, spend: addSpend(status.spend, spend), context: totalTokens(spend.usage) };
 }
 
-/** When the last has ended, the loop goes round. */
+/** When the last tool has ended, the loop continues. */
 function withTools(status: RunStatus, tools: RunStatus['tools']): RunStatus {
   const doing = tools.size === 0 ? 'goes on' : `runs ${[...new Set(tools.values())].join(', ')}`;
   return { ...status, tools, doing };
@@ -100,10 +103,10 @@ function withAsked(status: RunStatus, asked: RunStatus['asked']): RunStatus {
 }
 
 const FRAMES = Array.from('⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏');
-/** Milliseconds that each is shown. */
+/** Milliseconds that each frame is shown. */
 export const FRAME_MS = 100;
 
-/** Where there is not enough room for all of it, the tokens go first, then the cost. */
+/** Formats the status. If there is too little room, the tokens are dropped first, then the cost. */
 export function statusText(
   { doing, since, iteration, spend, window, context }: RunStatus,
   now: number,

@@ -1,10 +1,10 @@
-// A session's timeline in a terminal: a row for each iteration, with a bar of what it spent its
-// time with, why the loop came to it, and who worked on it. Without colours letters tell the parts
+// Draws a session's timeline in a terminal: a row for each iteration, with a bar of how it spent
+// its time, why the loop came to it, and who worked on it. Without colours, letters tell the parts
 // apart. Pure.
 import { reasonText, transitionText } from '../../client/render/words.ts';
 import { type Bar, type SegmentKind, workerName } from '../../client/sessions/history/bars.ts';
 import { oneLine, type Paint } from '../../client/paint.ts';
-import { count, shortTime } from '../../client/units.ts';
+import { formatCount, shortTime } from '../../client/units.ts';
 import { wrapLine } from '../../client/render/width.ts';
 
 const LOOKS: Readonly<
@@ -22,35 +22,35 @@ const LOOKS: Readonly<
 /** Columns of the longest bar. */
 const WIDEST = 40;
 const NARROWEST = 10;
-/** Beside the bar: its number, its time, and words. */
-const BESIDE = 50;
+/** Columns for the number, the time and the words around a bar. */
+const MARGIN = 50;
 
 export type TimelineLook = { readonly columns: number; readonly note: string | null };
 
 export function timelineLines(paint: Paint, bars: readonly Bar[], { columns, note }: TimelineLook): readonly string[] {
   if (bars.length === 0) return ['no iteration has begun'];
-  const width = Math.max(NARROWEST, Math.min(WIDEST, columns - BESIDE));
+  const width = Math.max(NARROWEST, Math.min(WIDEST, columns - MARGIN));
   const longest = Math.max(1, ...bars.map(lengthOf));
   const rows = bars.flatMap((bar, at) => {
     const before = bars[at - 1];
     const run = before?.of.run === bar.of.run ? [] : [paint.bold(`run ${bar.of.run}`)];
     return [...run, rowOf(paint, bar, { before, width, longest })];
   });
-  return [...legend(paint, bars, columns), ...(note === null ? [] : [paint.yellow(`! ${note}`)]), ...rows];
+  return [...legendRows(paint, bars, columns), ...(note === null ? [] : [paint.yellow(`! ${note}`)]), ...rows];
 }
 
-/** As on the page: a day beside a second must not hide the second. */
+/** Uses the square root, as the page does: a day must not hide a second. */
 const lengthOf = ({ from, to }: Bar): number => Math.sqrt(Math.max(0, to - from));
 
-function legend(paint: Paint, bars: readonly Bar[], columns: number): readonly string[] {
+function legendRows(paint: Paint, bars: readonly Bar[], columns: number): readonly string[] {
   const there = new Set(bars.flatMap(({ segments }) => segments.map(({ kind }) => kind)));
   const names = (Object.keys(LOOKS) as SegmentKind[]).filter((kind) => there.has(kind));
-  const told = names.map((kind) => `${signs(paint, kind, 1)} ${LOOKS[kind][2]}`);
+  const told = names.map((kind) => `${colourSigns(paint, kind, 1)} ${LOOKS[kind][2]}`);
   const scale = 'the length of a bar grows with the square root of its time';
   return wrapLine(`${told.join('  ')}  ${paint.dim(`(${scale})`)}`, { columns });
 }
 
-function signs(paint: Paint, kind: SegmentKind, columns: number): string {
+function colourSigns(paint: Paint, kind: SegmentKind, columns: number): string {
   const [sign, colour] = LOOKS[kind];
   return paint[colour]((paint.on ? '█' : sign).repeat(columns));
 }
@@ -64,18 +64,18 @@ function rowOf(paint: Paint, bar: Bar, { before, width, longest }: Place): strin
     ...of.transitions.map(transitionText),
     ...(of.ended ? [reasonText(of.ended.terminal.reason)] : []),
     ...(of.compacted ? ['compacted'] : []),
-    ...(died > 0 ? [paint.red(`${count(died, 'attempt')} died`)] : []),
+    ...(died > 0 ? [paint.red(`${formatCount(died, 'attempt')} died`)] : []),
   ];
   const last = workers.at(-1);
   const moved =
     last !== undefined && last !== before?.workers.at(-1) ? [paint.dim(`by ${oneLine(workerName(last), 60)}`)] : [];
   const name = `#${of.iteration}`.padStart(6);
   const time = `${shortTime(to - from)}${open ? ' …' : ''}`.padStart(12);
-  return `${name} ${drawn(paint, bar, long)}${' '.repeat(width - long)} ${time}  ${[...why, ...moved].join(' · ')}`.trimEnd();
+  return `${name} ${drawBar(paint, bar, long)}${' '.repeat(width - long)} ${time}  ${[...why, ...moved].join(' · ')}`.trimEnd();
 }
 
-/** Each part gets its share of the columns, and none that there is room for gets lost. */
-function drawn(paint: Paint, { segments, from, to }: Bar, columns: number): string {
+/** Gives each part its share of the columns, and at least one while there is room. */
+function drawBar(paint: Paint, { segments, from, to }: Bar, columns: number): string {
   if (segments.length === 0) return ' '.repeat(columns);
   const total = Math.max(1, to - from);
   const at = (moment: number): number => Math.round(((moment - from) / total) * columns);
@@ -85,7 +85,7 @@ function drawn(paint: Paint, { segments, from, to }: Bar, columns: number): stri
     const left = segments.length - 1 - index;
     const start = Math.max(done, Math.min(at(begins), columns - 1 - left));
     const end = Math.max(start, Math.min(Math.max(at(ends), start + 1), columns - left));
-    text += ' '.repeat(start - done) + signs(paint, kind, end - start);
+    text += ' '.repeat(start - done) + colourSigns(paint, kind, end - start);
     done = end;
   }
   return text + ' '.repeat(columns - done);

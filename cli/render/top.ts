@@ -1,5 +1,5 @@
-// The screen of `perdure top`: how many sessions there are in each phase where there are any, and
-// as many rows as fit. Pure.
+// Formats the screen of `perdure top`: how many sessions are in each phase, and as many rows as
+// fit. Pure.
 import type { Paint } from '../../client/paint.ts';
 import type { SessionCounts } from '../../client/sessions/find/list-sessions.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
@@ -9,7 +9,7 @@ import { sessionTable } from '../../client/render/tables.ts';
 export type TopFrame = {
   readonly counts: SessionCounts;
   readonly sessions: readonly SessionInfo[];
-  /** Why it could not be asked just now; what is shown is as it was. */
+  /** Why the last look failed; the rest shows the look before it. */
   readonly trouble: string | null;
   readonly filter: string;
 };
@@ -23,7 +23,7 @@ const PHASES = [
   ['closed', 'closed'],
 ] as const;
 
-/** Lines without line breaks. `rows`: at most so many. `now` in milliseconds since the epoch. */
+/** Returns at most `rows` lines without line breaks. `now` is in milliseconds since the epoch. */
 export function topLines(
   paint: Paint,
   frame: TopFrame,
@@ -41,7 +41,7 @@ export function topLines(
   ];
   if (sessions.length === 0)
     return [...head, filter === '' ? 'no sessions yet' : 'no session fits the filter'].slice(0, rows);
-  // The terminal cuts them where it ends.
+  // The terminal cuts the lines at its edge.
   const table = sessionTable({ ...paint, columns: () => null }, sessions, now)
     .trimEnd()
     .split('\n');

@@ -1,4 +1,4 @@
-// A session's transcript for a person: who said what, what was done, how each run ended.
+// Formats a session's transcript for a person: who said what, what was done, how each run ended.
 import type { RunEnded } from '../../workflows/contract/activities.ts';
 import { isUntimed } from '../../store/live/tell.ts';
 import { mediaNote } from '../../store/log/bodies.ts';
@@ -9,33 +9,22 @@ import type { MessageBody } from '../../workflows/contract/people.ts';
 import { isUnderWay, phaseText } from '../../client/sessions/info.ts';
 import type { SessionReading } from '../../client/sessions/read.ts';
 import { epochText } from '../../client/render/epoch-words.ts';
-import {
-  contextText,
-  fullCommand,
-  endingText,
-  noticeText,
-  reasonText,
-  isOrdinary,
-  transitionText,
-} from '../../client/render/words.ts';
+import { isOrdinary, noticeText, reasonText, transitionText } from '../../client/render/words.ts';
+import { contextText, fullCommand } from '../../client/render/context-words.ts';
+import { endingText } from '../../client/render/ending-words.ts';
 import { searchBlockLine } from '../../client/render/search-words.ts';
-import { steeredText } from '../../client/render/steered-words.ts';
-import {
-  outcomeWords,
-  type PairedOutcomes,
-  pairedOutcomes,
-  REPEATED,
-  callLines,
-  resultLines,
-} from '../../client/render/tool-lines.ts';
+import { steeringText } from '../../client/render/steered-words.ts';
+import { callLines, resultLines } from '../../client/render/tool-lines.ts';
+import { outcomeWords } from '../../client/render/outcome-words.ts';
+import { type PairedOutcomes, pairOutcomes, REPEATED } from '../../client/render/paired-outcomes.ts';
 import { type Paint, oneLine } from '../../client/paint.ts';
-import { markedRows } from '../../client/render/width.ts';
+import { markRows } from '../../client/render/width.ts';
 import { taskListOf } from '../../store/view/task-list.ts';
 import { showUnseen } from '../../system/text.ts';
 import type { BackgroundCommand } from '../../client/sessions/history/background.ts';
-import { count, formatMoment } from '../../client/units.ts';
+import { formatCount, formatMoment } from '../../client/units.ts';
 
-/** Characters of one message. */
+/** Most characters of one message. */
 const SHOWN = 20_000;
 
 /** Ends with a line break. */
@@ -43,7 +32,7 @@ export function transcriptText(paint: Paint, reading: SessionReading): string {
   const { description, entries } = reading;
   const { last } = description;
   const lines = [transcriptHeading(paint, reading)];
-  const paired = pairedOutcomes(entries);
+  const paired = pairOutcomes(entries);
   for (const position of entries.keys()) lines.push(...entryLines(paint, position, reading, paired));
   if (entries.length === 0 && last)
     lines.push('', `the transcript cannot be read; run ${last.run} ended: ${reasonText(last.terminal.reason)}`);
@@ -52,7 +41,7 @@ export function transcriptText(paint: Paint, reading: SessionReading): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The list as it stands now (L83). */
+/** Formats the task list as it stands now (L83). */
 function taskLines(paint: Paint, entries: readonly Entry[]): readonly string[] {
   const tasks = taskListOf(entries);
   if (tasks === null) return [];
@@ -67,7 +56,7 @@ function taskLines(paint: Paint, entries: readonly Entry[]): readonly string[] {
   ];
 }
 
-/** Ends with a line break; empty without any (L84). */
+/** Ends with a line break; empty without background commands (L84). */
 export function backgroundText(paint: Paint, commands: readonly BackgroundCommand[]): string {
   if (commands.length === 0) return '';
   const lines = commands.flatMap(({ id, command, run, startedAt, endedAt, state, last }) => {
@@ -88,12 +77,12 @@ const LAST_LINES = 5;
 export function transcriptHeading(paint: Paint, { description }: SessionReading): string {
   const { session, title, cwd, runs, startedAt } = description;
   const since = `since ${new Date(startedAt).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-  const facts = [phaseText(description), count(runs, 'run'), since, oneLine(cwd, 200)].join(' · ');
+  const facts = [phaseText(description), formatCount(runs, 'run'), since, oneLine(cwd, 200)].join(' · ');
   const lines = [`${paint.bold(oneLine(session, 200))}  ${oneLine(title, 120)}`, paint.dim(facts)];
   return inRows(paint, lines).join('\n');
 }
 
-/** Of a message that says who sent it. */
+/** Names the sender of a message that has one. */
 function senderLine(paint: Paint, { by }: Extract<Entry, { kind: 'user' }>): readonly string[] {
   return by === undefined ? [] : [paint.dim(`  (from ${oneLine(by, 100)})`)];
 }
@@ -125,7 +114,7 @@ function entryLines(
     case 'epoch':
       return epochLines(paint, entry);
     case 'steered':
-      return [paint.dim(`• ${steeredText(entry.steered)}`)];
+      return [paint.dim(`• ${steeringText(entry.steered)}`)];
     case 'notice':
       return [paint.yellow(`! ${noticeText(entry.notice)}`)];
     case 'transition':
@@ -135,7 +124,7 @@ function entryLines(
     case 'session_closed':
       return [
         paint.dim(
-          entry.notTaken.length > 0 ? `closed; ${count(entry.notTaken.length, 'message')} not taken` : 'closed',
+          entry.notTaken.length > 0 ? `closed; ${formatCount(entry.notTaken.length, 'message')} not taken` : 'closed',
         ),
       ];
   }
@@ -150,7 +139,7 @@ function endLine(paint: Paint, text: string, { terminal }: RunEnded): string {
   return terminal.reason === 'completed' ? paint.green(text) : paint.red(text);
 }
 
-/** By their blocks: those of the last reply that the memo says wait for a decision (L55). */
+/** Returns the waiting calls of the last reply, by their blocks, as the memo lists them (L55). */
 function waitingCalls({ description, entries }: SessionReading, reply: ReplyEntry): WaitingCalls {
   const { status, approvals = [] } = description;
   const waits = status === 'open' && entries.findLast(({ kind }) => kind === 'reply') === reply;
@@ -159,7 +148,7 @@ function waitingCalls({ description, entries }: SessionReading, reply: ReplyEntr
 
 type WaitingCalls = ReadonlyMap<number, PendingApproval>;
 
-/** Calls with their outcomes, which were stored after. */
+/** Formats calls with their outcomes, which are stored after the reply. */
 function replyLines(
   paint: Paint,
   reply: ReplyEntry,
@@ -167,7 +156,7 @@ function replyLines(
   waiting: WaitingCalls,
 ): readonly string[] {
   const lines = reply.message.content.flatMap((block, index) => {
-    if (block.type === 'text') return block.text.trim() === '' ? [] : [shortened(block.text)];
+    if (block.type === 'text') return block.text.trim() === '' ? [] : [shortenText(block.text)];
     const searched = searchBlockLine(block);
     if (searched !== null) return inRows(paint, [paint.dim(`• ${searched}`)]);
     if (block.type !== 'tool_use') return [];
@@ -180,9 +169,9 @@ function replyLines(
   return reply.fate === 'whole' ? lines : [...lines, paint.dim(`(the reply was ${reply.fate})`)];
 }
 
-/** Rows of a terminal, for lines which are no prose. */
+/** Splits lines that are not prose into rows of a terminal. */
 const inRows = (paint: Paint, lines: readonly string[]): readonly string[] =>
-  lines.flatMap((line) => line.split('\n')).flatMap((line) => markedRows(paint.columns(), line));
+  lines.flatMap((line) => line.split('\n')).flatMap((line) => markRows(paint.columns(), line));
 
 function openLine(paint: Paint, repeated: boolean, waits: PendingApproval | undefined): string {
   if (repeated) return paint.dim(`  (${REPEATED})`);
@@ -195,17 +184,17 @@ function outcomeLines(paint: Paint, outcome: Outcome): readonly string[] {
   const { content, isError, log, whole } = outcome;
   const words = outcomeWords(outcome);
   const how = words.length > 0 ? [`  (${words.join(', ')})`] : [];
-  const rest = whole ? [`  (all ${count(whole.bytes, 'byte')} are stored)`] : [];
+  const rest = whole ? [`  (all ${formatCount(whole.bytes, 'byte')} are stored)`] : [];
   const durationMs = isUntimed(log) ? null : log.duration;
   return [resultLines(paint, { content, isError, durationMs, name: log.name }), ...[...how, ...rest].map(paint.dim)];
 }
 
 function messageText(body: MessageBody, bodies: ReadonlyMap<Hash, string>): string {
   const text = body.kind === 'text' ? body.text : bodies.get(body.hash);
-  return (text === undefined ? '(its text cannot be read)' : shortened(text)) + mediaNote(body);
+  return (text === undefined ? '(its text cannot be read)' : shortenText(text)) + mediaNote(body);
 }
 
-function shortened(text: string): string {
+function shortenText(text: string): string {
   const shown = showUnseen(text.slice(0, SHOWN));
-  return text.length > SHOWN ? `${shown}\n… (${count(text.length, 'character')} in all)` : shown;
+  return text.length > SHOWN ? `${shown}\n… (${formatCount(text.length, 'character')} in all)` : shown;
 }

@@ -1,30 +1,32 @@
-// The rows at the bottom of a terminal that may still change: what streams, what waits, what goes
-// on, what is typed. All that is written for good goes above them, through here; they are drawn
-// over themselves without being cleared before, so that nothing flickers.
-import { cutToWidth, displayWidth } from '../../client/render/width.ts';
+// Manages the rows at the bottom of a terminal that may still change: streaming text, waiting
+// messages, the status, what is typed. Permanent output goes above them, through this area. The
+// rows are drawn over themselves without clearing, so that nothing flickers.
+import { truncateToWidth, displayWidth } from '../../client/render/width.ts';
 
-/** From top to bottom. */
+/** Parts from top to bottom. */
 const PARTS = ['said', 'queued', 'status', 'input'] as const;
-export type Part = (typeof PARTS)[number];
+export type AreaPart = (typeof PARTS)[number];
 
-/** `row` and `column` from 0, within the part. */
+/** `row` and `column` count from 0 within the part. */
 export type Cursor = { readonly row: number; readonly column: number };
 
 export type BottomArea = {
-  /** Rows with colours of ours, cut to the terminal's width; none takes the part away. */
-  show(part: Part, rows: readonly string[], cursor?: Cursor): void;
+  /** Shows rows with our colours, cut to the terminal's width; an empty list removes the part. */
+  show(part: AreaPart, rows: readonly string[], cursor?: Cursor): void;
   /** Writes `text` with `write`, above the rows. */
   above(text: string, write: (text: string) => void): void;
-  /** What is shown and written within `act` is drawn once, after it. */
+  /** Draws once, after `act`, everything that it shows and writes. */
   together(act: () => void): void;
-  /** Nothing is drawn until what it returns is called: somebody else writes at the bottom. */
+  /**
+   * Stops drawing until the returned function is called, while something else writes at the bottom.
+   */
   hide(): () => void;
   /**
-   * Nothing is drawn, and what is written waits, until what it returns is called: another program
-   * has the terminal.
+   * Stops drawing and holds output back until the returned function is called, while another
+   * program has the terminal.
    */
   hold(): () => void;
-  /** The terminal has another size. */
+  /** Must be called when the terminal has another size. */
   resized(): void;
 };
 
@@ -34,25 +36,25 @@ type Terminal = {
   readonly rows: () => number;
 };
 
-/** What a terminal that knows it shows at once. */
+/** Marks output that a terminal with support shows at once. */
 const BEGIN = '\u001b[?2026h';
 const END = '\u001b[?2026l';
 const NARROWEST = 12;
 
-type Drawn = { readonly rows: readonly string[]; readonly cursor: Cursor };
-type Held = { readonly text: string; readonly write: (text: string) => void };
+type DrawnRows = { readonly rows: readonly string[]; readonly cursor: Cursor };
+type HeldOutput = { readonly text: string; readonly write: (text: string) => void };
 
-export function bottomArea({ write, columns, rows: height }: Terminal): BottomArea {
-  const parts = new Map<Part, { readonly rows: readonly string[]; readonly cursor?: Cursor | undefined }>();
-  let drawn: Drawn | null = null;
+export function createBottomArea({ write, columns, rows: height }: Terminal): BottomArea {
+  const parts = new Map<AreaPart, { readonly rows: readonly string[]; readonly cursor?: Cursor | undefined }>();
+  let drawn: DrawnRows | null = null;
   let atStart = true;
   let hiders = 0;
   let holders = 0;
   let batches = 0;
-  const held: Held[] = [];
-  const wanted = (): Drawn | null => {
+  const held: HeldOutput[] = [];
+  const wanted = (): DrawnRows | null => {
     if (!atStart || hiders > 0 || holders > 0 || columns() < NARROWEST) return null;
-    return composed(parts, { columns: columns(), height: height() });
+    return composeRows(parts, { columns: columns(), height: height() });
   };
   const draw = (): void => {
     if (batches > 0) return;
@@ -96,7 +98,7 @@ export function bottomArea({ write, columns, rows: height }: Terminal): BottomAr
       const was = drawn !== null;
       erase();
       if (was) write(END);
-      return once(() => {
+      return callOnce(() => {
         hiders -= 1;
         draw();
       });
@@ -104,7 +106,7 @@ export function bottomArea({ write, columns, rows: height }: Terminal): BottomAr
     hold: () => {
       const show = area.hide();
       holders += 1;
-      return once(() => {
+      return callOnce(() => {
         holders -= 1;
         for (const { text, write: writeText } of holders > 0 ? [] : held.splice(0)) area.above(text, writeText);
         show();
@@ -120,7 +122,7 @@ export function bottomArea({ write, columns, rows: height }: Terminal): BottomAr
   return area;
 }
 
-function once(act: () => void): () => void {
+function callOnce(act: () => void): () => void {
   let isOver = false;
   return () => {
     if (!isOver) act();
@@ -128,11 +130,11 @@ function once(act: () => void): () => void {
   };
 }
 
-/** The lowest rows that there is room for; one row is left to what is above. */
-function composed(
-  parts: ReadonlyMap<Part, { readonly rows: readonly string[]; readonly cursor?: Cursor | undefined }>,
+/** Returns the lowest rows that fit; one row stays free for the output above. */
+function composeRows(
+  parts: ReadonlyMap<AreaPart, { readonly rows: readonly string[]; readonly cursor?: Cursor | undefined }>,
   { columns, height }: { readonly columns: number; readonly height: number },
-): Drawn | null {
+): DrawnRows | null {
   const all: string[] = [];
   let cursor: Cursor | null = null;
   for (const part of PARTS) {
@@ -144,23 +146,23 @@ function composed(
   const most = Math.max(1, height - 1);
   const above = Math.max(0, all.length - most);
   // One column stays free: a full line would wrap.
-  const rows = all.slice(above).map((row) => cutToWidth(row, columns - 1));
+  const rows = all.slice(above).map((row) => truncateToWidth(row, columns - 1));
   const end = { row: rows.length - 1, column: displayWidth(rows.at(-1) ?? '') };
   if (cursor === null) return { rows, cursor: end };
   return { rows, cursor: { row: Math.max(0, cursor.row - above), column: Math.min(cursor.column, columns - 1) } };
 }
 
-function isSame(one: Drawn | null, other: Drawn | null): boolean {
+function isSame(one: DrawnRows | null, other: DrawnRows | null): boolean {
   if (one === null || other === null) return one === other;
   const { row, column } = one.cursor;
   return row === other.cursor.row && column === other.cursor.column && one.rows.join('\n') === other.rows.join('\n');
 }
 
 /**
- * From the cursor to the beginning of the first row; a terminal that became narrower has broken
- * rows in two.
+ * Moves from the cursor to the beginning of the first row; a terminal that became narrower has
+ * broken rows in two.
  */
-function toTop(drawn: Drawn | null, columns: number): string {
+function toTop(drawn: DrawnRows | null, columns: number): string {
   if (drawn === null) return '';
   const { rows, cursor } = drawn;
   const broken = (width: number): number => Math.max(1, Math.ceil(width / columns));
@@ -170,7 +172,7 @@ function toTop(drawn: Drawn | null, columns: number): string {
 
 const moveUp = (rows: number): string => `${rows > 0 ? `\u001b[${rows}A` : ''}\r`;
 
-function textOf(next: Drawn | null, before: Drawn | null): string {
+function textOf(next: DrawnRows | null, before: DrawnRows | null): string {
   if (next === null) return '\u001b[J';
   const { rows, cursor } = next;
   const shorter = before !== null && before.rows.length > rows.length ? '\u001b[J' : '';

@@ -1,21 +1,21 @@
-// The inline part of Markdown: which words of a line are strong, emphasised, code or a link. Strict
-// where models write stars and underscores that mean nothing (`src/*.ts`, `a_b`): what is no markup
-// for certain stays as it was written, and nothing is ever left out. Pure.
+// Parses the inline part of Markdown: which words of a line are strong, emphasised, code or a link.
+// It is strict, since models write stars and underscores that mean nothing (`src/*.ts`, `a_b`):
+// doubtful markup stays as it was written, and nothing is left out. Pure.
 
-export type Mark = 'strong' | 'emphasis' | 'struck' | 'code' | 'link' | 'target';
+export type TextMark = 'strong' | 'emphasis' | 'struck' | 'code' | 'link' | 'target';
 
 /**
- * `at`: its place in the line; `open`: what has to stand before the rest of it when the line is
- * broken there, null where it must not be.
+ * `at` is the place in the line. `open` is the markup to put before the rest when the line is
+ * broken there; null where it must not be broken.
  */
 export type Span = {
   readonly text: string;
-  readonly marks: readonly Mark[];
+  readonly marks: readonly TextMark[];
   readonly at: number;
   readonly open: string | null;
 };
 
-const DELIMITERS: readonly (readonly [delimiter: string, mark: Mark])[] = [
+const DELIMITERS: readonly (readonly [delimiter: string, mark: TextMark])[] = [
   ['**', 'strong'],
   ['__', 'strong'],
   ['~~', 'struck'],
@@ -29,18 +29,18 @@ const AFTER = /[\s)\]}"'”’.,;:!?*_~—–-]/;
 const ESCAPED = /[!-/:-@[-`{-~]/;
 
 type Place = {
-  readonly marks: readonly Mark[];
+  readonly marks: readonly TextMark[];
   readonly open: string | null;
   readonly offset: number;
   readonly depth: number;
 };
 
-/** `line`: bounded by the caller, for a line of stars takes a time that grows faster than it. */
+/** The caller bounds `line`: the time for a line of stars grows faster than its length. */
 export function inlineSpans(line: string): readonly Span[] {
   return [...spansIn(line, { marks: [], open: '', offset: 0, depth: 0 })];
 }
 
-/** Within a span the text stands as it does in the line, so that every place in it is known. */
+/** Text within a span stays as it is in the line, so that every place in it is known. */
 function* spansIn(line: string, place: Place): Iterable<Span> {
   const { marks, open, offset } = place;
   const closedNowhere = new Set<string>();
@@ -58,14 +58,14 @@ function* spansIn(line: string, place: Place): Iterable<Span> {
     if (found === null) at += 1;
     else {
       yield* plain(at);
-      yield* inside(found, place);
+      yield* spansInside(found, place);
       from = at = found.end;
     }
   }
   yield* plain(line.length);
 }
 
-function inside(found: Found, { marks, open, offset, depth }: Place): Iterable<Span> {
+function spansInside(found: Markup, { marks, open, offset, depth }: Place): Iterable<Span> {
   if (typeof found.inner !== 'string') return found.inner;
   const opens = open === null || found.open === null ? null : open + found.open;
   return spansIn(found.inner, {
@@ -76,16 +76,16 @@ function inside(found: Found, { marks, open, offset, depth }: Place): Iterable<S
   });
 }
 
-type Found = {
-  readonly mark: Mark;
-  /** Text to look into, or spans as they are. */
+type Markup = {
+  readonly mark: TextMark;
+  /** Text to parse further, or finished spans. */
   readonly inner: string | readonly Span[];
   readonly open: string | null;
   readonly from: number;
   readonly end: number;
 };
 
-function markupAt(line: string, at: number, place: Place, closedNowhere: Set<string>): Found | null {
+function markupAt(line: string, at: number, place: Place, closedNowhere: Set<string>): Markup | null {
   const first = line[at];
   if (first === '`') return codeAt(line, at, place, closedNowhere);
   if (place.depth >= DEEPEST) return null;
@@ -95,15 +95,15 @@ function markupAt(line: string, at: number, place: Place, closedNowhere: Set<str
     const from = at + delimiter.length;
     if (at > 0 && !BEFORE.test(line[at - 1] ?? '')) continue;
     if (/[\s/]/.test(line[from] ?? ' ')) continue;
-    const end = closing(line, delimiter, from);
+    const end = closingPlace(line, delimiter, from);
     if (end < 0) closedNowhere.add(delimiter);
     else return { mark, inner: line.slice(from, end), open: delimiter, from, end: end + delimiter.length };
   }
   return null;
 }
 
-/** Where it is closed, or -1. */
-function closing(line: string, delimiter: string, from: number): number {
+/** Returns the place of the closing delimiter, or -1. */
+function closingPlace(line: string, delimiter: string, from: number): number {
   const single = delimiter.length === 1;
   for (let at = line.indexOf(delimiter, from + 1); at >= 0; at = line.indexOf(delimiter, at + 1)) {
     const [before = '', after = ''] = [line[at - 1], line[at + delimiter.length]];
@@ -114,7 +114,7 @@ function closing(line: string, delimiter: string, from: number): number {
   return -1;
 }
 
-function codeAt(line: string, at: number, { marks, offset, open }: Place, closedNowhere: Set<string>): Found | null {
+function codeAt(line: string, at: number, { marks, offset, open }: Place, closedNowhere: Set<string>): Markup | null {
   let from = at;
   while (line[from] === '`') from += 1;
   const ticks = line.slice(at, from);
@@ -133,8 +133,8 @@ function codeAt(line: string, at: number, { marks, offset, open }: Place, closed
   return { mark: 'code', inner: [span], open: ticks, from, end: end + ticks.length };
 }
 
-/** The address stands behind its words: who reads it sees where it leads. */
-function linkAt(line: string, at: number, { marks, offset }: Place): Found | null {
+/** Shows the address behind the words, so that a reader sees where the link leads. */
+function linkAt(line: string, at: number, { marks, offset }: Place): Markup | null {
   const [whole = '', words = '', target = ''] =
     /^\[([^[\]]{1,500})\]\(([^()\s]{1,1000})\)/.exec(line.slice(at, at + 1_600)) ?? [];
   if (whole === '') return null;

@@ -1,13 +1,13 @@
-// The rows of what a person types, and where the cursor is in them: wrapped by width, the newest
-// rows where there are too many. Pure.
+// Lays out what a person types in rows, with the cursor: wrapped by width, and only the newest rows
+// if there are too many. Pure.
 import { showUnseen } from '../../system/text.ts';
 import type { Cursor } from './bottom-area.ts';
-import { displayWidth, graphemes, graphemeWidth } from '../../client/render/width.ts';
+import { displayWidth, splitGraphemes, graphemeWidth } from '../../client/render/width.ts';
 
 type Typed = { readonly text: string; readonly cursor: number };
 
 export type InputLook = {
-  /** Before the first row; the others begin below its end. */
+  /** Text before the first row; further rows begin below its end. */
   readonly prompt: string;
   readonly columns: number;
   readonly most: number;
@@ -29,7 +29,7 @@ export function inputRows(
     rows.push(' '.repeat(inset));
     column = inset;
   };
-  for (const one of graphemes(text)) {
+  for (const one of splitGraphemes(text)) {
     const shown = one === '\t' ? '    ' : showUnseen(one);
     const width = one === '\n' ? 0 : shown === one ? graphemeWidth(one) : displayWidth(shown);
     if (column + width >= room && one !== '\n') next();

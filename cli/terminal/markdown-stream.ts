@@ -1,36 +1,39 @@
-// What a model says, as it comes, on a terminal: Markdown rendered, wrapped between words. Rows
-// that are complete are given away once and never drawn again; the last few, which may still
-// change, are drawn below everything else until they are. All text has been made harmless before.
+// Renders a model's text as Markdown on a terminal while it arrives, wrapped between words.
+// Complete rows are given out once and never drawn again; the last few, which may still change, are
+// drawn below everything else. All text has been made harmless before.
 import type { Paint } from '../../client/paint.ts';
 import { inlineSpans, type Span } from './inline-markdown.ts';
 import { isTableRow, LOOKS, tableRows } from './markdown-table.ts';
-import { cutToWidth, displayWidth, graphemes } from '../../client/render/width.ts';
+import { truncateToWidth, displayWidth, splitGraphemes } from '../../client/render/width.ts';
+import { dropAbsent } from '../../client/options.ts';
 
 export type TextStream = {
   /** Returns the rows that are complete. */
   add(text: string): readonly string[];
-  /** The rows of what is not. */
+  /** Returns the rows that are not complete. */
   pending(): readonly string[];
-  /** Nothing more comes: the rest of the rows. */
+  /** Ends the text and returns the remaining rows. */
   end(): readonly string[];
 };
 
 export type StreamOptions = {
   readonly paint: Paint;
   readonly columns: () => number;
-  /** Absent: Markdown. Else plain text in this style. */
+  /** Style for plain text. Absent: Markdown. */
   readonly style?: (text: string) => string;
 };
 
-/** Rows of one line that are held back: markup that is closed so far on changes how they look. */
+/**
+ * Most rows of one line that are held back, since markup that closes later changes how they look.
+ */
 const HELD_ROWS = 4;
-/** Characters of it: a line of a megabyte goes out in pieces. */
+/** Most characters of one line that are held back: a line of a megabyte goes out in pieces. */
 const HELD = 4_000;
 const HELD_TABLE = 200;
 
 type State = {
   line: string;
-  /** Before the rest of a line that was broken; null at the beginning of one. */
+  /** Prefix for the rest of a broken line; null at the beginning of a line. */
   hang: string | null;
   style: ((text: string) => string) | null;
   fence: string | null;
@@ -39,7 +42,7 @@ type State = {
 
 export function textStream({ paint, columns, style: plain }: StreamOptions): TextStream {
   const state: State = { line: '', hang: null, style: null, fence: null, table: [] };
-  const room = (): Room => ({ paint, columns: Math.max(20, columns() - 1), ...(plain ? { plain } : {}) });
+  const room = (): Room => dropAbsent({ paint, columns: Math.max(20, columns() - 1), plain });
   const finish = (): readonly string[] => {
     const rows = finishLine(state, room());
     Object.assign(state, { line: '', hang: null, style: null });
@@ -59,7 +62,7 @@ export function textStream({ paint, columns, style: plain }: StreamOptions): Tex
       return rows;
     },
     pending: () => [
-      ...state.table.slice(-HELD_ROWS).map((line) => paint.dim(cutToWidth(line, room().columns))),
+      ...state.table.slice(-HELD_ROWS).map((line) => paint.dim(truncateToWidth(line, room().columns))),
       ...(state.line === '' && state.hang === null ? [] : rowsOf(state, room()).rows.map(({ text }) => text)),
     ],
     end: () => [...(state.line === '' && state.hang === null ? [] : finish()), ...endTable(state, room())],
@@ -74,7 +77,7 @@ function endTable(state: State, room: Room): readonly string[] {
 
 type Room = { readonly paint: Paint; readonly columns: number; readonly plain?: (text: string) => string };
 
-/** A line that is complete, and what was held back for it. */
+/** Renders a complete line and what was held back for it. */
 function finishLine(state: State, room: Room): readonly string[] {
   const { line, hang } = state;
   if (room.plain) return rowsOf(state, room).rows.map(({ text }) => text);
@@ -87,7 +90,7 @@ function finishLine(state: State, room: Room): readonly string[] {
   if (state.fence === null && fence !== '') {
     state.fence = fence;
     const name = line.trim().slice(fence.length).trim();
-    return name === '' ? before : [...before, room.paint.dim(`  ${cutToWidth(name, room.columns - 2)}`)];
+    return name === '' ? before : [...before, room.paint.dim(`  ${truncateToWidth(name, room.columns - 2)}`)];
   }
   if (state.fence !== null && fence.startsWith(state.fence) && line.trim() === fence) {
     state.fence = null;
@@ -96,13 +99,13 @@ function finishLine(state: State, room: Room): readonly string[] {
   return [...before, ...rowsOf(state, room).rows.map(({ text }) => text)];
 }
 
-/** Gives away the first rows of a line that has become long. */
+/** Gives out the first rows of a line that has become long. */
 function breakOff(state: State, room: Room): readonly string[] {
   const { rows, hang, style } = rowsOf(state, room);
   const long = state.line.length > HELD;
   if (rows.length <= HELD_ROWS && !long) return [];
   const last = rows.findLastIndex(({ rest }, at) => at > 0 && rest !== null);
-  // A link alone may fill them all: it is let go of as it is.
+  // A single link may fill all rows; it is given out as it is.
   if (last < 1 && !long) return [];
   const at = last < 1 ? rows.length - 1 : last;
   const rest = rows[at]?.rest ?? '';
@@ -110,7 +113,7 @@ function breakOff(state: State, room: Room): readonly string[] {
   return [...endTable(state, room), ...rows.slice(0, last < 1 ? rows.length : at).map(({ text }) => text)];
 }
 
-/** `rest`: what the line is from this row on; null where it must not be broken. */
+/** `rest` is the line from this row on; null where the line must not be broken. */
 type Row = { readonly text: string; readonly rest: string | null };
 type Rows = { readonly rows: readonly Row[]; readonly hang: string; readonly style: ((text: string) => string) | null };
 
@@ -121,7 +124,7 @@ function rowsOf(state: State, room: Room): Rows {
     const spans: readonly Span[] = line === '' ? [] : [{ text: line, marks: [], at: 0, open: '' }];
     return { rows: wrapSpans(spans, { source: line, lead: '', hang: '', style: plain }, room), hang: '', style: plain };
   }
-  // Code is not wrapped: whoever copies it gets the lines it has.
+  // Do not wrap code, so that a copy has its original lines.
   if (fence !== null)
     return { rows: [{ text: `  ${line.replaceAll('\t', '    ')}`, rest: null }], hang: '  ', style: null };
   if (hang !== null)
@@ -139,7 +142,7 @@ type Block = {
   readonly lead: string;
   readonly hang: string;
   readonly style?: (text: string) => string;
-  /** All of it, as it is shown. */
+  /** The whole block as it is shown. */
   readonly whole?: string;
 };
 
@@ -167,7 +170,7 @@ function blockOf(line: string, paint: Paint, columns: number): Block {
 }
 
 type Layout = {
-  /** The line that the places of the spans are in. */
+  /** The line that the places of the spans refer to. */
   readonly source: string;
   readonly lead: string;
   readonly hang: string;
@@ -178,7 +181,7 @@ type Piece = { readonly text: string; readonly span: Span; readonly from: number
 /** Pieces without a blank between them, and the blanks before. */
 type Word = { readonly blank: string; readonly pieces: readonly Piece[]; readonly width: number };
 
-/** Rows that know where in their line they begin. */
+/** Wraps spans into rows that know where in their line they begin. */
 function wrapSpans(spans: readonly Span[], layout: Layout, { paint, columns }: Room): readonly Row[] {
   const { source, lead, hang, style } = layout;
   const rows: Row[] = [];
@@ -202,9 +205,9 @@ function wrapSpans(spans: readonly Span[], layout: Layout, { paint, columns }: R
     row += breaks ? '' : blank;
     width += breaks ? 0 : blank.length;
     for (const { text, span } of pieces)
-      for (const part of wide > columns - least ? graphemes(text) : [text]) {
+      for (const part of wide > columns - least ? splitGraphemes(text) : [text]) {
         const taken = displayWidth(part);
-        // Within a word: nobody can go on from here.
+        // The line cannot be continued from within a word.
         if (width + taken > columns && width > least) next(undefined);
         row += look(part, span);
         width += taken;

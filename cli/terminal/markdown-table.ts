@@ -1,10 +1,10 @@
-// A table of Markdown on a terminal: in columns where it fits, else as it was written. And how
-// marked words look. Pure.
+// Renders a Markdown table on a terminal: in columns where it fits, else as it was written. Also
+// defines how marked words look. Pure.
 import type { Paint } from '../../client/paint.ts';
-import { inlineSpans, type Mark } from './inline-markdown.ts';
+import { inlineSpans, type TextMark } from './inline-markdown.ts';
 import { displayWidth, wrapLine } from '../../client/render/width.ts';
 
-export const LOOKS: Readonly<Record<Mark, (paint: Paint) => (text: string) => string>> = {
+export const LOOKS: Readonly<Record<TextMark, (paint: Paint) => (text: string) => string>> = {
   strong: (paint) => paint.bold,
   emphasis: (paint) => paint.italic,
   struck: (paint) => paint.dim,
@@ -17,7 +17,7 @@ type Room = { readonly paint: Paint; readonly columns: number };
 
 export const isTableRow = (line: string): boolean => line.length > 1 && line.startsWith('|') && line.endsWith('|');
 
-/** `lines`: all of it, each a row of a table as written. */
+/** `lines` has the whole table, each line a row as written. */
 export function tableRows(lines: readonly string[], { paint, columns }: Room): readonly string[] {
   const isRule = (line: string): boolean => /^[|\s:-]+$/.test(line);
   const rows = lines.filter((line) => !isRule(line)).map(cellsOf);

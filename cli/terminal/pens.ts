@@ -1,5 +1,5 @@
-// How what happens is written: as it comes, where nobody draws; or on a terminal that is drawn on,
-// rendered and wrapped.
+// Writes output in one of two ways: as it comes, or rendered and wrapped on a terminal that is
+// drawn on.
 import type { Paint } from '../../client/paint.ts';
 import { type TextStream, textStream } from './markdown-stream.ts';
 import { rowsText } from '../../client/render/width.ts';
@@ -11,7 +11,7 @@ export type Pen = {
   line(words: string): void;
 };
 
-/** Text as it comes; it knows whether it is at the start of a line. */
+/** Writes text as it comes, and knows whether it is at the start of a line. */
 export function linePen({ columns }: Pick<Paint, 'columns'>, write: (text: string) => void): Pen {
   let atStart = true;
   const pen: Pen = {
@@ -33,11 +33,14 @@ export function linePen({ columns }: Pick<Paint, 'columns'>, write: (text: strin
 
 export type TerminalPen = {
   readonly columns: () => number;
-  /** Writes text for good, and below it the rows of what streams and is not complete. */
+  /** Writes permanent text, and below it the streaming rows that are not complete. */
   readonly put: (text: string, pending: readonly string[]) => void;
 };
 
-/** What streams is Markdown; in a style it is plain text. Only complete rows are written. */
+/**
+ * Treats streaming text as Markdown, or as plain text if it has a style. Only complete rows are
+ * written.
+ */
 export function terminalPen(paint: Paint, { columns, put }: TerminalPen): Pen {
   let stream: { readonly text: TextStream; readonly style: ((words: string) => string) | undefined } | null = null;
   const textOf = (rows: readonly string[]): string => rows.map((row) => `${row}\n`).join('');

@@ -1,23 +1,22 @@
-// What a person types at a terminal while something goes on: messages, and answers to questions.
-// Two kinds: rows at the bottom with keys of their own where the terminal has colours, whole lines
-// as the terminal gives them where it has none.
+// Input from a person at a terminal while something runs: messages, and answers to questions. A
+// terminal with colours gets rows at the bottom with keys of their own; another one gives whole
+// lines.
 import type { Key } from './line-editor.ts';
 
 /**
- * The line that follows the question; null when the signal came first, or nothing more can be
- * typed.
+ * Returns the line that follows the question; null when the signal came first or typing has ended.
  */
 export type ReadLine = (question: string, signal: AbortSignal) => Promise<string | null>;
 
-/** What is done with what is typed. */
+/** Callbacks for what a person types. */
 export type Hands = {
-  /** A text that answers no question. `now`: it is not to wait for its turn. */
+  /** Takes a text that does not answer a question. With `now` it does not wait for its turn. */
   submit(text: string, now: boolean): void;
-  /** Ctrl-C. */
+  /** Called at Ctrl-C. */
   interrupt(): void;
-  /** Ctrl-D, or the end of the input. */
+  /** Called at Ctrl-D, or at the end of the input. */
   leave(): void;
-  /** What was typed before, oldest first. */
+  /** Texts typed before, oldest first. */
   readonly history?: readonly string[];
   readonly prompt?: string;
 };
@@ -25,19 +24,20 @@ export type Hands = {
 export type Input = {
   readonly ask: ReadLine;
   /**
-   * Gives a text to the person's own editor; null when there is none, or it failed: said already.
+   * Opens a text in the person's own editor. Returns null when there is no editor or it failed,
+   * which has been reported.
    */
   edit(text: string): Promise<string | null>;
   /**
-   * What may be written next, shown where nothing is typed: Tab writes it, and nothing sends it.
-   * Null: nothing any more. Absent: it cannot be shown.
+   * Shows a possible next message while nothing is typed: Tab takes it over, and it is never sent
+   * by itself. Null removes it. Absent: it cannot be shown.
    */
   suggest?(text: string | null): void;
-  /** Ends it, and returns what was typed and not sent. */
+  /** Ends the input and returns what was typed and not sent. */
   close(): string;
 };
 
-/** Keys as they are pressed, until it is ended. */
+/** Delivers keys as they are pressed, until it is stopped. */
 export type Keyboard = {
   start(onKey: (typed: string | undefined, key: Key) => void): void;
   stop(): void;

@@ -1,5 +1,5 @@
-// The terminal key by key: without echo, with marks around what is pasted. Whatever ends the
-// process leaves it as it was.
+// Reads the terminal key by key, without echo and with marks around pasted text. It restores the
+// terminal however the process ends.
 import { EventEmitter } from 'node:events';
 import { emitKeypressEvents } from 'node:readline';
 import { StringDecoder } from 'node:string_decoder';

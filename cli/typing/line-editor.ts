@@ -1,7 +1,7 @@
-// What a person types, before it is sent: text of one or more lines, a cursor, and what was sent
-// before. Pure: a key in, a state out, and what the key asks for beside that.
+// Edits text of one or more lines before it is sent, with a cursor and a history. Pure: a key goes
+// in, a state and an optional action come out.
 
-/** As node:readline tells of it. */
+/** A key as node:readline reports it. */
 export type Key = {
   readonly name?: string | undefined;
   readonly ctrl?: boolean;
@@ -12,23 +12,23 @@ export type Key = {
 
 export type Editor = {
   readonly text: string;
-  /** In UTF-16 units, between two characters as people count them. */
+  /** Position in UTF-16 units, between two characters as people count them. */
   readonly cursor: number;
-  /** What was sent, oldest first. */
+  /** Texts that were sent, oldest first. */
   readonly history: readonly string[];
-  /** The one of it that is shown; null: what is typed now. */
+  /** Index of the shown text in the history; null for the text being typed. */
   readonly at: number | null;
-  /** What was being typed when an older one was called up. */
+  /** The text being typed when an older one was recalled. */
   readonly kept: string;
-  /** Between the marks of a paste: a line break does not send. */
+  /** True between the marks of a paste, where a line break does not send. */
   readonly pasting: boolean;
   /** Long pastes by the words that stand for them in `text`. */
   readonly folded: ReadonlyMap<string, string>;
 };
 
-/** `send`: Enter; `now`: Ctrl-S. `leave`: Ctrl-D where nothing is typed. */
+/** Enter gives `send`, Ctrl-S `now`, and Ctrl-D without text `leave`. */
 export type Act = 'send' | 'now' | 'interrupt' | 'leave' | 'suspend' | 'redraw' | 'edit';
-export type Pressed = { readonly editor: Editor; readonly act: Act | null };
+export type KeyResult = { readonly editor: Editor; readonly act: Act | null };
 
 export function newEditor(history: readonly string[] = [], text = ''): Editor {
   return { text, cursor: text.length, history, at: null, kept: '', pasting: false, folded: new Map() };
@@ -41,47 +41,47 @@ const FOLDED_LINES = 10;
 const FOLDED_CHARACTERS = 1_000;
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-export function pressKey(editor: Editor, typed: string | undefined, key: Key): Pressed {
-  if (key.name === 'paste-start') return still({ ...editor, pasting: true });
-  if (key.name === 'paste-end') return still({ ...editor, pasting: false });
-  if (key.name === 'paste') return still(paste(editor, typed ?? ''));
-  if (editor.pasting) return still(insert(editor, pastedText(typed, key)));
-  if (key.ctrl) return controlled(editor, key.name ?? '');
-  if (key.meta) return still(altered(editor, key.name ?? ''));
+export function pressKey(editor: Editor, typed: string | undefined, key: Key): KeyResult {
+  if (key.name === 'paste-start') return withoutAct({ ...editor, pasting: true });
+  if (key.name === 'paste-end') return withoutAct({ ...editor, pasting: false });
+  if (key.name === 'paste') return withoutAct(paste(editor, typed ?? ''));
+  if (editor.pasting) return withoutAct(insert(editor, textOfPaste(typed, key)));
+  if (key.ctrl) return pressControlKey(editor, key.name ?? '');
+  if (key.meta) return withoutAct(pressMetaKey(editor, key.name ?? ''));
   switch (key.name) {
     case 'return':
-      // A line that ends with a backslash goes on.
+      // A line that ends with a backslash continues.
       if (editor.text.endsWith('\\') && editor.cursor === editor.text.length)
-        return still(insert({ ...editor, text: editor.text.slice(0, -1), cursor: editor.cursor - 1 }, '\n'));
+        return withoutAct(insert({ ...editor, text: editor.text.slice(0, -1), cursor: editor.cursor - 1 }, '\n'));
       return { editor, act: 'send' };
     case 'enter':
-      return still(insert(editor, '\n'));
+      return withoutAct(insert(editor, '\n'));
     case 'backspace':
-      return still(remove(editor, before(editor), editor.cursor));
+      return withoutAct(remove(editor, cursorBefore(editor), editor.cursor));
     case 'delete':
-      return still(remove(editor, editor.cursor, after(editor)));
+      return withoutAct(remove(editor, editor.cursor, cursorAfter(editor)));
     case 'left':
-      return still(moved(editor, before(editor)));
+      return withoutAct(moveCursor(editor, cursorBefore(editor)));
     case 'right':
-      return still(moved(editor, after(editor)));
+      return withoutAct(moveCursor(editor, cursorAfter(editor)));
     case 'home':
-      return still(moved(editor, lineStart(editor)));
+      return withoutAct(moveCursor(editor, lineStart(editor)));
     case 'end':
-      return still(moved(editor, lineEnd(editor)));
+      return withoutAct(moveCursor(editor, lineEnd(editor)));
     case 'up':
-      return still(upwards(editor));
+      return withoutAct(moveUp(editor));
     case 'down':
-      return still(downwards(editor));
+      return withoutAct(moveDown(editor));
     case 'tab':
     case 'escape':
-      return still(editor);
+      return withoutAct(editor);
     default:
-      return still(insert(editor, isText(typed) ? typed : ''));
+      return withoutAct(insert(editor, isText(typed) ? typed : ''));
   }
 }
 
-/** Nothing is typed any more: what was is sent, and called up with the key upwards. */
-export function sentEditor(editor: Editor): Editor {
+/** Empties the editor after sending and adds the text to the history. */
+export function clearSent(editor: Editor): Editor {
   const { history } = editor;
   const text = fullText(editor);
   const same = text.trim() === '' || history.at(-1) === text;
@@ -111,22 +111,24 @@ function paste(editor: Editor, pasted: string): Editor {
 /* oxlint-disable-next-line no-control-regex */
 const NOT_PASTED = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
-const still = (editor: Editor): Pressed => ({ editor, act: null });
+const withoutAct = (editor: Editor): KeyResult => ({ editor, act: null });
 
 const isText = (typed: string | undefined): typed is string => typed !== undefined && !/^\p{Cc}/u.test(typed);
 
-function pastedText(typed: string | undefined, { name, sequence = '' }: Key): string {
+function textOfPaste(typed: string | undefined, { name, sequence = '' }: Key): string {
   if (name === 'return' || name === 'enter') return '\n';
   if (name === 'tab') return '\t';
   return isText(typed) ? typed : isText(sequence) ? sequence : '';
 }
 
-function controlled(editor: Editor, name: string): Pressed {
+function pressControlKey(editor: Editor, name: string): KeyResult {
   switch (name) {
     case 'c':
       return { editor, act: 'interrupt' };
     case 'd':
-      return editor.text === '' ? { editor, act: 'leave' } : still(remove(editor, editor.cursor, after(editor)));
+      return editor.text === ''
+        ? { editor, act: 'leave' }
+        : withoutAct(remove(editor, editor.cursor, cursorAfter(editor)));
     case 's':
       return { editor, act: 'now' };
     case 'z':
@@ -136,48 +138,48 @@ function controlled(editor: Editor, name: string): Pressed {
     case 'g':
       return { editor, act: 'edit' };
     case 'a':
-      return still(moved(editor, lineStart(editor)));
+      return withoutAct(moveCursor(editor, lineStart(editor)));
     case 'e':
-      return still(moved(editor, lineEnd(editor)));
+      return withoutAct(moveCursor(editor, lineEnd(editor)));
     case 'b':
-      return still(moved(editor, before(editor)));
+      return withoutAct(moveCursor(editor, cursorBefore(editor)));
     case 'f':
-      return still(moved(editor, after(editor)));
+      return withoutAct(moveCursor(editor, cursorAfter(editor)));
     case 'p':
-      return still(upwards(editor));
+      return withoutAct(moveUp(editor));
     case 'n':
-      return still(downwards(editor));
+      return withoutAct(moveDown(editor));
     case 'h':
-      return still(remove(editor, before(editor), editor.cursor));
+      return withoutAct(remove(editor, cursorBefore(editor), editor.cursor));
     case 'w':
     case 'backspace':
-      return still(remove(editor, wordStart(editor), editor.cursor));
+      return withoutAct(remove(editor, wordStart(editor), editor.cursor));
     case 'u':
-      return still(remove(editor, lineStart(editor), editor.cursor));
+      return withoutAct(remove(editor, lineStart(editor), editor.cursor));
     case 'k':
-      return still(remove(editor, editor.cursor, lineEnd(editor)));
+      return withoutAct(remove(editor, editor.cursor, lineEnd(editor)));
     case 'left':
-      return still(moved(editor, wordStart(editor)));
+      return withoutAct(moveCursor(editor, wordStart(editor)));
     case 'right':
-      return still(moved(editor, wordEnd(editor)));
+      return withoutAct(moveCursor(editor, wordEnd(editor)));
     case 'j':
-      return still(insert(editor, '\n'));
+      return withoutAct(insert(editor, '\n'));
     default:
-      return still(editor);
+      return withoutAct(editor);
   }
 }
 
-function altered(editor: Editor, name: string): Editor {
+function pressMetaKey(editor: Editor, name: string): Editor {
   switch (name) {
     case 'return':
     case 'enter':
       return insert(editor, '\n');
     case 'b':
     case 'left':
-      return moved(editor, wordStart(editor));
+      return moveCursor(editor, wordStart(editor));
     case 'f':
     case 'right':
-      return moved(editor, wordEnd(editor));
+      return moveCursor(editor, wordEnd(editor));
     case 'd':
       return remove(editor, editor.cursor, wordEnd(editor));
     case 'backspace':
@@ -197,16 +199,16 @@ function remove(editor: Editor, from: number, to: number): Editor {
   return { ...editor, text: editor.text.slice(0, from) + editor.text.slice(to), cursor: from };
 }
 
-const moved = (editor: Editor, cursor: number): Editor => ({ ...editor, cursor });
+const moveCursor = (editor: Editor, cursor: number): Editor => ({ ...editor, cursor });
 
-function before({ text, cursor, folded }: Editor): number {
+function cursorBefore({ text, cursor, folded }: Editor): number {
   const label = [...folded.keys()].find((one) => text.endsWith(one, cursor));
   if (label !== undefined) return cursor - label.length;
   const last = Array.from(segmenter.segment(text.slice(Math.max(0, cursor - 64), cursor))).at(-1);
   return cursor - (last?.segment.length ?? 0);
 }
 
-function after({ text, cursor }: Editor): number {
+function cursorAfter({ text, cursor }: Editor): number {
   const [first] = segmenter.segment(text.slice(cursor, cursor + 64));
   return cursor + (first?.segment.length ?? 0);
 }
@@ -232,30 +234,30 @@ function lineEnd({ text, cursor }: Editor): number {
   return end < 0 ? text.length : end;
 }
 
-/** A line up, in what has several; from the first to what was sent before. */
-function upwards(editor: Editor): Editor {
+/** Moves a line up, and from the first line to the text sent before. */
+function moveUp(editor: Editor): Editor {
   const start = lineStart(editor);
   if (start > 0) {
     const above = editor.text.lastIndexOf('\n', start - 2) + 1;
-    return moved(editor, Math.min(above + editor.cursor - start, start - 1));
+    return moveCursor(editor, Math.min(above + editor.cursor - start, start - 1));
   }
   const { at, history } = editor;
-  return recall(editor, at === null ? history.length - 1 : at - 1);
+  return recallText(editor, at === null ? history.length - 1 : at - 1);
 }
 
-function downwards(editor: Editor): Editor {
+function moveDown(editor: Editor): Editor {
   const end = lineEnd(editor);
   if (end < editor.text.length) {
     const column = editor.cursor - lineStart(editor);
-    return moved(editor, Math.min(end + 1 + column, lineEnd({ ...editor, cursor: end + 1 })));
+    return moveCursor(editor, Math.min(end + 1 + column, lineEnd({ ...editor, cursor: end + 1 })));
   }
   const { at, history, kept } = editor;
   if (at === null) return editor;
-  if (at < history.length - 1) return recall(editor, at + 1);
+  if (at < history.length - 1) return recallText(editor, at + 1);
   return { ...editor, text: kept, cursor: kept.length, at: null, kept: '' };
 }
 
-function recall(editor: Editor, at: number): Editor {
+function recallText(editor: Editor, at: number): Editor {
   const found = editor.history[at];
   if (found === undefined) return editor;
   return { ...editor, text: found, cursor: found.length, at, kept: editor.at === null ? editor.text : editor.kept };

@@ -1,5 +1,5 @@
-// A person's own editor, $VISUAL or $EDITOR, on a text in a file that no command of an agent sees
-// and that is gone afterwards: what it holds then counts as the person's words.
+// Opens a person's own editor, $VISUAL or $EDITOR, on a temporary file that no command of an agent
+// sees. The result counts as the person's words.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,10 +9,9 @@ import { reasonOf } from '../../system/text.ts';
 export type PersonsEditor = (text: string) => Promise<string | null>;
 
 /**
- * Resolves with the text as it was left; null when there is no editor or it failed, which `say` has
- * told.
+ * Resolves with the edited text; null when there is no editor or it failed, which `say` reports.
  */
-export function personsEditor(env: Env, say: (line: string) => void): PersonsEditor {
+export function createPersonsEditor(env: Env, say: (line: string) => void): PersonsEditor {
   return async (text) => {
     const editor = env['VISUAL'] || env['EDITOR'];
     if (!editor) return (say('no editor is known: set EDITOR'), null);
@@ -20,7 +19,7 @@ export function personsEditor(env: Env, say: (line: string) => void): PersonsEdi
     const file = join(folder, 'text.md');
     try {
       writeFileSync(file, text, { mode: 0o600 });
-      const status = await run(editor, file, env);
+      const status = await runEditor(editor, file, env);
       if (status === 0) return readFileSync(file, 'utf8');
       say(`the editor ${editor} ended with ${status === null ? 'a signal' : `status ${status}`}: nothing was changed`);
       return null;
@@ -33,8 +32,8 @@ export function personsEditor(env: Env, say: (line: string) => void): PersonsEdi
   };
 }
 
-/** As a shell would start it: it may have arguments. */
-function run(editor: string, file: string, env: Env): Promise<number | null> {
+/** Starts the editor through a shell, since its command may have arguments. */
+function runEditor(editor: string, file: string, env: Env): Promise<number | null> {
   const child = spawn('sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit', env: { ...env } });
   return new Promise((resolve, reject) => {
     child.once('error', reject);

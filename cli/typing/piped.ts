@@ -1,18 +1,18 @@
-// What is piped into a command beside its task. A standard input that nobody ends, as programs
-// leave it open for those they start, is not waited for.
+// Reads what is piped into a command in addition to its task. It does not wait for a standard input
+// that stays open without data, as programs often leave it for their children.
 import { fstatSync } from 'node:fs';
 
-/** Milliseconds in which the first of it has to come. */
+/** Milliseconds within which the first data must come. */
 const LOOK_MS = 1_000;
-/** Milliseconds after which people are told what is waited for. */
+/** Milliseconds after which people are told what the command waits for. */
 const TELL_MS = 5_000;
 
 type Stdin = NodeJS.ReadStream & { readonly fd?: number };
 type Piped = { readonly stdin: Stdin; readonly say: (line: string) => void };
 
 /**
- * Null: nothing is piped in, or nothing of it has come yet, which is said. What has begun is read
- * to its end.
+ * Returns null when nothing is piped in, or when nothing has come yet, which is said. Once data has
+ * come it is read to its end.
  */
 export async function readPiped({ stdin, say }: Piped): Promise<Buffer | null> {
   const kind = kindOf(stdin);
@@ -44,7 +44,7 @@ export async function readPiped({ stdin, say }: Piped): Promise<Buffer | null> {
   return chunks.length === 0 ? null : Buffer.concat(chunks);
 }
 
-/** What programs give those that they start is mostly a socket. */
+/** Programs mostly give their children a socket. */
 function kindOf({ fd, isTTY }: Stdin): 'file' | 'pipe' | 'socket' | 'none' {
   if (isTTY || fd === undefined) return 'none';
   try {
@@ -53,7 +53,7 @@ function kindOf({ fd, isTTY }: Stdin): 'file' | 'pipe' | 'socket' | 'none' {
     if (stat.isFIFO()) return 'pipe';
     return stat.isSocket() ? 'socket' : 'none';
   } catch {
-    // Closed, or no file of this process.
+    // The descriptor is closed, or not a file of this process.
     return 'none';
   }
 }
@@ -64,7 +64,7 @@ function afterMs(ms: number): { readonly over: Promise<'late'>; end(): void } {
   return { over, end: () => clearTimeout(timer) };
 }
 
-/** Behind the text it belongs to. It cannot end what marks it. */
+/** Adds piped text behind the prompt, within marks that the text cannot close. */
 export function withPiped(text: string, piped: string): string {
   const marked = piped.replaceAll(/<(?=\/?standard_input>)/gi, '&lt;');
   return `${text}\n\n<standard_input>\n${marked.replace(/\n$/, '')}\n</standard_input>`;

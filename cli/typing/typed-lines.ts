@@ -1,12 +1,9 @@
-// What a person types where the terminal has no colours, or is none that can be drawn on: whole
-// lines, with the echo of the terminal itself.
+// Reads what a person types on a terminal without colours, or one that cannot be drawn on: whole
+// lines, with the terminal's own echo.
 import { createInterface } from 'node:readline';
 import type { Hands, Input } from './input.ts';
 
-/**
- * Milliseconds. What was typed before there was a question is at hand at once, and is no answer to
- * it.
- */
+/** Milliseconds. Lines typed before the question arrive at once and must not answer it. */
 const EARLY_MS = 150;
 
 export type TypedLines = {
@@ -18,7 +15,7 @@ export type TypedLines = {
 
 type Question = { readonly answer: (line: string | null) => void; listening: boolean };
 
-export function typedLines({ stdin, write, style, runEditor }: TypedLines, hands: Hands): Input {
+export function readTypedLines({ stdin, write, style, runEditor }: TypedLines, hands: Hands): Input {
   const lines = createInterface({ input: stdin, terminal: false });
   let question: Question | null = null;
   let over = false;
@@ -48,7 +45,7 @@ export function typedLines({ stdin, write, style, runEditor }: TypedLines, hands
           answer(null);
         };
         question = asked;
-        // Timers come before input: what lay there is read between the two.
+        // Timers run before input: waiting lines are read between the two.
         setTimeout(() => setImmediate(() => (asked.listening = true)), EARLY_MS);
         signal.addEventListener('abort', stop, { once: true });
       });

@@ -1,20 +1,20 @@
-// What is typed while a run goes on: sent at once, so that nothing is lost, and shown below as
-// waiting until the session takes it up.
+// Sends typed messages at once while a run goes on, so that nothing is lost, and shows them as
+// waiting until the session takes them up.
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { oneLine } from '../../client/paint.ts';
-import { newMessageId } from '../../client/sessions/prompt.ts';
+import { newMessageId } from '../../client/sessions/message-id.ts';
 import type { Cli } from '../cli.ts';
 
 export type TypedMessages = {
-  /** `now`: it interrupts what runs. */
+  /** With `now` the message interrupts the current run. */
   submit(text: string, now: boolean): void;
   hear(event: Followed): void;
-  /** The oldest that the session has not taken up; null when it has taken them all. */
+  /** Returns the oldest message that the session has not taken up; null when it has taken all. */
   waiting(): MessageId | null;
-  /** Resolves when what was typed has been sent, or could not be. */
+  /** Resolves when every typed message has been sent or has failed. */
   sent(): Promise<void>;
   close(): void;
 };
@@ -24,7 +24,7 @@ type Waiting = { readonly text: string; readonly now: boolean };
 const ROWS = 5;
 const ROW = 200;
 
-export function typedMessages(
+export function createTypedMessages(
   cli: Pick<Cli, 'bottom' | 'err' | 'say'>,
   { send }: Pick<PerdureClient, 'send'>,
   session: SessionId,
@@ -52,7 +52,7 @@ export function typedMessages(
       const message = { text, now };
       waiting.set(id, message);
       draw();
-      // One after the other: they arrive in the order in which they were typed.
+      // One after the other, so that they arrive in the order in which they were typed.
       sending = sending.then(() => sendOne(id, message));
     },
     hear: (event) => {

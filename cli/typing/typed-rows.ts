@@ -1,34 +1,33 @@
-// The rows at the bottom in which a person types. A question takes them over when nothing is being
-// typed, so that no key that was meant for a message answers it; what is typed is kept until it is
-// sent.
+// The rows at the bottom in which a person types. A question appears only while nothing is typed,
+// so that a key meant for a message cannot answer it; typed text is kept until it is sent.
 import type { BottomArea } from '../terminal/bottom-area.ts';
 import { inputRows } from '../terminal/input-rows.ts';
-import { cutToWidth, displayWidth } from '../../client/render/width.ts';
+import { truncateToWidth, displayWidth } from '../../client/render/width.ts';
 import type { Hands, Input, Keyboard } from './input.ts';
-import { type Act, type Editor, fullText, type Key, newEditor, pressKey, sentEditor } from './line-editor.ts';
+import { type Act, type Editor, fullText, type Key, newEditor, pressKey, clearSent } from './line-editor.ts';
 
 export type TypedRows = {
   readonly area: BottomArea;
   readonly keyboard: Keyboard;
   readonly columns: () => number;
   readonly style: (prompt: string) => string;
-  /** Of what is suggested. */
+  /** Style of a suggestion. */
   readonly dim: (text: string) => string;
-  /** For what is answered: it stays on the screen. */
+  /** Prints an answered question, which stays on the screen. */
   readonly say: (line: string) => void;
-  /** The person's own editor, on a terminal of its own. */
+  /** Runs the person's own editor on a terminal of its own. */
   readonly runEditor: (text: string) => Promise<string | null>;
-  /** Stops the process as Ctrl-Z does; resolves when it goes on. */
+  /** Suspends the process as Ctrl-Z does; resolves when it continues. */
   readonly suspend: () => Promise<void>;
 };
 
 /**
- * Milliseconds without a key until a question is put: what is on its way was meant for something
+ * Milliseconds without a key before a question appears: keys on their way were meant for something
  * else.
  */
 const QUIET_MS = 400;
 /**
- * What was typed before there was a row comes at once, with Enter as the terminal then told of it.
+ * Keys typed before there was a row arrive at once, with Enter as the terminal reported it then.
  */
 const EARLY_MS = 150;
 const MOST_ROWS = 8;
@@ -36,7 +35,7 @@ const WAITS = '(a question waits until this line is sent, or cleared with Ctrl-U
 
 type Question = { readonly words: string; editor: Editor; readonly answer: (line: string | null) => void };
 
-export function typedRows(place: TypedRows, hands: Hands): Input {
+export function openTypedRows(place: TypedRows, hands: Hands): Input {
   const { area, keyboard, columns, style } = place;
   let editor = newEditor(hands.history);
   let suggestion: string | null = null;
@@ -55,7 +54,7 @@ export function typedRows(place: TypedRows, hands: Hands): Input {
     const first = rows[0] ?? '';
     const styled = first.startsWith(prompt) ? style(prompt) + first.slice(prompt.length) : first;
     const hint = question === null && editor.text === '' ? suggestion : null;
-    const ghost = hint === null ? '' : cutToWidth(`${hint}  (Tab)`, columns() - displayWidth(prompt) - 2);
+    const ghost = hint === null ? '' : truncateToWidth(`${hint}  (Tab)`, columns() - displayWidth(prompt) - 2);
     const note = question === null && waiting.length > 0 && editor.text !== '' ? [WAITS] : [];
     const at = { row: cursor.row + note.length, column: cursor.column };
     area.show('input', [...note, ghost === '' ? styled : styled + place.dim(ghost), ...rows.slice(1)], at);
@@ -68,7 +67,7 @@ export function typedRows(place: TypedRows, hands: Hands): Input {
     if (editor.text === '' && quiet >= QUIET_MS) waiting.shift()?.();
     else if (editor.text === '') wake = setTimeout(look, QUIET_MS - quiet);
   };
-  const answered = (line: string | null): void => {
+  const answerQuestion = (line: string | null): void => {
     const { words, answer } = question ?? { words: '', answer: () => undefined };
     question = null;
     if (line !== null) place.say(`${words.trimEnd()} ${line}`);
@@ -93,9 +92,9 @@ export function typedRows(place: TypedRows, hands: Hands): Input {
     draw();
   };
   const submit = (now: boolean): void => {
-    if (question) return answered(fullText(question.editor));
+    if (question) return answerQuestion(fullText(question.editor));
     const text = fullText(editor);
-    editor = sentEditor(editor);
+    editor = clearSent(editor);
     if (text.trim() !== '') hands.submit(text, now);
     look();
   };
@@ -134,11 +133,11 @@ export function typedRows(place: TypedRows, hands: Hands): Input {
           };
           draw();
         };
-        const mine = (): boolean => question !== null && question.words === words;
+        const isAsked = (): boolean => question !== null && question.words === words;
         const gone = (): void => {
           const at = waiting.indexOf(put);
           if (at >= 0) waiting.splice(at, 1);
-          if (mine()) answered(null);
+          if (isAsked()) answerQuestion(null);
           else resolve(null);
         };
         if (signal.aborted || closed) return resolve(null);

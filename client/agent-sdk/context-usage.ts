@@ -5,7 +5,8 @@ import { baseName, catalogue } from '../../models/catalogue.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { ClientProblem } from '../problem.ts';
 import type { Workplace } from '../runtime/workplace.ts';
-import { headOf, transcriptReader } from '../sessions/read.ts';
+import { headOf } from '../sessions/newest-head.ts';
+import { transcriptReader } from '../sessions/transcript-reader.ts';
 import type { SDKControlGetContextUsageResponse } from './shapes/query.ts';
 
 /** Throws ClientProblem `refused` before the first reply. */

@@ -2,12 +2,12 @@
 // answer, which holds at once, for as long as the query does. A run keeps the rules that it was
 // opened with, so that calls are still asked about, and answered here.
 import { resolve } from 'node:path';
-import { createAlways, ruleFor } from '../sessions/always-allow.ts';
+import { createAlwaysRules, ruleFor } from '../sessions/always-allow.ts';
 import { meansTool } from '../../tools/listed.ts';
 import { parseRule, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../problem.ts';
-import type { WaitingApproval } from '../sessions/decide.ts';
+import type { WaitingApproval } from '../sessions/waiting-approval.ts';
 import { inwardRules, outwardName } from './names.ts';
 import type { PermissionMode, PermissionRuleValue, PermissionUpdate } from './shapes/permissions.ts';
 
@@ -33,7 +33,7 @@ export function createGrants(cwd: string, granted: (what: Granted) => void): Gra
   const rules: Record<'allow' | 'deny' | 'ask', string[]> = { allow: [], deny: [], ask: [] };
   let mode: PermissionMode | undefined;
   const covers = (behavior: keyof typeof rules, call: Call): boolean => {
-    const always = createAlways();
+    const always = createAlwaysRules();
     always.in(cwd);
     for (const rule of rules[behavior]) always.add(rule);
     return always.ruleThatCovers(call) !== null;

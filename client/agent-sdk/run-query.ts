@@ -1,8 +1,7 @@
 // Runs a query to its end: opens its session, sends what the program gives, and tells what comes of
 // it. Whoever stops listening, or aborts, ends what runs with that.
-import type { Log } from '../../system/log.ts';
+import { type Log, logText } from '../../system/log.ts';
 import { awaitInTime } from '../../system/async.ts';
-import { logText } from '../../system/log.ts';
 import { reasonOf } from '../../system/text.ts';
 import { checkConfig } from '../../worker/config/config.ts';
 import { dataFolder, type Env } from '../../connection/data-folder.ts';
@@ -14,8 +13,9 @@ import { answerApprovals } from '../runtime/answer-approvals.ts';
 import { actOnAbort } from '../async.ts';
 import { type OpenWorkplace, openWorkplace, type Workplace } from '../runtime/workplace.ts';
 import { ClientProblem } from '../problem.ts';
-import { checkedId } from '../sessions/info.ts';
-import { headOf, transcriptReader } from '../sessions/read.ts';
+import { parseSessionId } from '../sessions/session-id.ts';
+import { headOf } from '../sessions/newest-head.ts';
+import { transcriptReader } from '../sessions/transcript-reader.ts';
 import { withAgentServers } from './agent-types.ts';
 import { approvalBy, questionBy } from './callbacks.ts';
 import { type Continued, findContinued, rememberSession } from './program/continue.ts';
@@ -127,7 +127,7 @@ async function* openPart(
     const { resume: _r, continue: _c, sessionId: _s, ...afresh } = given;
     const found = given.continue === true && cleared === 0 ? await findContinued(where, program, { env, say }) : null;
     const options: Options = cleared > 0 ? afresh : found?.session ? { ...given, resume: found.session } : given;
-    const session = checkedId(options.resume ?? options.sessionId ?? program.session);
+    const session = parseSessionId(options.resume ?? options.sessionId ?? program.session);
     const log: Log = (_, message, fields) => say(logText(message, fields));
     const workplace = await openFor({ env, chosen, session, anywhere: false, say, log }, found);
     rememberSession(where, session);

@@ -1,6 +1,6 @@
 // Sends what a program gives to its session, as it comes, each message under an id that is the same
 // when it is sent again.
-import { createMailbox } from '../async.ts';
+import { createMailbox } from '../mailbox.ts';
 import { ClientProblem } from '../problem.ts';
 import type { Workplace } from '../runtime/workplace.ts';
 import type { Prompt, PromptBlock } from '../sessions/prompt.ts';

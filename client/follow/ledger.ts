@@ -1,35 +1,35 @@
-// The ledger records what a follower has shown, less what was taken back, and compares it with the
+// Records what a follower has shown, minus what was taken back, and compares it with the
 // transcript. The live channel is best effort; the store is the truth. Each comparison takes back
-// what differs and tells what is missing, so that both are the same after it, whatever the channel
+// what differs and tells what is missing, so that both are equal afterwards, whatever the channel
 // has lost, doubled, or kept of an attempt that did not count (L16).
 import type { LiveEvent, Watched } from '../../store/live/events.ts';
 import { contentEvents, outcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../../store/live/tell.ts';
 import { type Outcome, type ReplyEntry, isRepeated } from '../../store/log/entries.ts';
-import type { Since } from '../sessions/read.ts';
+import type { RunEntries } from '../sessions/transcript-reader.ts';
 
 export type Ledger = {
-  /** To be told of everything that is shown, in order. */
+  /** Must be called with every shown event, in order. */
   hear(event: Watched): void;
   /**
-   * Returns the events to show so that both are the same; they count as heard. `over`: `since` is
-   * all there will be, and all is compared. Until then only what was heard since the last time is,
-   * and calls of the last reply may wait for the step that stores their outcomes.
+   * Returns the events that make both equal; they count as heard. With `over`, `since` is final and
+   * everything is compared. Otherwise only events since the last comparison are, and calls of the
+   * last reply may wait for the step that stores their outcomes.
    */
-  settle(since: Since, over: boolean): readonly Watched[];
+  settle(since: RunEntries, over: boolean): readonly Watched[];
 };
 
 type Place = { readonly step: number; readonly attempt: number };
-/** The parts of one reply, each with where it was shown. */
-type Shown = {
+/** The parts of one reply, each with the place where it was shown. */
+type ShownReply = {
   texts: (Place & { text: string })[];
   calls: (Place & { readonly index: number; readonly id: string })[];
   outcomes: (Place & { readonly index: number; readonly isError: boolean; content: string })[];
 };
 
-/** `run`: the first that is followed. */
+/** Opens a ledger. `run` is the first followed run. */
 export function openLedger(run: number): Ledger {
-  /** By the names of replies. */
-  const shown = new Map<string, Shown>();
+  /** Shown replies by their names. */
+  const shown = new Map<string, ShownReply>();
   const unchecked = new Set<string>();
   let current = run;
 
@@ -45,7 +45,7 @@ export function openLedger(run: number): Ledger {
     if (event.type === 'run_start') current = event.run;
     if (event.type === 'tombstone') return take(event);
     if (!('iteration' in event)) return;
-    const name = event.step === 0 ? toldName(event.attempt) : liveName(current, event.iteration);
+    const name = event.step === 0 ? nameByPosition(event.attempt) : nameByIteration(current, event.iteration);
     const of = shown.get(name) ?? { texts: [], calls: [], outcomes: [] };
     if (!add(of, event)) return;
     shown.set(name, of);
@@ -54,7 +54,7 @@ export function openLedger(run: number): Ledger {
   return {
     hear,
     settle: (since, over) => {
-      const stored = storedReplies(since);
+      const stored = repliesIn(since);
       const compared = { shown, stored, owners: ownersOf(stored) };
       const wrong = wrongPlaces(compared, over ? shown.keys() : unchecked, over);
       const back = wrong.map((place): Watched => ({ type: 'tombstone', ...place, iteration: null, why: OTHERWISE }));
@@ -71,10 +71,10 @@ export function openLedger(run: number): Ledger {
 
 const OTHERWISE = 'the transcript has it otherwise';
 
-const toldName = (position: number): string => `at ${position}`;
-const liveName = (run: number, iteration: number): string => `${run}.${iteration}`;
+const nameByPosition = (position: number): string => `at ${position}`;
+const nameByIteration = (run: number, iteration: number): string => `${run}.${iteration}`;
 
-function add(of: Shown, { step, attempt, ...event }: Exclude<Watched, { type: 'tombstone' }>): boolean {
+function add(of: ShownReply, { step, attempt, ...event }: Exclude<Watched, { type: 'tombstone' }>): boolean {
   const place = { step, attempt };
   const isOurs = (one: Place): boolean => one.step === step && one.attempt === attempt;
   switch (event.type) {
@@ -100,13 +100,13 @@ function add(of: Shown, { step, attempt, ...event }: Exclude<Watched, { type: 't
 type StoredReply = {
   readonly position: number;
   readonly reply: ReplyEntry;
-  /** The one it is told by, and the one live events have for it. */
+  /** The name under which the transcript tells it, and the name that live events give it. */
   readonly names: readonly [string, string];
   readonly text: string;
   readonly outcomes: Map<number, Outcome>;
 };
 
-function storedReplies({ run: from, first, entries }: Since): readonly StoredReply[] {
+function repliesIn({ run: from, first, entries }: RunEntries): readonly StoredReply[] {
   const found: StoredReply[] = [];
   let run = from;
   for (const [offset, entry] of entries.entries()) {
@@ -116,7 +116,7 @@ function storedReplies({ run: from, first, entries }: Since): readonly StoredRep
     if (entry.kind !== 'reply') continue;
     const text = entry.message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
     const position = first + offset;
-    const names = [toldName(position), liveName(run, entry.iteration)] as const;
+    const names = [nameByPosition(position), nameByIteration(run, entry.iteration)] as const;
     found.push({ position, reply: entry, names, text, outcomes: new Map() });
   }
   return found;
@@ -124,24 +124,27 @@ function storedReplies({ run: from, first, entries }: Since): readonly StoredRep
 
 type Owners = ReadonlyMap<string, readonly StoredReply[]>;
 
-/** Two of one name: the second sums up the run, and none of its calls is run (L51). */
+/**
+ * Groups replies by name. If two share a name, the second sums up the run, and none of its calls
+ * runs (L51).
+ */
 function ownersOf(stored: readonly StoredReply[]): Owners {
   const owners = new Map<string, StoredReply[]>();
   for (const one of stored) for (const name of one.names) owners.set(name, [...(owners.get(name) ?? []), one]);
   return owners;
 }
 
-type Compared = {
-  readonly shown: ReadonlyMap<string, Shown>;
+type Comparison = {
+  readonly shown: ReadonlyMap<string, ShownReply>;
   readonly stored: readonly StoredReply[];
   readonly owners: Owners;
 };
 
 /**
- * Attempts that have shown anything that the transcript has not. They are taken back whole; what is
- * right of them is told again.
+ * Finds attempts that have shown anything the transcript lacks. They are taken back completely, and
+ * their correct parts are told again.
  */
-function wrongPlaces({ shown, stored, owners }: Compared, names: Iterable<string>, over: boolean): readonly Place[] {
+function wrongPlaces({ shown, stored, owners }: Comparison, names: Iterable<string>, over: boolean): readonly Place[] {
   const wrong = new Map<string, Place>();
   const free = new Set(stored);
   for (const name of names) {
@@ -164,7 +167,7 @@ function wrongPlaces({ shown, stored, owners }: Compared, names: Iterable<string
   return [...wrong.values()];
 }
 
-function missingOf({ shown, owners }: Compared, one: StoredReply): readonly LiveEvent[] {
+function missingOf({ shown, owners }: Comparison, one: StoredReply): readonly LiveEvent[] {
   const { reply, names, text, outcomes } = one;
   const [told, live] = names.map((name) => shown.get(name));
   const texts = [...(told?.texts ?? []), ...(live?.texts ?? [])];
@@ -190,7 +193,7 @@ function hasCall({ reply }: StoredReply, { index, id }: { readonly index: number
 }
 
 function isShownAs(kept: Outcome, shown: Pick<Outcome, 'isError' | 'content'>): boolean {
-  // A preview may have taken the place of what was shown (L6).
+  // A preview may have replaced what was shown (L6).
   const same = kept.whole !== undefined || kept.content.slice(0, SHOWN_OF_OUTCOME) === shown.content;
   return same && kept.isError === shown.isError;
 }

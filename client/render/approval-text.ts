@@ -1,39 +1,36 @@
-// A call that waits for a decision, as a person needs to see it to decide: what, with which input,
-// why, until when (L55). Questions of the model, with the answers that are offered (L81).
-import type { WaitingApproval } from '../sessions/decide.ts';
-import { COLUMNS, type Paint, cutMeasured, oneLine } from '../paint.ts';
+// Shows a call that waits for a decision with all that a person needs to decide: what, with which
+// input, why, until when (L55). Shows questions of the model with their offered answers (L81).
+import type { WaitingApproval } from '../sessions/waiting-approval.ts';
+import { COLUMNS, type Paint, truncateWithCount, oneLine } from '../paint.ts';
 import { showUnseen } from '../../system/text.ts';
 import { changeOf, diffRows, type FileChange } from './diff-rows.ts';
 import { compactInput, inputFields } from './tool-lines.ts';
-import { markedRows, piecesOf } from './width.ts';
-import { count, formatMoment } from '../units.ts';
+import { markRows, piecesOf } from './width.ts';
+import { formatCount, formatMoment } from '../units.ts';
 
 const LINES = 30;
-/** Characters of a line that there is room for, in as many rows as it takes. */
+/** Most characters of a line, in as many rows as they take. */
 const LINE = 300;
-/** Of a row: its inset, its mark, and the column that stays free. */
-const BESIDE = 5;
+/** Columns of a row that its text cannot use: its inset, its mark, and one that stays free. */
+const MARGIN = 5;
 
 /**
- * Several rows, none wider than the terminal, and each marked that goes on with another; without a
- * line break at the end.
+ * Formats an approval as rows, none wider than the terminal, with a mark on each row that continues
+ * a line. Ends without a line break.
  */
 export function approvalText(paint: Paint, approval: WaitingApproval): string {
   const columns = widthOf(paint);
   const lines = approval.question ? questionLines(paint, approval) : callLines(paint, approval);
-  return lines.flatMap((line) => markedRows(columns, line)).join('\n');
+  return lines.flatMap((line) => markRows(columns, line)).join('\n');
 }
 
-/** What is not written to a terminal is read on one, most of the time. */
+/** Text for a pipe is wrapped too: it is mostly read on a terminal in the end. */
 const widthOf = ({ columns }: Pick<Paint, 'columns'>): number => Math.max(NARROWEST, columns() ?? COLUMNS);
 const NARROWEST = 12;
 
-/**
- * Characters, or the columns of wide ones, that a row has room for; and how many rows there are of
- * them.
- */
+/** Returns the columns that a row has room for, and the most rows. */
 function roomOf(paint: Pick<Paint, 'columns'>): { readonly room: number; readonly most: number } {
-  const room = widthOf(paint) - BESIDE;
+  const room = widthOf(paint) - MARGIN;
   return { room, most: Math.ceil((LINES * LINE) / room) };
 }
 
@@ -41,31 +38,36 @@ function callLines(paint: Paint, approval: WaitingApproval): readonly string[] {
   const { call, tool, reason, input, problem, deadline } = approval;
   return [
     `${paint.yellow('?')} ${paint.bold(oneLine(tool, 60))} waits for a decision${ofAgent(approval)}`,
-    ...shownInput(paint, tool, input).map((line) => `  ${line}`),
-    `  because: ${cutMeasured(reason, 300)}`,
+    ...inputToShow(paint, tool, input).map((line) => `  ${line}`),
+    `  because: ${truncateWithCount(reason, 300)}`,
     ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
     paint.dim(`  call ${oneLine(call, 100)}, denied without a decision by ${formatMoment(deadline)}`),
   ];
 }
 
-/** A change of a file is decided about by what it takes out and puts in. */
-function shownInput(paint: Paint, tool: string, input: unknown): readonly string[] {
+/** Shows a change of a file by what it takes out and puts in. */
+function inputToShow(paint: Paint, tool: string, input: unknown): readonly string[] {
   const change = changeOf(tool, input);
   if (!change) return inputLines(paint, input);
   const { replace_all: all } = input as { readonly replace_all?: unknown };
   const everywhere = all === true ? ' (wherever it stands)' : '';
   const { rows, left } = changeRows(paint, change);
   const whole = JSON.stringify(input).length;
-  return [`│ ${cutMeasured(change.path, 300)}${everywhere}`, ...rows, ...(left === 0 ? [] : [leftOut(left, whole)])];
+  return [
+    `│ ${truncateWithCount(change.path, 300)}${everywhere}`,
+    ...rows,
+    ...(left === 0 ? [] : [leftOutText(left, whole)]),
+  ];
 }
 
-/** Empty for a call of the session's own. */
+/** Names the agent; empty for a call of the session's own. */
 export function ofAgent({ agent }: Pick<WaitingApproval, 'agent'>): string {
   return agent ? ` (agent ${agent.path.map((title) => oneLine(title, 60)).join(' › ')})` : '';
 }
 
 /**
- * Nothing is cut within a line: it goes on in the next row. `left`: characters that are in no row.
+ * Long lines continue in the next row and are not cut. `left` counts the characters that are in no
+ * row.
  */
 function changeRows(paint: Paint, change: FileChange): { readonly rows: readonly string[]; readonly left: number } {
   const { lines, left: beyond } = diffRows(change.before, change.after);
@@ -82,12 +84,12 @@ function changeRows(paint: Paint, change: FileChange): { readonly rows: readonly
   return { rows, left };
 }
 
-/** Once more without what is unseen: a joiner at the end of a row joins nothing. */
+/** Cleans each piece once more: a joiner at the end of a row joins nothing. */
 const rowPieces = (line: string, room: number): readonly string[] =>
   piecesOf(showUnseen(line).replaceAll('\t', '    '), room).flatMap((piece) => piecesOf(showUnseen(piece), room));
 
-const leftOut = (left: number, whole: number): string =>
-  `… (${count(left, 'character')} more, ${whole} of JSON in all: perdure approvals --json)`;
+const leftOutText = (left: number, whole: number): string =>
+  `… (${formatCount(left, 'character')} more, ${whole} of JSON in all: perdure approvals --json)`;
 
 function questionLines(paint: Paint, approval: WaitingApproval): readonly string[] {
   const { call, input, problem, deadline } = approval;
@@ -105,8 +107,7 @@ function questionLines(paint: Paint, approval: WaitingApproval): readonly string
 export type QuestionInput = { readonly question: string; readonly options: readonly string[] };
 
 /**
- * A question as its call has it, its options as they are offered; of another tool than ours that
- * asks, its whole input.
+ * Returns a question and its offered options; for other tools that ask, the whole input as JSON.
  */
 export function questionOf(input: unknown): QuestionInput {
   const { question, options } = (input ?? {}) as { readonly question?: unknown; readonly options?: unknown };
@@ -116,10 +117,13 @@ export function questionOf(input: unknown): QuestionInput {
   return { question: typeof question === 'string' ? question.trim() : JSON.stringify(input), options: offered };
 }
 
-/** An option that is a number itself is meant by it: then no option is known by its place. */
+/**
+ * Tells whether options may be chosen by number. An option that is itself a number is meant
+ * literally, so then none may.
+ */
 export const areNumbered = (options: readonly string[]): boolean => !options.some((option) => /^\d+$/.test(option));
 
-/** How to decide from another terminal. */
+/** Says how to decide from another terminal. */
 export function approvalHint(
   { session, call, question }: Pick<WaitingApproval, 'session' | 'call' | 'question'>,
   self: string,
@@ -130,9 +134,8 @@ export function approvalHint(
 }
 
 /**
- * Texts are shown as they are, the rest as JSON. `│` begins a field, `┊` a further line of it, `↪`
- * goes on with a line that is wider than the terminal; where it is cut, it is said how much is
- * left.
+ * Shows texts as they are and other values as JSON. `│` begins a field, `┊` a further line of it,
+ * and `↪` continues a line that is wider than the terminal. A cut says how much is left.
  */
 function inputLines(paint: Pick<Paint, 'columns'>, input: unknown): readonly string[] {
   const { room, most } = roomOf(paint);
@@ -141,20 +144,20 @@ function inputLines(paint: Pick<Paint, 'columns'>, input: unknown): readonly str
   const shown = rows.filter(isShown).map(({ mark, text }) => `${mark} ${text}`);
   const left = rows.filter((row, at) => !isShown(row, at)).reduce((sum, { text }) => sum + text.length, beyond);
   const whole = JSON.stringify(input)?.length ?? 0;
-  return left === 0 ? shown : [...shown, leftOut(left, whole)];
+  return left === 0 ? shown : [...shown, leftOutText(left, whole)];
 }
 
-/** `line`: from 0, over all fields. */
+/** `line` counts from 0 over all fields. */
 type Row = { readonly mark: '│' | '┊' | '↪'; readonly text: string; readonly line: number };
 
-/** `beyond`: characters of the fields that were not looked at, and are in no row. */
+/** `beyond` counts characters of the fields that were not looked at and are in no row. */
 function fieldRows(input: unknown, room: number): { readonly rows: readonly Row[]; readonly beyond: number } {
   const rows: Row[] = [];
   let beyond = 0;
   let line = 0;
   for (const { name, text } of inputFields(input)) {
     const label = name === null ? '' : `${oneLine(name, 60)}: `;
-    // Far more than is shown, however it is written.
+    // Far more than is shown, in any script.
     const looked = text.slice(0, (LINES + 1) * LINE);
     for (const [at, words] of showUnseen(looked).split('\n').entries()) {
       for (const [from, piece] of rowPieces(at === 0 ? label + words : words, room).entries())
@@ -166,13 +169,13 @@ function fieldRows(input: unknown, room: number): { readonly rows: readonly Row[
   return { rows, beyond };
 }
 
-/** One line of it, for a table. */
+/** Formats the input on one line, for a table. */
 export function approvalWhat({ input, problem }: Pick<WaitingApproval, 'input' | 'problem'>): string {
   const what = compactInput(input ?? '', 60);
   return problem === undefined ? what : `${what} (not certain)`.trim();
 }
 
-/** Why a person is asked, on one line; after an edited input, what is wrong with it. */
+/** Says on one line why a person is asked; after an edited input, what is wrong with it. */
 export function approvalWhy({ reason, agent }: Pick<WaitingApproval, 'reason' | 'agent'>): string {
-  return `${cutMeasured(reason, 200)}${ofAgent(agent ? { agent } : {})}`;
+  return `${truncateWithCount(reason, 200)}${ofAgent(agent ? { agent } : {})}`;
 }

@@ -1,18 +1,18 @@
-// The change that a call of `edit` or `write` asks for, as lines taken out and put in: for the page
-// and for terminals. Pure.
+// Shows the change that a call of `edit` or `write` asks for as removed and added lines, for the
+// page and for terminals. Pure.
 import { diffLines } from 'diff';
 
-/** Characters of one text that are shown at once. */
+/** Most characters of one text that are shown. */
 export const SHOWN = 20_000;
 const DIFFED = 100_000;
 const DIFF_MS = 200;
 
-/** Beside others there is more to show. */
+/** Fields that a diff covers; an input with other fields has more to show. */
 const FIELDS = new Set(['path', 'old_string', 'new_string', 'replace_all', 'content']);
 
 export type FileChange = { readonly path: string; readonly before: string; readonly after: string };
 
-/** Null for a call of another tool, and for an input that is not one of these. */
+/** Returns null for a call of another tool and for an input of another shape. */
 export function changeOf(tool: string, input: unknown): FileChange | null {
   const fields = (typeof input === 'object' && input !== null ? input : {}) as Readonly<Record<string, unknown>>;
   const { path, old_string: before, new_string: after, content } = fields;
@@ -24,8 +24,7 @@ export function changeOf(tool: string, input: unknown): FileChange | null {
 export type DiffRow = { readonly mark: '+' | '-' | ' '; readonly text: string };
 
 /**
- * Lines as a diff, as many as are shown; texts too large to compare are all taken out and all put
- * in.
+ * Returns the lines of a diff that fit. Texts too large to compare are all removed and all added.
  */
 export function diffRows(before: string, after: string): { readonly lines: readonly DiffRow[]; readonly left: number } {
   const small = before.length + after.length <= DIFFED;

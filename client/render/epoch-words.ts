@@ -1,8 +1,9 @@
-// Words for people why what stands before a conversation is sent anew.
+// Explains to people why the beginning of a conversation is sent anew.
 import type { EpochEntry } from '../../store/log/entries.ts';
 
 /**
- * Why the system prompt and the tools are sent anew; null where they are sent for the first time.
+ * Says why the system prompt and the tools are sent anew; null when they are sent for the first
+ * time.
  */
 export function epochText({ why }: Pick<EpochEntry, 'why'>): string | null {
   switch (why) {

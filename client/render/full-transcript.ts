@@ -1,5 +1,5 @@
-// All of a transcript, across compactions: every text as it is stored, results whole where the
-// model was sent a preview. What is said around them is on lines of its own, each with its entry's
+// Prints a whole transcript, across compactions: every text as it is stored, and whole results
+// where the model was sent a preview. Marks stand on lines of their own, each with its entry's
 // position.
 import { mediaNote } from '../../store/log/bodies.ts';
 import type { Entry, EpochEntry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
@@ -7,44 +7,46 @@ import type { PreambleChanged } from '../../workflows/contract/activities.ts';
 import { systemText } from '../../store/transcript/preamble.ts';
 import type { SessionReading } from '../sessions/read.ts';
 import { epochText } from './epoch-words.ts';
-import { contextText, fullCommand, endingText, noticeText, transitionText } from './words.ts';
-import { steeredText } from './steered-words.ts';
-import { endWord } from './tool-lines.ts';
+import { noticeText, transitionText } from './words.ts';
+import { contextText, fullCommand } from './context-words.ts';
+import { endingText } from './ending-words.ts';
+import { steeringText } from './steered-words.ts';
+import { endWord } from './outcome-words.ts';
 import { oneLine, type Paint } from '../paint.ts';
-import { count } from '../units.ts';
+import { formatCount } from '../units.ts';
 
 export type FullTranscript = {
   readonly paint: Paint;
   readonly reading: SessionReading;
-  /** The whole result that an outcome is a preview of; a sentence when it cannot be read. */
+  /** Returns the whole result behind an outcome's preview, or a sentence when it cannot be read. */
   readonly whole: (outcome: Outcome) => Promise<string>;
-  /** Makes a text safe for the place it is printed to: a terminal; a pipe gets it as it is. */
+  /** Makes a text safe for its destination: a terminal needs it, a pipe gets the text as it is. */
   readonly exact: (text: string) => string;
 };
 
-/** In pieces, for a result may be large. */
+/** Yields the transcript in pieces, since a result may be large. */
 export async function* fullTranscript(full: FullTranscript): AsyncIterable<string> {
   for await (const { position, mark, text } of transcriptParts(full)) {
     const line = mark === null ? '' : `${full.paint.dim(full.exact(`── ${position} ${mark}`))}\n`;
-    yield text === null ? line : `${line}${ended(full.exact(text))}`;
+    yield text === null ? line : `${line}${endWithBreak(full.exact(text))}`;
   }
 }
 
 type Reading = Pick<FullTranscript, 'reading' | 'whole'>;
 
-/** Every text of a transcript in its order, each with the position of its entry. */
-export async function* transcriptParts(full: Reading): AsyncIterable<Part & { readonly position: number }> {
+/** Yields every text of a transcript in order, each with the position of its entry. */
+export async function* transcriptParts(full: Reading): AsyncIterable<TranscriptPart & { readonly position: number }> {
   for (const [position, entry] of full.reading.entries.entries())
-    for await (const part of parts(full, entry, position)) yield { position, ...part };
+    for await (const part of entryParts(full, entry, position)) yield { position, ...part };
 }
 
-/** `mark`: what it is; `text`: as stored, or null. */
-export type Part = { readonly mark: string | null; readonly text: string | null };
+/** `mark` names the part; `text` is the stored text, or null. */
+export type TranscriptPart = { readonly mark: string | null; readonly text: string | null };
 
-async function* parts({ reading, whole }: Reading, entry: Entry, position: number): AsyncIterable<Part> {
+async function* entryParts({ reading, whole }: Reading, entry: Entry, position: number): AsyncIterable<TranscriptPart> {
   switch (entry.kind) {
     case 'run_started':
-      return yield line(`run ${entry.run}`);
+      return yield markLine(`run ${entry.run}`);
     case 'user': {
       const text = entry.body.kind === 'text' ? entry.body.text : reading.bodies.get(entry.body.hash);
       const mark = entry.by === undefined ? 'prompt' : `prompt of ${oneLine(entry.by, 100)}`;
@@ -56,38 +58,38 @@ async function* parts({ reading, whole }: Reading, entry: Entry, position: numbe
       for (const outcome of entry.outcomes) yield { mark: outcomeMark(outcome), text: await whole(outcome) };
       return;
     case 'boundary':
-      yield line(contextText(entry, fullCommand(reading.description.session)));
+      yield markLine(contextText(entry, fullCommand(reading.description.session)));
       return yield { mark: 'summary', text: entry.summary };
     case 'collapse_staged':
       return yield { mark: contextText(entry, ''), text: entry.short };
     case 'microcompact':
     case 'collapse_committed':
     case 'snip':
-      return yield line(contextText(entry, 'here'));
+      return yield markLine(contextText(entry, 'here'));
     case 'epoch':
       return yield* epochParts(entry);
     case 'steered':
-      return yield line(steeredText(entry.steered));
+      return yield markLine(steeringText(entry.steered));
     case 'notice':
       return yield { mark: `notice: ${entry.notice.kind}`, text: noticeWhole(entry.notice) };
     case 'transition':
-      return yield line(transitionText(entry.reason));
+      return yield markLine(transitionText(entry.reason));
     case 'run_ended':
-      return yield line(endingText(reading.entries, position, entry.ended));
+      return yield markLine(endingText(reading.entries, position, entry.ended));
     case 'session_closed':
-      return yield line(`closed; ${count(entry.notTaken.length, 'message')} not taken`);
+      return yield markLine(`closed; ${formatCount(entry.notTaken.length, 'message')} not taken`);
   }
 }
 
-function* epochParts(entry: EpochEntry): Iterable<Part> {
+function* epochParts(entry: EpochEntry): Iterable<TranscriptPart> {
   const why = epochText(entry);
-  if (why !== null) yield line(why);
+  if (why !== null) yield markLine(why);
   yield { mark: 'system prompt', text: systemText(entry.system) };
-  yield { mark: 'tools', text: definitions(entry.tools) };
+  yield { mark: 'tools', text: definitionLines(entry.tools) };
 }
 
-function* replyParts({ message, fate }: ReplyEntry): Iterable<Part> {
-  yield line(fate === 'whole' ? 'reply' : `reply (${fate})`);
+function* replyParts({ message, fate }: ReplyEntry): Iterable<TranscriptPart> {
+  yield markLine(fate === 'whole' ? 'reply' : `reply (${fate})`);
   for (const block of message.content) {
     if (block.type === 'text') yield { mark: null, text: block.text };
     else if (block.type === 'thinking') yield { mark: 'thinking', text: block.thinking };
@@ -108,7 +110,7 @@ function noticeWhole(notice: Extract<Entry, { readonly kind: 'notice' }>['notice
   return 'problem' in notice ? notice.problem : noticeText(notice);
 }
 
-/** As the model was told it. */
+/** Formats the change as the model was told it. */
 function changeWhole(notice: PreambleChanged): string {
   const { toolsGone, toolsBack, toolsNew = [] } = notice;
   const names = (what: string, all: readonly string[]): readonly string[] =>
@@ -118,17 +120,17 @@ function changeWhole(notice: PreambleChanged): string {
     ...names('no longer holds', notice.ended),
     ...names('tools gone', toolsGone),
     ...names('tools back', toolsBack),
-    ...(toolsNew.length === 0 ? [] : [`new tools:\n${definitions(toolsNew)}`]),
+    ...(toolsNew.length === 0 ? [] : [`new tools:\n${definitionLines(toolsNew)}`]),
   ].join('\n');
 }
 
-/** One on a line. */
-function definitions(tools: readonly object[]): string {
+/** Lists one definition on each line. */
+function definitionLines(tools: readonly object[]): string {
   return tools.map((tool) => JSON.stringify(tool)).join('\n');
 }
 
-const line = (mark: string): Part => ({ mark, text: null });
+const markLine = (mark: string): TranscriptPart => ({ mark, text: null });
 
-function ended(text: string): string {
+function endWithBreak(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }

@@ -1,41 +1,41 @@
-// What happened to sessions between two looks at them, a line each: who begins, waits for a person,
-// is parked, goes on, ends a run, is closed. Of many at once some are named and the others counted.
+// Tells what happened to sessions between two looks, a line each: which begin, wait for a person,
+// are parked, go on, end a run, are closed. Of many at once it names some and counts the others.
 // Pure.
 import { isBadEnd } from '../../workflows/contract/visibility.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
-import { type Paint, cutMeasured, oneLine } from '../paint.ts';
+import { type Paint, truncateWithCount, oneLine } from '../paint.ts';
 import { isUnderWay, phaseText, type SessionInfo } from '../sessions/info.ts';
-import { count, formatMoment, formatMoney } from '../units.ts';
+import { formatCount, formatMoment, formatMoney } from '../units.ts';
 import { approvalHint, ofAgent } from './approval-text.ts';
 import { reasonText } from './words.ts';
 
-/** Sessions by id, each as it was seen last. */
+/** Sessions by id, each as it was last seen. */
 export type Look = ReadonlyMap<string, SessionInfo>;
 
 export type Looks = {
-  /** Null: now is the first look. */
+  /** The look before; null at the first. */
   readonly before: Look | null;
   readonly now: Look;
   /**
-   * Milliseconds since the epoch: sessions that began earlier are told nothing of at the first
-   * look, but what waits for a person.
+   * Milliseconds since the epoch. At the first look older sessions are news only if they wait for a
+   * person.
    */
   readonly since: number;
 };
 
 export type NewsStyle = {
   readonly paint: Paint;
-  /** How the program is called. */
+  /** Name by which the program is called. */
   readonly self: string;
-  /** The time, at the beginning of each line. */
+  /** The time, for the beginning of each line. */
   readonly clock: string;
 };
 
-/** Of one kind in one look, before the rest is summed up. */
+/** Most news of one kind in one look; the rest is counted. */
 const NAMED = 8;
 const NAMED_WAITS = 20;
 
-/** Without line breaks. */
+/** Returns lines without line breaks. */
 export function newsLines(looks: Looks, style: NewsStyle): readonly string[] {
   const news = newsOf(looks);
   return (Object.keys(others) as Kind[]).flatMap((kind) => {
@@ -50,24 +50,25 @@ export function newsLines(looks: Looks, style: NewsStyle): readonly string[] {
 type Kind = News['kind'];
 type News = { readonly session: SessionInfo } & (
   | { readonly kind: 'begins' | 'parked' | 'ended' | 'closed' }
-  /** `run`: the one that it goes on with; null: the one that was under way. */
+  /** `run` is the run that it goes on with; null means the one that was under way. */
   | { readonly kind: 'goes_on'; readonly run: number | null }
   | { readonly kind: 'waits'; readonly pending: PendingApproval }
 );
 
-/** In the order in which they are told. */
+/** Kinds in the order in which they are told. */
 const others: Readonly<Record<Kind, (left: number, self: string) => string>> = {
-  begins: (left) => count(left, 'more begins', 'more begin'),
-  ended: (left) => count(left, 'more ended a run', 'more ended a run'),
-  goes_on: (left) => count(left, 'more goes on', 'more go on'),
-  parked: (left) => count(left, 'more is parked', 'more are parked'),
-  closed: (left) => count(left, 'more is closed', 'more are closed'),
-  waits: (left, self) => `${count(left, 'more call waits', 'more calls wait')} for a person: \`${self} approvals\``,
+  begins: (left) => formatCount(left, 'more begins', 'more begin'),
+  ended: (left) => formatCount(left, 'more ended a run', 'more ended a run'),
+  goes_on: (left) => formatCount(left, 'more goes on', 'more go on'),
+  parked: (left) => formatCount(left, 'more is parked', 'more are parked'),
+  closed: (left) => formatCount(left, 'more is closed', 'more are closed'),
+  waits: (left, self) =>
+    `${formatCount(left, 'more call waits', 'more calls wait')} for a person: \`${self} approvals\``,
 };
 
 function newsOf({ before, now, since }: Looks): readonly News[] {
   const asked = new Set([...(before?.values() ?? [])].flatMap((session) => callsOf(session).map(({ id }) => id)));
-  // A call of an agent's is decided at the session that a person began.
+  // An agent's call is decided at the session that a person began.
   const inOrder = [...now.values()].toSorted((one, other) => Number(isAgents(one)) - Number(isAgents(other)));
   return inOrder.flatMap((session) => {
     const known = before?.get(session.session);
@@ -81,7 +82,7 @@ function newsOf({ before, now, since }: Looks): readonly News[] {
 
 const isAgents = ({ facts }: SessionInfo): boolean => facts?.agent !== undefined;
 
-/** Calls that wait. One of an agent's is listed twice, and is one. */
+/** Lists the waiting calls. An agent's call is listed in two sessions under the same id. */
 function callsOf({ session, phase, approvals = [] }: SessionInfo) {
   if (phase === 'closed') return [];
   return approvals.map((pending) => {
@@ -97,11 +98,11 @@ function changesOf(known: SessionInfo | undefined, session: SessionInfo, since: 
   return [
     ...(isNew ? [{ kind: 'begins', session } as const] : []),
     ...(ended > endedBefore ? [{ kind: 'ended', session } as const] : []),
-    ...standingNews(known, session, isNew),
+    ...phaseNews(known, session, isNew),
   ];
 }
 
-function standingNews(known: SessionInfo | undefined, session: SessionInfo, isNew: boolean): readonly News[] {
+function phaseNews(known: SessionInfo | undefined, session: SessionInfo, isNew: boolean): readonly News[] {
   const { phase, parkedUntil = 0, runs } = session;
   switch (phase) {
     case 'closed':
@@ -138,7 +139,7 @@ function newsText(news: News, { paint, self }: NewsStyle): string {
     case 'goes_on':
       return news.run === null ? 'goes on' : `goes on with run ${news.run}`;
     case 'parked':
-      return paint.yellow(parkedText(session));
+      return paint.yellow(parkingText(session));
     case 'ended':
       return endText(paint, session);
     case 'closed': {
@@ -150,10 +151,10 @@ function newsText(news: News, { paint, self }: NewsStyle): string {
   }
 }
 
-const parkedText = ({ parkedUntil }: SessionInfo): string =>
+const parkingText = ({ parkedUntil }: SessionInfo): string =>
   parkedUntil === undefined ? 'is parked' : `is parked until ${formatMoment(parkedUntil)}`;
 
-/** Anyone can write what visibility has: a number that is none is left out. */
+/** Anyone can write to visibility, so a value that is not a number is left out. */
 function endText(paint: Paint, { last, facts }: SessionInfo): string {
   if (last === null) return 'ended a run';
   const { run, terminal, turns } = last;
@@ -162,16 +163,16 @@ function endText(paint: Paint, { last, facts }: SessionInfo): string {
   const cost = facts === undefined ? [] : [`${moneyOf(facts.cents)}${run > 1 ? ' in all' : ''}`];
   const parts = [
     reasonText(terminal.reason) + detail,
-    ...(Number.isInteger(turns) ? [count(turns, 'turn')] : []),
+    ...(Number.isInteger(turns) ? [formatCount(turns, 'turn')] : []),
     ...cost,
   ];
   const text = `run ${run} ended: ${parts.join(' · ')}`;
   return isBadEnd(terminal) ? paint.red(text) : text;
 }
 
-/** Over all its runs. */
+/** Totals over all its runs. */
 const factsText = ({ facts }: SessionInfo): readonly string[] =>
-  facts === undefined ? [] : [count(facts.turns, 'turn'), moneyOf(facts.cents)];
+  facts === undefined ? [] : [formatCount(facts.turns, 'turn'), moneyOf(facts.cents)];
 
 const moneyOf = (cents: number | null): string => formatMoney(cents === null ? null : cents / 100);
 
@@ -180,9 +181,9 @@ function waitsText({ session }: SessionInfo, pending: PendingApproval, self: str
   const where = { session, call: oneLine(call, 100), ...(question && { question }) };
   const asks = question
     ? `asks a question${ofAgent(pending)}`
-    : `wants ${oneLine(tool, 60)}${ofAgent(pending)}, because: ${cutMeasured(reason, 200)}`;
+    : `wants ${oneLine(tool, 60)}${ofAgent(pending)}, because: ${truncateWithCount(reason, 200)}`;
   return `${asks}; ${approvalHint(where, self)}`;
 }
 
-/** What a look has to find again, for it is about to change. */
-export const isLookedFor = (session: SessionInfo): boolean => isUnderWay(session) && !isAgents(session);
+/** Tells whether the next look must find the session again because it is about to change. */
+export const mustBeFound = (session: SessionInfo): boolean => isUnderWay(session) && !isAgents(session);

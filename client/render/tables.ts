@@ -1,7 +1,7 @@
-// Rows of text in columns.
+// Formats sessions, schedules and waiting calls as tables.
 import { type Paint, oneLine } from '../paint.ts';
-import { displayWidth, markedRows } from './width.ts';
-import type { WaitingApproval } from '../sessions/decide.ts';
+import { displayWidth, markRows } from './width.ts';
+import type { WaitingApproval } from '../sessions/waiting-approval.ts';
 import { approvalWhat, approvalWhy } from './approval-text.ts';
 import { formatMoment, formatMoney, shortAge, shortTime } from '../units.ts';
 import type { ClockChange } from '../schedules/clock-changes.ts';
@@ -9,8 +9,11 @@ import type { ScheduleInfo } from '../schedules/schedules.ts';
 import { phaseText, type SessionInfo } from '../sessions/info.ts';
 import { reasonText } from './words.ts';
 
-/** Each column as wide as its widest cell, the last as it comes. Ends with a line break. */
-function table(paint: Paint, headings: readonly string[], rows: readonly (readonly string[])[]): string {
+/**
+ * Formats rows with each column as wide as its widest cell, and the last column unpadded. Ends with
+ * a line break.
+ */
+function formatTable(paint: Paint, headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = headings.map((heading, column) =>
     Math.max(heading.length, ...rows.map((row) => displayWidth(row[column] ?? ''))),
   );
@@ -21,17 +24,13 @@ function table(paint: Paint, headings: readonly string[], rows: readonly (readon
           cell + ' '.repeat(column === cells.length - 1 ? 0 : (widths[column] ?? 0) - displayWidth(cell)),
       )
       .join('  ');
-  const lines = [line(headings), ...rows.map(line)].map((text) =>
-    markedRows(paint.columns(), text.trimEnd()).join('\n'),
-  );
+  const lines = [line(headings), ...rows.map(line)].map((text) => markRows(paint.columns(), text.trimEnd()).join('\n'));
   return lines.map((text, at) => `${at === 0 ? paint.dim(text) : text}\n`).join('');
 }
 
-// Calls that wait for a decision, as a table.
-
 const APPROVAL_HEADINGS = ['SESSION', 'CALL', 'TOOL', 'WAITING UNTIL', 'WHAT', 'REASON'] as const;
 
-/** Ends with a line break. */
+/** Formats calls that wait for a decision. Ends with a line break. */
 export function approvalsTable(paint: Paint, approvals: readonly WaitingApproval[]): string {
   const rows = approvals.map((approval) => [
     oneLine(approval.session, 200),
@@ -41,14 +40,12 @@ export function approvalsTable(paint: Paint, approvals: readonly WaitingApproval
     approvalWhat(approval),
     approvalWhy(approval),
   ]);
-  return table(paint, APPROVAL_HEADINGS, rows);
+  return formatTable(paint, APPROVAL_HEADINGS, rows);
 }
-
-// Sessions as a table: id, phase, runs, how the last one ended, age, title.
 
 const SESSION_HEADINGS = ['SESSION', 'PHASE', 'RUNS', 'TURNS', 'COST', 'LAST', 'AGE', 'TITLE'] as const;
 
-/** `now` in milliseconds since the epoch. Ends with a line break. */
+/** Formats sessions. `now` is in milliseconds since the epoch. Ends with a line break. */
 export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now: number): string {
   const rows = sessions.map((session) => [
     oneLine(session.session, 200),
@@ -60,15 +57,15 @@ export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now
     shortAge(now - session.startedAt),
     oneLine(session.title, 60),
   ]);
-  return table(paint, SESSION_HEADINGS, rows);
+  return formatTable(paint, SESSION_HEADINGS, rows);
 }
-
-// Schedules as a table: name, times, when the next firing is due, how late one is made up for, the
-// newest session, how it stands, title.
 
 const SCHEDULE_HEADINGS = ['SCHEDULE', 'CRON', 'NEXT', 'CATCH UP', 'LAST SESSION', 'STANDING', 'TITLE'] as const;
 
-/** Ends with a line break. */
+/**
+ * Formats schedules: name, times, next firing, catch-up time, newest session, state, title. Ends
+ * with a line break.
+ */
 export function scheduleTable(paint: Paint, schedules: readonly ScheduleInfo[]): string {
   const rows = schedules.map((schedule) => [
     oneLine(schedule.name, 60),
@@ -76,23 +73,23 @@ export function scheduleTable(paint: Paint, schedules: readonly ScheduleInfo[]):
     schedule.next === null ? '-' : formatMoment(schedule.next),
     shortTime(schedule.catchUpMs),
     oneLine(schedule.firings[0]?.session ?? schedule.session ?? '-', 100),
-    standingText(schedule),
+    scheduleStateText(schedule),
     oneLine(schedule.title, 60),
   ]);
-  return table(paint, SCHEDULE_HEADINGS, rows);
+  return formatTable(paint, SCHEDULE_HEADINGS, rows);
 }
 
-/** On one line. */
+/** Describes a clock change on one line. */
 export function clockChangeText({ timeZone }: Pick<ScheduleInfo, 'timeZone'>, change: ClockChange): string {
   const { date, kind, times, fires } = change;
-  const [shown, at] = [listed(times), listed(fires.map((moment) => localTime(timeZone, moment)))];
+  const [shown, at] = [listTimes(times), listTimes(fires.map((moment) => localTime(timeZone, moment)))];
   const clock = oneLine(`on ${date} the clock of ${timeZone}`, 120);
   return kind === 'left-out'
     ? `${clock} leaves out ${shown}: it fires at ${at} instead`
     : `${clock} has ${shown} twice: it fires the first time only`;
 }
 
-function listed(texts: readonly string[]): string {
+function listTimes(texts: readonly string[]): string {
   const [first = '', second, third] = texts;
   if (second === undefined) return first;
   return third === undefined ? `${first} and ${second}` : `${first} to ${texts.at(-1) ?? ''} (${texts.length} times)`;
@@ -102,8 +99,8 @@ function localTime(timeZone: string, moment: number): string {
   return new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit' }).format(moment);
 }
 
-/** On one line. */
-export function standingText({ paused, note, waitsForWorker, skipped }: ScheduleInfo): string {
+/** Describes a schedule's state on one line. */
+export function scheduleStateText({ paused, note, waitsForWorker, skipped }: ScheduleInfo): string {
   if (paused) return note === undefined ? 'paused' : oneLine(`paused: ${note.replace(/^paused by /, 'by ')}`, 200);
   if (waitsForWorker) return 'waiting for a worker';
   return skipped > 0 ? `active, ${skipped} skipped` : 'active';

@@ -1,6 +1,6 @@
-// How much room text takes on a terminal, and lines that fit: cut and wrapped by columns, between
-// words where there are any. Colours of ours (SGR sequences) take no room; whatever else would act
-// on a terminal has been shown by its name before.
+// Measures text on a terminal and makes lines fit: cut and wrapped by columns, between words where
+// possible. Our colours (SGR sequences) take no room; other control characters have been replaced
+// by their names before.
 import { eastAsianWidth } from 'get-east-asian-width';
 
 const PLAIN = /^[\x20-\x7e]*$/;
@@ -10,12 +10,12 @@ const STYLE = /(\u001b\[[\d;]*m)/;
 const STYLES = /\u001b\[[\d;]*m/g;
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** The characters as people count them. */
-export function graphemes(text: string): readonly string[] {
+/** Splits a text into characters as people count them. */
+export function splitGraphemes(text: string): readonly string[] {
   return PLAIN.test(text) ? text.split('') : Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
-/** Columns of one of them. */
+/** Returns the columns of one grapheme. */
 export function graphemeWidth(grapheme: string): number {
   if (PLAIN.test(grapheme)) return grapheme.length;
   if (/^\p{Mark}/u.test(grapheme)) return 0;
@@ -23,20 +23,20 @@ export function graphemeWidth(grapheme: string): number {
   return eastAsianWidth(grapheme.codePointAt(0) ?? 0);
 }
 
-/** Columns of a line, colours of ours left out. */
+/** Returns the columns of a line, without our colours. */
 export function displayWidth(line: string): number {
   return widthOf(line, graphemeWidth);
 }
 
 function widthOf(line: string, width: (grapheme: string) => number): number {
   const text = line.split(STYLE).filter((_, at) => at % 2 === 0);
-  const sum = (part: string): number => graphemes(part).reduce((all, one) => all + width(one), 0);
+  const sum = (part: string): number => splitGraphemes(part).reduce((all, one) => all + width(one), 0);
   return text.reduce((all, part) => all + (PLAIN.test(part) ? part.length : sum(part)), 0);
 }
 
 /**
- * Columns that it takes on any terminal: many draw each part of a joined picture, and marks that
- * take room, beside the others.
+ * Returns the most columns that a grapheme takes on any terminal: many draw each part of a joined
+ * picture, and spacing marks, separately.
  */
 function mostWidth(grapheme: string): number {
   if (PLAIN.test(grapheme)) return grapheme.length;
@@ -52,17 +52,17 @@ function mostWidth(grapheme: string): number {
 
 const mostColumns = (line: string): number => widthOf(line, mostWidth);
 
-/** At most `columns` wide, with its colours; `…` stands for what is cut. */
-export function cutToWidth(line: string, columns: number): string {
+/** Cuts a line to at most `columns`, with its colours; `…` replaces the rest. */
+export function truncateToWidth(line: string, columns: number): string {
   if (line.length <= columns && PLAIN.test(line)) return line;
   if (mostColumns(line) <= columns) return line;
   let room = columns - 1;
   let kept = '';
   for (const [at, part] of line.split(STYLE).entries()) {
-    // Styles that end behind the cut end there too.
+    // Keep the styles behind the cut, so that they end there too.
     if (at % 2 === 1) kept += part;
     else if (room >= 0) {
-      for (const one of graphemes(part)) {
+      for (const one of splitGraphemes(part)) {
         room -= mostWidth(one);
         if (room >= 0) kept += one;
         else break;
@@ -75,16 +75,16 @@ export function cutToWidth(line: string, columns: number): string {
 
 export type Wrapping = {
   readonly columns: number;
-  /** Before the rows after the first. */
+  /** Prefix of the rows after the first. */
   readonly hang?: string;
 };
 
-/** Pieces of at most `columns` that together are the whole text, without colours; at least one. */
+/** Splits a text without colours into pieces of at most `columns`; returns at least one. */
 export function piecesOf(text: string, columns: number): readonly string[] {
   const pieces: string[] = [];
   let piece = '';
   let width = 0;
-  for (const one of graphemes(text)) {
+  for (const one of splitGraphemes(text)) {
     const wide = mostWidth(one);
     if (width + wide > columns && piece !== '') {
       pieces.push(piece);
@@ -96,32 +96,32 @@ export function piecesOf(text: string, columns: number): readonly string[] {
   return [...pieces, piece];
 }
 
-/** What a row begins with that goes on with the one above, whatever the text in it looks like. */
+/** Prefix of a row that continues the one above, whatever its text looks like. */
 export const CONTINUED = '↪ ';
 
 /**
- * The rows of a line on a terminal: those after the first are marked. As it is where there is no
- * terminal.
+ * Splits a line into rows of a terminal and marks those after the first. Without a terminal the
+ * line stays as it is.
  */
-export function markedRows(columns: number | null, line: string): readonly string[] {
+export function markRows(columns: number | null, line: string): readonly string[] {
   if (columns === null) return [line];
   const [inset = ''] = /^ {0,4}/.exec(line.replaceAll(STYLES, '')) ?? [];
-  // One column stays free: what fills a row wraps on some terminals.
+  // One column stays free, since a full row wraps on some terminals.
   return wrapLine(line.replaceAll('\t', '    '), { columns: columns - 1, hang: `${inset}${CONTINUED}` });
 }
 
-/** The same of several lines; each row ends with a line break. */
+/** Does the same for several lines and ends each row with a line break. */
 export function rowsText(columns: number | null, lines: string): string {
   return lines
     .split('\n')
-    .flatMap((line) => markedRows(columns, line))
+    .flatMap((line) => markRows(columns, line))
     .map((row) => `${row}\n`)
     .join('');
 }
 
 /**
- * Rows of at most `columns`, broken between words; a word that is wider than a row is broken where
- * it has to be. Styles go on over rows.
+ * Wraps a line into rows of at most `columns`, between words; a word that is wider than a row is
+ * broken inside. Styles continue over rows.
  */
 export function wrapLine(line: string, { columns, hang = '' }: Wrapping): readonly string[] {
   if (columns < 2 || (line.length <= columns && PLAIN.test(line)) || mostColumns(line) <= columns) return [line];
@@ -145,7 +145,7 @@ export function wrapLine(line: string, { columns, hang = '' }: Wrapping): readon
       row += blank;
       width += blank.length;
       blank = '';
-      for (const piece of token.width > room ? graphemes(token.text) : [token.text]) {
+      for (const piece of token.width > room ? splitGraphemes(token.text) : [token.text]) {
         const wide = mostColumns(piece);
         if (width + wide > columns && width > displayWidth(inset)) next();
         row += piece;

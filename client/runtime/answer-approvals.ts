@@ -1,23 +1,22 @@
-// Puts calls that wait for a decision, and questions of the model, to functions of the program, for
-// query() (L55, L81). Who decides or answers elsewhere is heeded: what the function then says no
-// longer counts.
+// Puts waiting calls and questions of the model to functions of the program, for query() (L55,
+// L81). When someone decides or answers elsewhere, the function's answer no longer counts.
 import { inspect } from 'node:util';
 import { didYouMean, nearName } from '../../workflows/contract/did-you-mean.ts';
-import { answerProblem, type ApprovalEvent, type WaitingApproval, reasonProblem } from '../sessions/decide.ts';
+import { answerProblem, reasonProblem } from '../sessions/decide.ts';
+import type { ApprovalEvent, WaitingApproval } from '../sessions/waiting-approval.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { awaitArrival } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { oneLine } from '../paint.ts';
 
 /**
- * `input`: runs with this instead of what the model wrote. `interrupt`: the run ends with the
- * denial (L34).
+ * `input` replaces the input that the model wrote. `interrupt` ends the run with the denial (L34).
  */
 export type ApprovalAnswer =
   | { readonly kind: 'allow'; readonly input?: unknown }
   | { readonly kind: 'deny'; readonly reason: string; readonly interrupt?: boolean };
 
-/** `signal`: aborted when nobody waits for the answer any more. */
+/** Decides about a call. `signal` aborts when the answer is no longer needed. */
 export type OnApproval = (
   approval: WaitingApproval,
   asked: { readonly signal: AbortSignal },
@@ -28,24 +27,27 @@ export type QuestionAnswer =
   { readonly kind: 'answer'; readonly text: string } | { readonly kind: 'deny'; readonly reason: string };
 
 /**
- * `question.input` has the question and its options. `signal`: aborted when nobody waits for the
- * answer any more.
+ * Answers a question; `question.input` has its text and its options. `signal` aborts when the
+ * answer is no longer needed.
  */
 export type OnQuestion = (
   question: WaitingApproval,
   asked: { readonly signal: AbortSignal },
 ) => QuestionAnswer | Promise<QuestionAnswer>;
 
-/** What a program answers with. Without a function for it, what waits is left to others. */
+/** Functions of a program that answer. Without one, calls or questions are left to others. */
 export type Answerers = { readonly onApproval?: OnApproval | undefined; readonly onQuestion?: OnQuestion | undefined };
 
 export type AnswerApprovals = {
   hear(event: ApprovalEvent): void;
-  /** Aborted with what the function threw, or why its answer will not do or could not be given. */
+  /**
+   * Aborts with the error that a function threw, or with the reason why its answer is not
+   * acceptable or could not be given.
+   */
   readonly failed: AbortSignal;
   /**
-   * Answers that are still to come are passed over. Those that came have a while to arrive; a
-   * sentence for each that may not have.
+   * Ignores answers still to come and gives those under way time to arrive. Returns a sentence for
+   * each that may not have.
    */
   stop(): Promise<readonly string[]>;
 };
@@ -55,9 +57,12 @@ type Sessions = Pick<PerdureClient, 'approvals' | 'approve' | 'deny' | 'answer'>
 type Answering = {
   readonly sessions: Sessions;
   readonly answerers: Answerers;
-  /** Answers on their way to the session, each with its call: whether it was taken. */
+  /**
+   * Answers on their way to the session, each with its call; resolved with whether the session took
+   * it.
+   */
   readonly giving: Map<Promise<boolean>, string>;
-  /** By the call's first name: the same of one with an input of the function. */
+  /** The same, by the call's first name, for approvals with an input from the function. */
   readonly edits: Map<string, Promise<boolean>>;
 };
 
@@ -99,7 +104,7 @@ async function answerQuestion(answering: Answering, question: WaitingApproval, s
   if (problem !== undefined) throw new ClientProblem('refused', `what onQuestion said of question ${call} ${problem}`);
   const send = () =>
     said.kind === 'answer' ? sessions.answer(session, call, said.text) : sessions.deny(session, call, said.reason);
-  await untilGiven(giving, call, firstOf(sessions, question, send));
+  await untilGiven(giving, call, isFirst(sessions, question, send));
 }
 
 async function untilGiven(giving: Answering['giving'], call: string, given: Promise<boolean>): Promise<void> {
@@ -117,8 +122,8 @@ async function decide(answering: Answering, approval: WaitingApproval, signal: A
   const { call, tool, reason } = approval;
   if (!onApproval) return;
   const [first = call] = call.split('+');
-  // 1.2.0+2 is asked when the input given to 1.2.0 would not do: the function would give it again,
-  // until the deadline.
+  // Call 1.2.0+2 asks because the input given to 1.2.0 was not acceptable: the function would give
+  // it again, until the deadline.
   const before = call === first ? undefined : edits.get(first);
   if (before && (await before.catch(() => false)))
     throw new ClientProblem(
@@ -131,70 +136,72 @@ async function decide(answering: Answering, approval: WaitingApproval, signal: A
   const problem = decisionProblem(said);
   if (problem !== undefined)
     throw new ClientProblem('refused', `what onApproval said of call ${call} (${oneLine(tool, 60)}) ${problem}`);
-  const given = give(sessions, approval, said);
+  const given = sendDecision(sessions, approval, said);
   if (said.kind === 'allow' && said.input !== undefined) edits.set(first, given);
   await untilGiven(giving, call, given);
 }
 
 /**
- * A sentence that says what is wrong with it, or undefined: a program in JavaScript may say
- * anything.
+ * Returns a sentence that says what is wrong with an answer, or undefined. A program in JavaScript
+ * may return anything.
  */
 function decisionProblem(said: unknown): string | undefined {
   const { kind } = partsOf(said);
-  // An input that was misspelled would let the model's own run.
-  const misspelled = misspelledPart(said, ['kind', 'input', 'reason', 'interrupt']);
+  // A misspelled `input` would let the model's own input run.
+  const misspelled = misspellingProblem(said, ['kind', 'input', 'reason', 'interrupt']);
   if (misspelled !== undefined || kind === 'allow') return misspelled;
   return denialProblem(said, "{ kind: 'allow' }");
 }
 
 function questionAnswerProblem(said: unknown): string | undefined {
   const { kind, text } = partsOf(said);
-  if (kind === 'answer' && typeof text === 'string') return willNotDo(answerProblem(text));
-  return misspelledPart(said, ['kind', 'text', 'reason']) ?? denialProblem(said, "{ kind: 'answer', text: 'blue' }");
+  if (kind === 'answer' && typeof text === 'string') return unacceptable(answerProblem(text));
+  return (
+    misspellingProblem(said, ['kind', 'text', 'reason']) ?? denialProblem(said, "{ kind: 'answer', text: 'blue' }")
+  );
 }
 
-/** `otherwise`: how to say anything but no. */
+/** `otherwise` shows how to write the other possible answer. */
 function denialProblem(said: unknown, otherwise: string): string | undefined {
   const { kind, reason } = partsOf(said);
   if (kind !== 'deny' || typeof reason !== 'string')
     return `is ${oneLine(inspect(said, { depth: 1 }), 100)}: return ${otherwise} or { kind: 'deny', reason: 'why' }`;
-  return willNotDo(reasonProblem(reason));
+  return unacceptable(reasonProblem(reason));
 }
 
 function partsOf(said: unknown): Readonly<Record<string, unknown>> {
   return (typeof said === 'object' && said !== null ? said : {}) as Readonly<Record<string, unknown>>;
 }
 
-function misspelledPart(said: unknown, parts: readonly string[]): string | undefined {
+function misspellingProblem(said: unknown, parts: readonly string[]): string | undefined {
   const wrong = Object.keys(partsOf(said)).find((key) => !parts.includes(key) && nearName(key, parts));
   return wrong === undefined ? undefined : `has ${JSON.stringify(wrong)}: ${didYouMean(wrong, parts)}`;
 }
 
-function willNotDo(problem: string | undefined): string | undefined {
+function unacceptable(problem: string | undefined): string | undefined {
   return problem && `will not do: ${problem}`;
 }
 
-function give(sessions: Sessions, approval: WaitingApproval, said: ApprovalAnswer): Promise<boolean> {
+function sendDecision(sessions: Sessions, approval: WaitingApproval, said: ApprovalAnswer): Promise<boolean> {
   const { session, call } = approval;
-  return firstOf(sessions, approval, () =>
+  return isFirst(sessions, approval, () =>
     said.kind === 'allow'
       ? sessions.approve(session, call, said.input === undefined ? {} : { input: said.input })
       : sessions.deny(session, call, said.reason, { interrupt: said.interrupt ?? false }),
   );
 }
 
-/** False: someone else was faster. */
-async function firstOf(sessions: Sessions, approval: WaitingApproval, send: () => Promise<unknown>): Promise<boolean> {
+/** Returns false when someone else was faster. */
+async function isFirst(sessions: Sessions, approval: WaitingApproval, send: () => Promise<unknown>): Promise<boolean> {
   try {
     await send();
     return true;
   } catch (error) {
-    if (error instanceof ClientProblem && !(await waits(sessions, approval))) return false;
+    if (error instanceof ClientProblem && !(await isStillWaiting(sessions, approval))) return false;
     throw error;
   }
 }
 
-async function waits(sessions: Sessions, { session, call }: WaitingApproval): Promise<boolean> {
+async function isStillWaiting(sessions: Sessions, { session, call }: WaitingApproval): Promise<boolean> {
   return (await sessions.approvals(session)).some((waiting) => waiting.call === call);
 }

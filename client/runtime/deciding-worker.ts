@@ -1,6 +1,6 @@
-// A worker that takes decisions and does no work: it runs workflows and no activity. A command that
-// ends at once can have one, for nothing it began would be cut off; what comes of a decision is
-// done by a worker that stays.
+// Starts a worker that takes decisions and does no work: it runs workflows and no activity. A
+// command that ends at once can use one, since nothing that it begins can be cut off; a staying
+// worker carries the decision out.
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { Log } from '../../system/log.ts';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
@@ -29,7 +29,7 @@ export async function startDecidingWorker(
     workflowBundle: { codePath: bundlePath() },
     sinks: seenSinks(),
     dataConverter: workerConverter(target.keys, log),
-    // No session sticks to it: the next worker need not wait for one that is gone.
+    // Keep no session on this worker, so that the next one need not wait for it after it is gone.
     maxCachedWorkflows: 0,
   });
   const ended = worker.run();

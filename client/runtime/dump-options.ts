@@ -1,5 +1,5 @@
-// --dump-requests of the commands that bring up a worker: where it writes the requests that it
-// sends to the model.
+// The option --dump-requests of commands that bring up a worker: the folder for the requests that
+// it sends to the model.
 import { resolve } from 'node:path';
 import { dataFolder, type Env } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
@@ -18,7 +18,7 @@ export const DUMP_READABLE_OPTION = [
 
 type Place = { readonly env: Env; readonly cwd: () => string };
 
-/** With the environment that tells a worker of it. Throws SetupProblem. */
+/** Adds the variables that tell a worker of the dump to the environment. Throws SetupProblem. */
 export async function withDump<At extends Place>(
   place: At,
   { dumpRequests, dumpReadable = false }: DumpFlags,
@@ -28,12 +28,12 @@ export async function withDump<At extends Place>(
   const { DUMP, dumpFolder } = await import('../../worker/monitor/dump-requests.ts');
   const told = { [DUMP.folder]: resolve(place.cwd(), dumpRequests), [DUMP.readable]: dumpReadable ? '1' : '' };
   const env = { ...place.env, ...told };
-  // Before anything is begun that the worker would then refuse to do.
+  // Check now, before anything begins, what the worker would refuse.
   dumpFolder(env, dataFolder(env).root);
   return { ...place, env };
 }
 
-/** Throws SetupProblem: another worker does the work, and was started without being told. */
+/** Throws SetupProblem: another worker does the work, and it was started without the option. */
 export function refuseForOthers({ dumpRequests }: DumpFlags): void {
   if (dumpRequests === undefined) return;
   throw new SetupProblem('a worker that stays sends the requests: stop it, or start it with --dump-requests instead');

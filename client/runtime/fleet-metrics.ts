@@ -1,13 +1,13 @@
-// The sessions of a server as gauges for Prometheus (O14): computed when they are asked for, from
-// visibility, and the same whichever process answers. Take the largest over all processes, not
-// their sum.
+// Exposes the sessions of a server as gauges for Prometheus (O14). They are computed on request
+// from visibility and are equal in every process, so take the largest over all processes, not their
+// sum.
 import { awaitInTime } from '../../system/async.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { reasonOf } from '../../system/text.ts';
 
 /**
- * A scrape is told what was found within these milliseconds; a server that answers later is waited
- * for by the next.
+ * Milliseconds for which a result is reused, and milliseconds that a scrape waits. A later answer
+ * serves the next scrape.
  */
 const HOLDS_MS = 10_000;
 const WAIT_MS = 4_000;
@@ -16,13 +16,13 @@ export type FleetMetrics = () => Promise<string>;
 
 type Sessions = Pick<PerdureClient, 'counts' | 'list'>;
 
-/** `say` is told why the server could not be asked, once until it answers again. */
+/** `say` gets the reason when the server cannot be asked, once until it answers again. */
 export function fleetMetrics(sessions: Sessions, say: (line: string) => void, now = Date.now): FleetMetrics {
   let last: { readonly at: number; readonly text: Promise<string> } | null = null;
   let failing = false;
   const counted = async (): Promise<string> => {
     try {
-      const text = await gauges(sessions, now);
+      const text = await fleetGauges(sessions, now);
       failing = false;
       return text;
     } catch (error) {
@@ -40,10 +40,10 @@ export function fleetMetrics(sessions: Sessions, say: (line: string) => void, no
 }
 
 const isUp = (value: 0 | 1): string =>
-  gauge('perdure_fleet_up', 'Whether the sessions could be counted: 1, else 0.', value);
+  formatGauge('perdure_fleet_up', 'Whether the sessions could be counted: 1, else 0.', value);
 const down = isUp(0);
 
-async function gauges(sessions: Sessions, now: () => number): Promise<string> {
+async function fleetGauges(sessions: Sessions, now: () => number): Promise<string> {
   const { note: _note, ...counts } = await sessions.counts();
   const phases = Object.entries(counts).map(([phase, count]) => `perdure_sessions{phase="${phase}"} ${count}\n`);
   const oldest = counts.waiting_approval > 0 ? await oldestWait(sessions) : null;
@@ -52,7 +52,7 @@ async function gauges(sessions: Sessions, now: () => number): Promise<string> {
     isUp(1),
     gaugeHead('perdure_sessions', 'Sessions of the server, by phase.'),
     ...phases,
-    gauge(
+    formatGauge(
       'perdure_oldest_approval_seconds',
       'How long the call that waits longest for a person has waited; 0: none does.',
       age,
@@ -69,7 +69,7 @@ async function oldestWait(sessions: Sessions): Promise<number | null> {
   return oldest;
 }
 
-export function gauge(name: string, help: string, value: number): string {
+export function formatGauge(name: string, help: string, value: number): string {
   return `${gaugeHead(name, help)}${name} ${value}\n`;
 }
 

@@ -1,5 +1,5 @@
-// What `perdure doctor` finds of the model: how it is reached, and what is known of the models that
-// runs ask, by its server and by the catalogue (X1).
+// Checks the model for `perdure doctor`: how it is reached, and what its server and the catalogue
+// know of the models that runs use (X1).
 import type Anthropic from '@anthropic-ai/sdk';
 import { reasonOf } from '../../system/text.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
@@ -13,62 +13,48 @@ import { factsIn, type ServerModel } from '../../models/server-facts.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { oneLine } from '../paint.ts';
 import type { ModelFacts } from '../../store/configuration.ts';
-
-// One thing a machine needs, and how it is there.
-
-/**
- * `note`: it works, and could be better. `missing`: something will not work; `found` says what to
- * do.
- */
-export type Check = {
-  readonly name: string;
-  readonly state: 'ok' | 'note' | 'missing';
-  /** One line. */
-  readonly found: string;
-};
-
-export const ok = (name: string, found: string): Check => ({ name, state: 'ok', found });
-export const note = (name: string, found: string): Check => ({ name, state: 'note', found });
-export const missing = (name: string, found: string): Check => ({ name, state: 'missing', found });
+import { type Check, okCheck, noteCheck, missingCheck } from './check.ts';
 
 export async function modelChecks(env: Env, config: PerdureConfig): Promise<readonly Check[]> {
   if (isKeyless(env))
-    return [note('model', 'scripted: set ANTHROPIC_API_KEY for a real one; until then only the demo task can be done')];
+    return [
+      noteCheck('model', 'scripted: set ANTHROPIC_API_KEY for a real one; until then only the demo task can be done'),
+    ];
   try {
     const { client, official, close } = openClient(env);
     try {
-      return [access(env, modelSettings(env)), ...(await eachModel(client, official, config))];
+      return [accessCheck(env, modelSettings(env)), ...(await eachModel(client, official, config))];
     } finally {
       await close();
     }
   } catch (error) {
     if (!(error instanceof SetupProblem)) throw error;
-    return [missing('model', error.message)];
+    return [missingCheck('model', error.message)];
   }
 }
 
-function access(env: Env, { authToken, baseURL }: ReturnType<typeof modelSettings>): Check {
+function accessCheck(env: Env, { authToken, baseURL }: ReturnType<typeof modelSettings>): Check {
   const key = env['ANTHROPIC_API_KEY']?.trim()
     ? 'ANTHROPIC_API_KEY is set'
     : authToken === null
       ? 'no key'
       : 'ANTHROPIC_AUTH_TOKEN is set';
-  return ok('model', baseURL === undefined ? key : `${key}, at ${bareAddress(baseURL)}`);
+  return okCheck('model', baseURL === undefined ? key : `${key}, at ${bareAddress(baseURL)}`);
 }
 
-/** Some servers want a key in the query. */
+/** Hides the query, in which some servers expect a key. */
 function bareAddress(url: string): string {
   const { origin, pathname, search } = new URL(url);
   return `${origin}${pathname}${search === '' ? '' : '?…'}`;
 }
 
-/** Milliseconds that the server may take to say what it knows of a model. */
+/** Milliseconds that the server may take to describe a model. */
 const TIMEOUT_MS = 5_000;
 
-type Said =
+type ServerAnswer =
   { readonly kind: 'said'; readonly model: ServerModel } | { readonly kind: 'silent' | 'gone'; readonly why: string };
 
-/** The primary, its fallbacks and the small one, each as it is sent. */
+/** Checks the primary model, its fallbacks and the small one, each under the name that is sent. */
 async function eachModel(client: Anthropic, official: boolean, config: PerdureConfig): Promise<readonly Check[]> {
   const {
     model = runDefaults.model,
@@ -80,11 +66,11 @@ async function eachModel(client: Anthropic, official: boolean, config: PerdureCo
   const found = [...new Set([model, ...fallbackModels, smallModel])].map((name) => ({ name, ...models.find(name) }));
   return Promise.all(
     found.map(async (each) => {
-      if ('problem' in each) return missing('models', each.problem);
+      if ('problem' in each) return missingCheck('models', each.problem);
       const said = await ask(client, each.name);
       return oneModel(
         each.name,
-        { ...models.facts(each.name), ...(said.kind === 'said' && sizes(said.model)) },
+        { ...models.facts(each.name), ...(said.kind === 'said' && knownSizes(said.model)) },
         said,
         official,
       );
@@ -92,7 +78,7 @@ async function eachModel(client: Anthropic, official: boolean, config: PerdureCo
   );
 }
 
-async function ask(client: Anthropic, name: string): Promise<Said> {
+async function ask(client: Anthropic, name: string): Promise<ServerAnswer> {
   try {
     const model = factsIn(await askModels(client)(name, AbortSignal.timeout(TIMEOUT_MS)));
     return model ? { kind: 'said', model } : { kind: 'silent', why: 'its server has no Models API' };
@@ -103,17 +89,17 @@ async function ask(client: Anthropic, name: string): Promise<Said> {
   }
 }
 
-function sizes({ window, maxOutput, retires }: ServerModel): Partial<ModelFacts> {
+function knownSizes({ window, maxOutput, retires }: ServerModel): Partial<ModelFacts> {
   return { ...(window && { window }), ...(maxOutput && { maxOutput }), ...(retires && { retires }) };
 }
 
-function oneModel(name: string, facts: ModelFacts, said: Said, official: boolean): Check {
+function oneModel(name: string, facts: ModelFacts, said: ServerAnswer, official: boolean): Check {
   const source = said.kind === 'said' ? 'as its server says' : `by the catalogue of ${catalogue.date}: ${said.why}`;
   const found = `${name}: ${describe(facts)}; ${source}`;
-  if (said.kind === 'gone' && official) return missing('models', `${found}; name another in the configuration`);
+  if (said.kind === 'gone' && official) return missingCheck('models', `${found}; name another in the configuration`);
   if (said.kind === 'said' && said.model.lifecycle === 'retired')
-    return missing('models', `${found}; it is retired, name another`);
-  return facts.price === null || facts.assumed || facts.retires ? note('models', found) : ok('models', found);
+    return missingCheck('models', `${found}; it is retired, name another`);
+  return facts.price === null || facts.assumed || facts.retires ? noteCheck('models', found) : okCheck('models', found);
 }
 
 function describe({ window, maxOutput, price, assumed, retires }: ModelFacts): string {

@@ -1,9 +1,9 @@
-// --metrics of the commands that stay: /metrics, /healthz and /readyz on an address, before
-// anything else is started.
+// The option --metrics of staying commands: serves /metrics, /healthz and /readyz on an address,
+// before anything else starts.
 import type { Monitor } from '../../worker/monitor/serve-monitor.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import type { Env } from '../../connection/data-folder.ts';
-import { fleetMetrics, gauge } from './fleet-metrics.ts';
+import { fleetMetrics, formatGauge } from './fleet-metrics.ts';
 
 export type MonitorFlags = { readonly metrics?: string };
 
@@ -14,7 +14,7 @@ export const METRICS_OPTION = [
 
 type Saying = { readonly env: Env; readonly say: (line: string) => void };
 
-/** Null: nobody asked. Throws ConfigProblem and SetupProblem. */
+/** Returns null when no address is given. Throws ConfigProblem and SetupProblem. */
 export async function openMonitor({ env, say }: Saying, { metrics }: MonitorFlags): Promise<Monitor | null> {
   const address = metrics ?? env['PERDURE_METRICS'];
   if (address === undefined || address === '') return null;
@@ -28,7 +28,7 @@ export async function openMonitor({ env, say }: Saying, { metrics }: MonitorFlag
   return monitor;
 }
 
-/** Beside what the process has done, /metrics says what sessions there are. */
+/** Adds the sessions of the server to the metrics of the process. */
 export function watchFleet(
   monitor: Monitor | null,
   health: () => Promise<readonly string[]>,
@@ -43,14 +43,14 @@ export function watchFleet(
 
 type LivePage = { live(): Readonly<Record<'sessions' | 'watchers' | 'listeners', number>> };
 
-/** What a page of this process follows. */
+/** Adds the sessions and streams that a page of this process follows. */
 export function watchPage(monitor: Monitor | null, { live }: LivePage): void {
   monitor?.add(() => {
     const { sessions, watchers, listeners } = live();
     const gauges = [
-      gauge('perdure_page_followed_sessions', 'Sessions that the page follows live.', sessions),
-      gauge('perdure_page_watchers', 'Browser tabs that watch a session.', watchers),
-      gauge('perdure_api_listeners', 'Streams of events of the HTTP API.', listeners),
+      formatGauge('perdure_page_followed_sessions', 'Sessions that the page follows live.', sessions),
+      formatGauge('perdure_page_watchers', 'Browser tabs that watch a session.', watchers),
+      formatGauge('perdure_api_listeners', 'Streams of events of the HTTP API.', listeners),
     ];
     return Promise.resolve(gauges.join(''));
   });

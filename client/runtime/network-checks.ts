@@ -1,4 +1,4 @@
-// What `perdure doctor` finds of the network: which proxy each of what a worker reaches is asked
+// Checks the network for `perdure doctor`: which proxy each destination of a worker is reached
 // through (X5), and whether MCP servers can be used.
 import { isAbsolute } from 'node:path';
 import { tryServer } from '../../tools/mcp/open-servers.ts';
@@ -14,10 +14,10 @@ import { collectorOf } from '../../worker/monitor/otlp.ts';
 import { describeNetwork, type Destination } from '../../connection/network/describe.ts';
 import { openNetwork } from '../../connection/network/network.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
-import { type Check, missing, note, ok } from './model-checks.ts';
+import { type Check, missingCheck, noteCheck, okCheck } from './check.ts';
 import { oneLine } from '../paint.ts';
 
-/** What is reached elsewhere, as this environment and this configuration have it. */
+/** Checks all destinations of this environment and this configuration. */
 export function networkChecks(env: Env, folder: DataFolder | null, config: PerdureConfig): readonly Check[] {
   const model = (env['ANTHROPIC_BASE_URL']?.trim() ?? '') || 'https://api.anthropic.com';
   const { mcpServers = {} } = config;
@@ -26,18 +26,18 @@ export function networkChecks(env: Env, folder: DataFolder | null, config: Perdu
     ...Object.entries(mcpServers).flatMap(([name, server]) =>
       'url' in server ? [{ what: `MCP ${name}`, address: server.url }] : [],
     ),
-    ...destination('traces', () => collectorOf(env)?.url),
-    ...destination('the bucket', () => (folder && !isAbsolute(folder.storePlace) ? bucketAddress(env) : undefined)),
-    ...destination('Temporal', () => {
+    ...findDestination('traces', () => collectorOf(env)?.url),
+    ...findDestination('the bucket', () => (folder && !isAbsolute(folder.storePlace) ? bucketAddress(env) : undefined)),
+    ...findDestination('Temporal', () => {
       const target = resolveConnection(env);
       return target.kind === 'external' ? `https://${target.address}` : undefined;
     }),
   ]);
-  return findings.map(({ name, fine, found }) => (fine ? ok : missing)(name, found));
+  return findings.map(({ name, fine, found }) => (fine ? okCheck : missingCheck)(name, found));
 }
 
-/** None of what is set wrong: that is told where it is looked at. */
-function destination(what: string, address: () => string | undefined): readonly Destination[] {
+/** Leaves out a wrong setting, which its own check reports. */
+function findDestination(what: string, address: () => string | undefined): readonly Destination[] {
   try {
     const found = address();
     return found === undefined ? [] : [{ what, address: found }];
@@ -51,8 +51,11 @@ function bucketAddress(env: Env): string {
   return env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL'] || 'https://s3.amazonaws.com';
 }
 
-/** What a server that is tried here gets, as a worker's gets it. Its network is to be closed. */
-export async function aroundServers(env: Env, dataDir: string | undefined) {
+/**
+ * Prepares what a worker gives its MCP servers, for servers that are tried here. The caller closes
+ * its network.
+ */
+export async function prepareServers(env: Env, dataDir: string | undefined) {
   return {
     env,
     sandbox: await probeSandbox({ places: findPlaces(env) }),
@@ -61,7 +64,7 @@ export async function aroundServers(env: Env, dataDir: string | undefined) {
   };
 }
 
-/** It is connected, asked for its list, and ended. */
+/** Connects to the server, asks for its list of tools, and ends it. */
 export async function mcpCheck(
   name: string,
   server: McpServer,
@@ -72,9 +75,9 @@ export async function mcpCheck(
     const { tools, leftOut } = await tryServer(server, around);
     const found = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`;
     const [first] = leftOut;
-    if (first === undefined) return ok(title, found);
-    return note(title, `${found}, and ${leftOut.length} left out; the first: ${oneLine(first, 200)}`);
+    if (first === undefined) return okCheck(title, found);
+    return noteCheck(title, `${found}, and ${leftOut.length} left out; the first: ${oneLine(first, 200)}`);
   } catch (error) {
-    return missing(title, `it cannot be used: ${oneLine(reasonOf(error), 300)}`);
+    return missingCheck(title, `it cannot be used: ${oneLine(reasonOf(error), 300)}`);
   }
 }

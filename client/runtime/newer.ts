@@ -1,20 +1,20 @@
-// Open sessions that a newer Perdure has worked on: at this one every task of theirs fails, until
-// the newer is back.
+// Finds open sessions that a newer Perdure has worked on. Every task of theirs fails in this one
+// until the newer version is back.
 import type { Client } from '@temporalio/client';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../problem.ts';
 import { needsNewer } from '../sessions/info.ts';
 
-/** Open sessions that are looked at, the newest. */
+/** Most open sessions to look at, the newest. */
 const MOST_LOOKED = 10_000;
 const PAGE = 1_000;
-/** Named in a sentence. */
+/** Most sessions named in a sentence. */
 const MOST_NAMED = 3;
 
 type Looking = {
   readonly temporal: Client;
-  /** Absent: whichever. */
+  /** Absent: all queues. */
   readonly queues?: readonly string[];
 };
 
@@ -30,7 +30,7 @@ export async function newerSessions({ temporal, queues }: Looking): Promise<read
   return found;
 }
 
-/** A sentence for people, without its remedy. */
+/** Returns a sentence for people, without the remedy. */
 export function describeNewer(sessions: readonly SessionId[]): string {
   const named = sessions.slice(0, MOST_NAMED).join(', ');
   const more = sessions.length > MOST_NAMED ? ', …' : '';
@@ -39,7 +39,7 @@ export function describeNewer(sessions: readonly SessionId[]): string {
   return `${what} worked on by a newer Perdure, and this one cannot go on with ${whom} (${named}${more})`;
 }
 
-/** Throws ClientProblem. */
+/** Throws ClientProblem when there are such sessions. */
 export async function refuseBesideNewer(looking: Looking): Promise<void> {
   const sessions = await newerSessions(looking);
   if (sessions.length === 0) return;

@@ -1,5 +1,5 @@
-// A server to talk to, as every command needs one: the one that the environment names, or the
-// embedded one of the data folder, joined when it runs and brought up when it does not.
+// Opens the server that every command needs: the one that the environment names, or the embedded
+// one of the data folder, which is joined when it runs and brought up when it does not.
 import { type Connected, connectClient, type Target } from '../../connection/connect-client.ts';
 import { type DataFolder, dataFolder, type Env } from '../../connection/data-folder.ts';
 import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts';
@@ -13,32 +13,32 @@ import type { QuerySource } from '../../workflows/contract/facts.ts';
 import { isTraceparent } from '../../workflows/contract/ids.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';
 import type { PerdureClient } from '../perdure-client.ts';
-import { type KeysOf, refuseUnknown } from '../options.ts';
+import { type KeysOf, refuseUnknown, dropAbsent } from '../options.ts';
 
 export type OpenServer = {
-  /** Where the data folder and the server are. Absent: as this process's environment says. */
+  /** Environment that names the data folder and the server. Absent: this process's environment. */
   readonly env?: Env;
   /** Absent: `command`, which stops the embedded server when it is the last to leave. */
   readonly role?: Role;
   /** True when this process will poll for tasks. */
   readonly worker?: boolean;
-  /** The queues that it will poll; absent: the one that every worker that stays polls. */
+  /** The queues that it will poll; absent: the one that every staying worker polls. */
   readonly queues?: readonly string[];
   /**
-   * The queue that new sessions are sent to, for workers made with `createWorker({ taskQueue })`;
-   * absent: any worker that stays.
+   * Queue for new sessions, for workers made with `createWorker({ taskQueue })`; absent: any
+   * staying worker.
    */
   readonly taskQueue?: string;
   /**
-   * The embedded server is to have Temporal's own UI, which asks nobody who they are. Absent: as it
-   * runs, or without.
+   * Runs the embedded server with Temporal's own UI, which has no login. Absent: the server stays
+   * as it runs, or starts without.
    */
   readonly ui?: boolean;
-  /** Whoever acts by its client, for transcripts (O12). */
+  /** Name of the person who acts by its client, for transcripts (O12). */
   readonly by?: string;
-  /** How prompts come that are sent by its client. Absent: `sdk`. */
+  /** Source of prompts that its client sends. Absent: `sdk`. */
   readonly querySource?: QuerySource;
-  /** Progress for a person, one line each. Absent: said to nobody. */
+  /** Receives progress for a person, one line each. Absent: progress is dropped. */
   readonly say?: (line: string) => void;
 };
 
@@ -50,7 +50,7 @@ export type Opened = {
   readonly sessions: PerdureClient;
   /** Null when the server is not ours. */
   readonly embedded: Embedded | null;
-  /** Leaves the server; the last to leave stops it. Harmless twice. */
+  /** Leaves the server; the last to leave stops it. A second call does nothing. */
   close(): Promise<void>;
 };
 
@@ -66,7 +66,7 @@ const KEYS: KeysOf<OpenServer> = {
   say: true,
 };
 
-/** Throws SetupProblem: one line that says what to put right. */
+/** Throws SetupProblem, one line that says what to put right. */
 export async function openServer(open: OpenServer = {}): Promise<Opened> {
   refuseUnknown('openServer()', open, KEYS);
   const { env = process.env } = open;
@@ -77,8 +77,7 @@ export async function openServer(open: OpenServer = {}): Promise<Opened> {
   const target = resolved.kind === 'embedded' ? addressOf(embedded) : resolved;
   try {
     const temporal = await connectClient(target);
-    // The client's own: what it has read of a transcript is not read again by others of this
-    // process.
+    // Use the client's own store, so that this process reads a transcript only once.
     const ports = folderPorts(temporal.client, env);
     const { taskQueue, by, querySource } = open;
     const sessions = createClient({
@@ -86,10 +85,9 @@ export async function openServer(open: OpenServer = {}): Promise<Opened> {
       ...ports,
       profile: embedded === null ? 'fleet' : 'machine',
       sealed: target.keys !== undefined,
-      ...(taskQueue === undefined ? {} : { taskQueue }),
-      ...(by === undefined ? {} : { by }),
+      ...dropAbsent({ taskQueue, by }),
       ...(querySource && { querySource }),
-      // As tracing tools tell it to the programs that they start.
+      // Tracing tools pass the span to the programs that they start in this variable.
       ...(isTraceparent(env.TRACEPARENT) && { traceparent: env.TRACEPARENT }),
     });
     let closed: Promise<void> | undefined;

@@ -1,5 +1,5 @@
-// A worker in this process. What it needs is loaded only now: a command that finds a worker running
-// starts faster without.
+// Starts a worker in this process. Its code loads only now, so a command that finds a running
+// worker starts faster.
 import type { Log } from '../../system/log.ts';
 import type { Env } from '../../connection/data-folder.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
@@ -7,8 +7,6 @@ import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { Stops } from '../../activities/guards.ts';
 import { loadApart } from './bundled.ts';
 import type { Opened } from './open-server.ts';
-import { pause } from '../../system/async.ts';
-import { ClientProblem } from '../problem.ts';
 
 export type OwnWorker = {
   readonly env: Env;
@@ -16,20 +14,21 @@ export type OwnWorker = {
   /** A person's configuration of it; absent: the defaults. */
   readonly config?: PerdureConfig | undefined;
   readonly taskQueue: string;
-  /** It works on a second one, that of its own configuration. */
+  /** A second queue to work on, that of its own configuration. */
   readonly ownQueue?: string;
-  /** It stops this run, and begins nothing. */
+  /** The run that it stops; it begins none. */
   readonly stops?: Stops;
-  /** Its log has a line for each event of a run. */
+  /** Logs a line for each event of a run. */
   readonly logEvents?: boolean;
-  /** Where the metrics of Temporal's runtime are to be had. */
+  /** Address for the metrics of Temporal's runtime. */
   readonly exporter?: string | undefined;
 };
 
 const A_WORKER = 'a worker of its own';
 
 /**
- * Loads it while the server starts. A program that set up Temporal's runtime already keeps its own.
+ * Loads the worker while the server starts. A program that has set up Temporal's runtime keeps its
+ * own.
  */
 export async function prepareWorker({ log, exporter }: Pick<OwnWorker, 'log' | 'exporter'>): Promise<void> {
   const [{ installRuntime }, { IllegalStateError }] = await Promise.all([
@@ -44,7 +43,7 @@ export async function prepareWorker({ log, exporter }: Pick<OwnWorker, 'log' | '
   }
 }
 
-/** Resolves when it polls. */
+/** Resolves when the worker polls. */
 export async function startOwnWorker({ target, folder, embedded }: Opened, own: OwnWorker): Promise<RunningWorker> {
   const { env, log, config, taskQueue, ownQueue, stops, logEvents = false } = own;
   await prepareWorker(own);
@@ -63,89 +62,4 @@ export async function startOwnWorker({ target, folder, embedded }: Opened, own: 
     ...(config && { config }),
     ...(stops && { stops }),
   });
-}
-
-// Whoever brings up a worker is told whose work it takes up beside what it was brought up for.
-
-/** Sessions that are named; of the rest, how many. */
-const NAMED = 5;
-
-export type Taking = {
-  readonly sessions: Pick<Opened['sessions'], 'list'>;
-  readonly queues: readonly string[];
-  /** The one that the worker is brought up for. */
-  readonly session?: string | undefined;
-  readonly say: (line: string) => void;
-};
-
-/**
- * To be asked before our worker polls: until then those of its queues wait. What the server does
- * not answer is not told.
- */
-export async function sayWhoseWork({ sessions, queues, session, say }: Taking): Promise<void> {
-  const others: string[] = [];
-  try {
-    for await (const info of sessions.list({ open: true }))
-      if (info.phase === 'waiting_worker' && info.session !== session && queues.includes(info.taskQueue))
-        others.push(info.session);
-  } catch (error) {
-    if (!(error instanceof ClientProblem)) throw error;
-    return;
-  }
-  if (others.length === 0) return;
-  const more = others.length > NAMED ? ` and ${others.length - NAMED} more` : '';
-  say(`also working on ${others.slice(0, NAMED).join(', ')}${more}, which waited for a worker`);
-}
-
-// Sees to it that somebody works while a command waits for a run: a worker that stays when there is
-// one, else one of our own. When the one that stays dies meanwhile, ours takes over.
-
-type Running = Pick<RunningWorker, 'done' | 'stop'>;
-
-export type KeepWorker = {
-  /** Other living processes that poll, and stay for as long as it takes. */
-  readonly others: () => number;
-  readonly start: () => Promise<Running>;
-  /** Milliseconds between looks. */
-  readonly everyMs?: number;
-};
-
-export type KeptWorker = {
-  /** At once while another works, else when ours polls. Rejects when ours cannot be started. */
-  readonly ready: Promise<unknown>;
-  /** Rejects when ours cannot be started or died of something. Resolves only after `stop`. */
-  readonly ended: Promise<void>;
-  /** Drains ours, when there is one. */
-  stop(): Promise<void>;
-};
-
-const LOOK_MS = 500;
-
-export function keepWorker({ others, start, everyMs = LOOK_MS }: KeepWorker): KeptWorker {
-  const stopped = new AbortController();
-  let own: Promise<Running> | null = null;
-  const work = async (): Promise<void> => {
-    while (others() > 0) if (!(await pause(everyMs, stopped.signal))) return;
-    // Ours stays to the end, also when another comes: handing over would only move work twice.
-    own = start();
-    await (
-      await own
-    ).done;
-  };
-  const ended = work();
-  // Whoever waits for a run races with it; until then it must not count as unhandled.
-  ended.catch(() => undefined);
-  const ready = Promise.resolve(own);
-  ready.catch(() => undefined);
-  return {
-    ready,
-    ended,
-    stop: async () => {
-      stopped.abort();
-      // One that is still starting is stopped when it has started: half of it cannot be. Why it
-      // failed is in `ended`.
-      const running = await own?.catch(() => null);
-      await running?.stop();
-    },
-  };
 }

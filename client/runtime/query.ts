@@ -1,4 +1,4 @@
-// Runs a prompt for a program (L52), as a durable session: brings up what it needs and leaves the
+// Runs a prompt for a program (L52) as a durable session: brings up what it needs and leaves the
 // machine as it was.
 import { type Log, logText } from '../../system/log.ts';
 import type { Watched } from '../../store/live/events.ts';
@@ -9,7 +9,7 @@ import { RUN_OPTIONS } from '../../workflows/contract/options-problem.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { answerApprovals, type OnApproval, type OnQuestion } from './answer-approvals.ts';
-import { type ApprovalEvent, isApprovalEvent } from '../sessions/decide.ts';
+import { type ApprovalEvent, isApprovalEvent } from '../sessions/waiting-approval.ts';
 import { openWorkplace } from './workplace.ts';
 import { awaitArrival, actOnAbort } from '../async.ts';
 import { type KeysOf, refuseUnknown } from '../options.ts';
@@ -22,36 +22,37 @@ export type Query = {
   readonly prompt: Prompt;
   readonly options?: OptionChanges & {
     /**
-     * An open session: the prompt is its next message, and the options given hold from then on.
-     * Absent: a new one.
+     * An open session: the prompt is its next message, and the given options hold from then on.
+     * Absent: a new session.
      */
     readonly session?: string;
     /**
-     * Decides about calls that wait for it (L55). Absent: a session that is opened here asks nobody
-     * and denies what would ask (`dontAsk`), unless a `permissionMode` is given or configured: then
-     * someone has to decide elsewhere. The session keeps that mode: give `permissionMode:
-     * 'default'` with the first `onApproval` for it. An answer that will not do, and an input that
-     * the tool refuses, end the query with ClientProblem `refused`; the call still waits.
+     * Decides about calls that wait for a decision (L55). Absent: a session that is opened here
+     * asks no person and denies what would ask (`dontAsk`), unless a `permissionMode` is given or
+     * configured; then someone has to decide elsewhere. The session keeps that mode: give
+     * `permissionMode: 'default'` with the first `onApproval` for it. An answer that is not
+     * acceptable, and an input that the tool refuses, end the query with ClientProblem `refused`;
+     * the call still waits.
      */
     readonly onApproval?: OnApproval;
     /**
-     * Answers questions of the model (L81). Absent: where nobody is asked about calls, the model
-     * cannot ask either; else someone has to answer elsewhere. An answer that will not do ends the
-     * query with ClientProblem `refused`; the question still waits.
+     * Answers questions of the model (L81). Absent: where calls are not asked about, the model
+     * cannot ask either; else someone has to answer elsewhere. An answer that is not acceptable
+     * ends the query with ClientProblem `refused`; the question still waits.
      */
     readonly onQuestion?: OnQuestion;
     /** Interrupts the run, which then ends with what it has. */
     readonly signal?: AbortSignal;
-    /** Where the server, the key and the data folder are; the process's own when absent. */
+    /** Environment with the server, the key and the data folder; absent: the process's own. */
     readonly env?: Readonly<Record<string, string | undefined>>;
     /**
-     * The session is worked on with this configuration, and by no worker without it; absent: as
-     * PERDURE_CONFIG or the user's own file says. With a `name` in it, workers of that name
-     * (`perdure worker --config FILE`) may go on with the session; without, only a query() for this
-     * session. An open session keeps the one that it was begun with: another is refused.
+     * Configuration for the session; workers without it do not work on it. Absent: PERDURE_CONFIG
+     * or the user's own file. If it has a `name`, workers of that name (`perdure worker --config
+     * FILE`) may continue the session; otherwise only a query() for this session may. An open
+     * session keeps the configuration that it began with and refuses another.
      */
     readonly config?: PerdureConfig;
-    /** Progress and warnings for a person, one line each. */
+    /** Receives progress and warnings for a person, one line each. */
     readonly say?: (line: string) => void;
   };
 };
@@ -68,23 +69,23 @@ const optionKeys: KeysOf<NonNullable<Query['options']>> = {
   say: true,
 };
 
-/** The first event: the id under which the session is found again. */
+/** The first event: the id under which the session can be found again. */
 export type SessionEvent = { readonly type: 'session'; readonly sessionId: SessionId };
 
 export type QueryEvent = SessionEvent | Watched | ApprovalEvent | RunOutcome;
 
 export type RunningQuery = AsyncGenerator<QueryEvent, RunOutcome> & {
   /**
-   * Resolves with the result of a run that completed; runs it, when nothing listens to the events.
+   * Resolves with the result of a completed run; reads the events itself if the program does not.
    * Throws RunFailed for another end, ClientProblem `unanswered` when the events were left before
-   * it, and what the events throw.
+   * it, and errors of the events.
    */
   result(): Promise<RunOutcome>;
 };
 
 /**
- * A run that ended without completing: the reason and its detail in one line, the whole in
- * `outcome`.
+ * A run that ended without completing. The message has the reason and its detail in one line;
+ * `outcome` has everything.
  */
 export class RunFailed extends Error {
   override readonly name = 'RunFailed';
@@ -97,10 +98,10 @@ export class RunFailed extends Error {
 }
 
 /**
- * Yields the session's id, the run's events, and its result as the last of them, which is returned
- * as well. A consumer that stops early leaves the session as it is, durable, and is told how to
- * follow it. Throws ConfigProblem, SetupProblem or ClientProblem with a sentence for a person, and
- * what `onApproval` throws.
+ * Runs a prompt. Yields the session's id, the run's events, and last its result, which is returned
+ * as well. When a consumer stops early, the session stays as it is, durable, and a warning says how
+ * to follow it. Throws ConfigProblem, SetupProblem or ClientProblem with a sentence for a person,
+ * and errors of `onApproval`.
  */
 export function query(asked: Query): RunningQuery {
   const end = newEnd();
@@ -130,7 +131,7 @@ type End = {
 function newEnd(): End {
   let [came, failed]: [End['came'], End['failed']] = [() => undefined, () => undefined];
   const outcome = new Promise<RunOutcome>((resolve, reject) => ([came, failed] = [resolve, reject]));
-  // Awaited by `result()` alone: whoever reads the events has it from them.
+  // Only `result()` awaits it; a reader of the events gets the error from them.
   outcome.catch(() => undefined);
   return { outcome, came, failed };
 }
@@ -156,7 +157,7 @@ async function* runQuery(asked: Query): AsyncGenerator<QueryEvent> {
   refuseUnknown('query()', options, optionKeys);
   const { signal, env = process.env, say = () => undefined, config: given, onApproval, onQuestion, ...run } = options;
   const { say: tell = (line: string) => process.emitWarning(line, 'PerdureWarning') } = options;
-  const chosen = given ? givenConfig(given) : await chooseConfig(undefined, env);
+  const chosen = given ? explicitConfig(given) : await chooseConfig(undefined, env);
   const { config } = chosen;
   const log: Log = (_, message, fields) => say(logText(message, fields));
 
@@ -169,7 +170,7 @@ async function* runQuery(asked: Query): AsyncGenerator<QueryEvent> {
   let leaving = false;
   let goesOn: string | undefined;
   try {
-    // Where nobody answers, nothing is asked.
+    // Ask only if someone can answer.
     const unasked = !isAsked && (run.permissionMode ?? config.permissionMode) === undefined;
     const ifNew = unasked ? { permissionMode: 'dontAsk' as const } : {};
     const { session, messageId } = await sessions.start(prompt, { ...run, newId: workplace.session, workers, ifNew });
@@ -212,6 +213,6 @@ async function* runQuery(asked: Query): AsyncGenerator<QueryEvent> {
   }
 }
 
-function givenConfig(given: PerdureConfig): ChosenConfig {
+function explicitConfig(given: PerdureConfig): ChosenConfig {
   return { config: checkConfig(given, 'the configuration'), source: { kind: 'given' }, explicit: true };
 }

@@ -1,5 +1,6 @@
-// Whose work a session is, and whether a worker of this process may do it: a worker works only for
-// sessions of its own configuration, for what it does not know it cannot guard.
+// Decides which workers a session is for, and whether a worker of this process may do the work. A
+// worker works only for sessions of its own configuration, since it cannot guard what it does not
+// know.
 import { isAlive, parseIdentity } from '../../system/process/identity.ts';
 import { openStore } from '../../store/values/open-store.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
@@ -9,13 +10,15 @@ import { type DataFolder, type Env, dataFolder } from '../../connection/data-fol
 import { loadConfig } from '../../worker/config/load-config.ts';
 import { ClientProblem } from '../problem.ts';
 import type { Opened } from './open-server.ts';
-import { pollersOf, configurationName } from '../sessions/worker-polls.ts';
+import { livePollers } from '../sessions/worker-polls.ts';
+import { configurationName } from '../sessions/no-worker.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { workersOf } from '../../worker/embedded/members.ts';
 import { resolveConnection } from '../../connection/resolve-connection.ts';
 
 /**
- * `explicit`: given for this very call, by `--config` or to query(): it must hold or be refused.
+ * `explicit` configurations were given for this very call, by `--config` or to query(): they must
+ * hold or be refused.
  */
 export type ChosenConfig = {
   readonly config: PerdureConfig;
@@ -34,7 +37,7 @@ export async function chooseConfig(file: string | undefined, env: Env): Promise<
   return { config, source, explicit: file !== undefined };
 }
 
-/** The workers for a session that is begun with the configuration. */
+/** Returns the workers for a session that begins with the configuration. */
 export async function workersFor(
   { config, source }: ChosenConfig,
   folder: DataFolder,
@@ -44,12 +47,15 @@ export async function workersFor(
   return forWorkersOf(config, source, id) ?? forItsProgram(session);
 }
 
-/** `config`: of a worker of ours; null: we have none that may work for it. */
+/**
+ * `config` is the configuration for a worker of ours; null when none of ours may work for the
+ * session.
+ */
 export type Staffing = { readonly workers: ForWorkers; readonly config: PerdureConfig | null };
 
 /**
- * `mine`: what a session would be for that is begun now. Throws ClientProblem where a configuration
- * that was given could not hold.
+ * Finds the workers for a session. `mine` are the workers for a session that would begin now.
+ * Throws ClientProblem when an explicit configuration could not hold.
  */
 export async function staffFor(
   { sessions }: Pick<Opened, 'sessions'>,
@@ -62,11 +68,11 @@ export async function staffFor(
   if (explicit && isForItsProgram(workers, session)) return { workers, config };
   if (explicit) throw new ClientProblem('refused', otherConfiguration(session, workers));
   if (workers.taskQueue !== forAnyWorker.taskQueue) return { workers, config: null };
-  // PERDURE_CONFIG is for others: this one was begun without.
+  // PERDURE_CONFIG is for other sessions: this one began without.
   return { workers, config: (await loadConfig(undefined, { ...env, PERDURE_CONFIG: undefined })).config };
 }
 
-/** Null when there is no such session. */
+/** Returns null when the session does not exist. */
 async function workersOfSession(sessions: Opened['sessions'], session: string): Promise<ForWorkers | null> {
   try {
     const { taskQueue, configuration } = await sessions.describe(session);
@@ -83,17 +89,15 @@ function otherConfiguration(session: string, { configuration }: ForWorkers): str
     : `session ${session} was begun with ${configurationName(configuration)}, and another one is given: give that one, or begin another session`;
 }
 
-type Held = { readonly config: PerdureConfig; workers: number };
+type SharedConfig = { readonly config: PerdureConfig; workers: number };
+
+/** Unnamed configurations that programs gave to workers of this process, by task queue. */
+const sharedConfigs = new Map<string, SharedConfig>();
 
 /**
- * By task queue: the configurations that programs gave without a name, of workers of this process.
- */
-const held = new Map<string, Held>();
-
-/**
- * Takes a queue that is one session's own: nobody else may work on it meanwhile with a
- * configuration not known to be the same. Call it when this process counts as one that works.
- * Throws ClientProblem; returns how to let go.
+ * Reserves a queue that belongs to one session, so that only workers with the same configuration
+ * use it. Call it when this process counts as a worker. Throws ClientProblem; returns the function
+ * that releases the queue.
  */
 export async function workAlone(
   { embedded, temporal }: Pick<Opened, 'embedded' | 'temporal'>,
@@ -101,20 +105,20 @@ export async function workAlone(
   { workers: { taskQueue }, config }: Staffing,
 ): Promise<() => void> {
   if (config === null || !isForItsProgram({ taskQueue }, session)) return () => undefined;
-  const mine = held.get(taskQueue) ?? { config, workers: 0 };
+  const mine = sharedConfigs.get(taskQueue) ?? { config, workers: 0 };
   const elsewhere =
     embedded === null
-      ? (await pollersOf({ temporal: temporal.client, taskQueue })).some(isElsewhere)
+      ? (await livePollers({ temporal: temporal.client, taskQueue })).some(isElsewhere)
       : embedded.otherWorkers(taskQueue).some(({ pid }) => pid !== process.pid);
   if (elsewhere || mine.config !== config) {
     const other = `session ${session} is worked on with a configuration that another program, or another call, has given for it`;
     throw new ClientProblem('refused', `${other}: wait until that has ended, or give both configurations one name`);
   }
   mine.workers += 1;
-  held.set(taskQueue, mine);
+  sharedConfigs.set(taskQueue, mine);
   return () => {
     mine.workers -= 1;
-    if (mine.workers === 0) held.delete(taskQueue);
+    if (mine.workers === 0) sharedConfigs.delete(taskQueue);
   };
 }
 
@@ -123,11 +127,10 @@ function isElsewhere({ identity }: { readonly identity: string }): boolean {
   return known === null || known.pid !== process.pid || isAlive(known) === 'unknown';
 }
 
-// How many workers there are that stay, without joining or starting anything.
-
 /**
- * Counts the queue's workers on the embedded server. Null when the server is not ours: its workers
- * are not known yet. Throws SetupProblem.
+ * Counts the queue's staying workers on the embedded server, without joining or starting anything.
+ * Returns null when the server is not ours, since its workers are not known yet. Throws
+ * SetupProblem.
  */
 export function stayingWorkers(env: Env, taskQueue: string = TASK_QUEUE): number | null {
   if (resolveConnection(env).kind === 'external') return null;

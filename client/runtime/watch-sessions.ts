@@ -1,34 +1,35 @@
-// Looks at sessions again and again, for whoever tells what happened to them: those under way and
-// the newest, as visibility has them.
+// Looks at sessions again and again, those under way and the newest in visibility, and reports each
+// look to a teller of news.
 import { pause } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import { untilAborted } from '../async.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { ClientProblem } from '../problem.ts';
-import { isLookedFor, type Look } from '../render/session-news.ts';
+import { mustBeFound, type Look } from '../render/session-news.ts';
 import type { SessionInfo } from '../sessions/info.ts';
 
 export type WatchSessions = {
   readonly sessions: Pick<PerdureClient, 'page' | 'describe'>;
-  /** `before` is null at the first look. */
+  /** Called after each look; `before` is null at the first. */
   readonly tell: (before: Look | null, now: Look) => void;
-  /** A line when the server no longer answers, and one when it does again. */
+  /** Gets a line when the server no longer answers, and one when it does again. */
   readonly say: (line: string) => void;
   /** Milliseconds between looks; absent: two seconds. */
   readonly everyMs?: number;
 };
 
 const LOOK_MS = 2_000;
-/** Sessions under way, and newest ones, that a look reads. */
+/** Most sessions under way, and most of the newest, that a look reads. */
 const MOST = 300;
 const NEWEST = 100;
-/** That were under way and are in neither: asked for one by one. */
-const SOUGHT = 20;
-/** That are remembered. */
-const KNOWN = 2_000;
+/** Most sessions to ask for one by one because they were under way and are in neither list. */
+const MOST_MISSED = 20;
+/** Most sessions to remember. */
+const MOST_KNOWN = 2_000;
 
 /**
- * One look at a time. The returned function ends it, and resolves when nothing of it runs any more.
+ * Looks at sessions, one look at a time. The returned function ends it and resolves when nothing of
+ * it runs.
  */
 export function watchSessions(watch: WatchSessions): () => Promise<void> {
   const stop = new AbortController();
@@ -40,13 +41,13 @@ export function watchSessions(watch: WatchSessions): () => Promise<void> {
 }
 
 async function lookOn({ sessions, tell, say, everyMs = LOOK_MS }: WatchSessions, signal: AbortSignal): Promise<void> {
-  const look = looker(sessions);
+  const look = createLooker(sessions);
   let before: Look | null = null;
   let away = false;
   do {
     try {
-      // Not given to the client: Temporal's would keep a listener at it for each of its calls, for
-      // as long as this goes on.
+      // The client does not get the signal: Temporal's client would add a listener to it for each
+      // of its calls and keep it until the end.
       const now = await untilAborted(signal, () => look(before));
       if (away) say('sessions are looked at again');
       away = false;
@@ -60,8 +61,8 @@ async function lookOn({ sessions, tell, say, everyMs = LOOK_MS }: WatchSessions,
   } while (await pause(everyMs, signal));
 }
 
-function looker(sessions: WatchSessions['sessions']): (before: Look | null) => Promise<Look> {
-  // Where the server lacks the attributes, a filter has every session read.
+function createLooker(sessions: WatchSessions['sessions']): (before: Look | null) => Promise<Look> {
+  // Without the attributes on the server a filter would read every session.
   let filters = true;
   const underWay = async (): Promise<readonly SessionInfo[]> => {
     if (!filters) return [];
@@ -72,21 +73,24 @@ function looker(sessions: WatchSessions['sessions']): (before: Look | null) => P
   return async (before) => {
     const [newest, running] = await Promise.all([sessions.page({ size: NEWEST }), underWay()]);
     const found = new Map([...newest.sessions, ...running].map((session) => [session.session as string, session]));
-    const missed = [...(before?.values() ?? [])].filter((each) => isLookedFor(each) && !found.has(each.session));
-    const sought = await Promise.all(missed.slice(0, SOUGHT).map(({ session }) => seek(sessions, session)));
+    const missed = [...(before?.values() ?? [])].filter((each) => mustBeFound(each) && !found.has(each.session));
+    const sought = await Promise.all(missed.slice(0, MOST_MISSED).map(({ session }) => findSession(sessions, session)));
     const known = new Map(before);
     for (const [id, session] of [...sought, ...found]) {
-      // Seen last is forgotten last.
+      // The session seen last is forgotten last.
       known.delete(id);
       if (session !== null) known.set(id, session);
     }
-    for (const id of [...known.keys()].slice(0, Math.max(0, known.size - KNOWN))) known.delete(id);
+    for (const id of [...known.keys()].slice(0, Math.max(0, known.size - MOST_KNOWN))) known.delete(id);
     return known;
   };
 }
 
-/** Null: it is no longer there. */
-async function seek(sessions: WatchSessions['sessions'], id: string): Promise<readonly [string, SessionInfo | null]> {
+/** Returns null when the session no longer exists. */
+async function findSession(
+  sessions: WatchSessions['sessions'],
+  id: string,
+): Promise<readonly [string, SessionInfo | null]> {
   try {
     return [id, await sessions.describe(id)];
   } catch (error) {

@@ -1,5 +1,5 @@
-// A server, and somebody who works there for as long as it is needed: what `run`, `watch` and
-// query() wait in.
+// Opens a server, and a worker there for as long as it is needed: `run`, `watch` and query() wait
+// in it.
 import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { Log } from '../../system/log.ts';
 import {
@@ -16,62 +16,69 @@ import { supervision, superviseServer } from '../../worker/embedded/supervise-se
 import { isForItsProgram, type ForWorkers } from '../../workflows/contract/task-queue.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { ClientProblem } from '../problem.ts';
-import { newSessionId } from '../sessions/info.ts';
-import { keepWorker, prepareWorker, sayWhoseWork, startOwnWorker } from './own-worker.ts';
+import { newSessionId } from '../sessions/session-id.ts';
+import { prepareWorker, startOwnWorker } from './own-worker.ts';
+import { keepWorker } from './keep-worker.ts';
+import { sayWhoseWork } from './say-whose-work.ts';
 import { openServer, type Opened } from './open-server.ts';
-import { watchPollers } from '../sessions/worker-polls.ts';
+import { watchPollers } from '../sessions/watch-pollers.ts';
 
 export type OpenWorkplace = {
   readonly env: Env;
-  /** A worker of ours also on a server that is not: else its workers are its own affair. */
+  /**
+   * Starts a worker of ours even on a server that is not ours, whose workers are otherwise its own
+   * affair.
+   */
   readonly anywhere: boolean;
-  /** The configuration of a worker of ours, and of the session if it is begun here. */
+  /** The configuration of a worker of ours, and of the session if it begins here. */
   readonly chosen: ChosenConfig;
-  /** The one that is waited for; absent: a new one. */
+  /** The session to wait for; absent: a new one. */
   readonly session?: string | undefined;
-  /** Called before a worker of ours is started; what it throws is thrown, and none is. */
+  /**
+   * Called before a worker of ours starts. If it throws, no worker starts and the error is passed
+   * on.
+   */
   readonly beforeWork?: (opened: Opened) => Promise<void>;
-  /** Whoever acts by its client, for transcripts. */
+  /** Name of the person who acts by its client, for transcripts. */
   readonly by?: string;
   readonly querySource?: QuerySource;
-  /** Progress for a person, one line each. */
+  /** Receives progress for a person, one line each. */
   readonly say: (line: string) => void;
-  /** Tells of failures in our worker that are tried again. */
+  /** Logs failures in our worker that are tried again. */
   readonly log: Log;
 };
 
 export type Workplace = Opened & {
-  /** The session's id, also of one that is not begun yet, and whose work it is. */
+  /** Id of the session, which may not have begun yet, and the workers it is for. */
   readonly session: string;
   readonly workers: ForWorkers;
-  /** Aborted when nobody will do the work; its reason says why. */
+  /** Aborts when no worker will do the work; its reason says why. */
   readonly failed: AbortSignal;
-  /** Our worker works here, and would go along. */
+  /** Tells whether our worker works here and would end with this process. */
   readonly isOurs: () => boolean;
   /**
-   * Whether this process may end, as `isOver` finds it. Others are told first that our worker takes
-   * no more: what is sent before that is found by `isOver`, and whoever sends later hears that
-   * nobody works. When it is not over, our worker counts again.
+   * Tells whether this process may end, as `isOver` finds it. First it tells others that our worker
+   * takes no more: `isOver` then finds what was sent before, and a later sender hears that no
+   * worker runs. When it is not over, our worker counts again.
    */
   mayEnd(isOver: () => Promise<boolean>): Promise<boolean>;
-  /** As `close`, without letting our worker finish what it does: another will do it again. */
+  /** Closes without letting our worker finish its work: another will repeat it. */
   leave(): Promise<void>;
 };
 
-/** Whoever waits is told what for. */
+/** A person who waits this long is told the reason. */
 const NOTICE_MS = 2_000;
 const FINISHING = 'this process ends when its worker has finished what it runs; that is cut off after `drainMs`';
 
 /**
  * Throws SetupProblem, and ClientProblem for a configuration that cannot hold for the session. A
- * worker may still be starting when it resolves: sessions can be sent to already.
+ * worker may still be starting when it resolves, but sessions can receive messages already.
  */
 export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
   const { env, chosen, say, log, by, querySource, session = newSessionId() } = open;
   const mine = await workersFor(chosen, dataFolder(env), session);
   const first = isOurs(open, session, mine);
-  // Before anything is started or sent: a session of a run that cannot begin would wait for the
-  // next worker.
+  // Check first: a session whose run cannot begin would wait for the next worker.
   if (first) modelSettings(env);
   const loading = first ? prepareWorker({ log }) : undefined;
   loading?.catch(() => undefined);
@@ -98,11 +105,11 @@ export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
     const at = { session, staffing, ours, failure };
     const staff =
       staffing.config === null || (opened.embedded === null && !ours)
-        ? theirs(opened, open, at)
-        : own(opened, open, at);
+        ? useOtherWorkers(opened, open, at)
+        : useOwnWorker(opened, open, at);
     const { mayEnd } = staff;
     const all = { ...opened, session, workers, failed: failure.signal, isOurs: staff.isOurs, mayEnd };
-    return { ...all, ...closing(opened, staff, letGo) };
+    return { ...all, ...createClosing(opened, staff, letGo) };
   } catch (error) {
     letGo();
     await opened.close();
@@ -111,8 +118,8 @@ export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
 }
 
 /**
- * Whether a worker of this process has to do it. One that a session has to itself never comes from
- * elsewhere.
+ * Tells whether a worker of this process has to do the work. A worker for one session alone never
+ * comes from elsewhere.
  */
 function isOurs({ env, anywhere }: OpenWorkplace, session: string, workers: ForWorkers): boolean {
   if (isForItsProgram(workers, session)) return true;
@@ -120,20 +127,24 @@ function isOurs({ env, anywhere }: OpenWorkplace, session: string, workers: ForW
   return staying === null ? anywhere : staying === 0;
 }
 
-type At = {
+type Placement = {
   readonly session: string;
   readonly staffing: Staffing;
   readonly ours: boolean;
   readonly failure: AbortController;
 };
 
-/** Who works, and how that is ended. */
+/** The side that works, and how to end it. */
 type Staff = Pick<Workplace, 'isOurs' | 'mayEnd'> & {
   readonly end: () => Promise<void>;
   readonly leave: () => Promise<void>;
 };
 
-function theirs({ temporal, embedded }: Opened, { say }: OpenWorkplace, { session, staffing, failure }: At): Staff {
+function useOtherWorkers(
+  { temporal, embedded }: Opened,
+  { say }: OpenWorkplace,
+  { session, staffing, failure }: Placement,
+): Staff {
   const { workers } = staffing;
   const onNobody = (why: ClientProblem): void => failure.abort(why);
   const { stop } = watchPollers({ temporal: temporal.client, workers, session, say, onNobody });
@@ -145,7 +156,7 @@ function theirs({ temporal, embedded }: Opened, { say }: OpenWorkplace, { sessio
   return { end, leave: end, isOurs: () => false, mayEnd: (isOver) => isOver() };
 }
 
-function own(opened: Opened, open: OpenWorkplace, { session, staffing, ours, failure }: At): Staff {
+function useOwnWorker(opened: Opened, open: OpenWorkplace, { session, staffing, ours, failure }: Placement): Staff {
   const { env, say, log } = open;
   const { embedded } = opened;
   const { taskQueue } = staffing.workers;
@@ -185,7 +196,7 @@ function own(opened: Opened, open: OpenWorkplace, { session, staffing, ours, fai
   return { end, leave, isOurs: () => started, mayEnd };
 }
 
-function closing(opened: Opened, { end, leave }: Staff, letGo: () => void): Pick<Workplace, 'close' | 'leave'> {
+function createClosing(opened: Opened, { end, leave }: Staff, letGo: () => void): Pick<Workplace, 'close' | 'leave'> {
   let closed: Promise<void> | undefined;
   const after = async (before: () => Promise<void>): Promise<void> => {
     try {

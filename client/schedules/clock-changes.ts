@@ -1,45 +1,50 @@
-// Days on which a zone's clock is changed (L87): the times of a schedule that it leaves out or has
-// twice, and what the server is told so that it fires once for each. The server passes over times
-// that are not there and, in some of its versions, fires twice for one that is there twice, or an
-// hour beside it.
+// Plans for days on which a zone's clock changes (L87): finds the schedule's times that the change
+// leaves out or doubles, and makes the server fire once for each. The server passes over times that
+// do not exist; some of its versions fire twice for a doubled time, or an hour off.
 import { RecentMap } from '../../system/recent-map.ts';
 import { type CronTimes, readCron } from './cron.ts';
 
 export type ClockChange = {
-  /** In the schedule's time zone: 2027-03-28. */
+  /** Date in the schedule's time zone: 2027-03-28. */
   readonly date: string;
-  /** What the clock does with the times. */
+  /** Effect of the change on the times. */
   readonly kind: 'left-out' | 'doubled';
-  /** Times of the day, in the schedule's time zone: 02:30. */
+  /** Times of the day in the schedule's time zone: 02:30. */
   readonly times: readonly string[];
-  /** When it fires for them; milliseconds since the epoch. */
+  /** Moments at which it fires for them, in milliseconds since the epoch. */
   readonly fires: readonly number[];
 };
 
-/** Hours of a day in the schedule's time zone at which the cron expression does not count. */
+/** Hours of a day, in the schedule's time zone, during which the cron expression does not apply. */
 export type SkippedHours = {
   readonly year: number;
-  /** From 1. */
+  /** Month from 1. */
   readonly month: number;
   readonly day: number;
   readonly hours: readonly number[];
 };
 
 export type ClockPlan = {
-  /** When it fires besides; milliseconds since the epoch. */
+  /** Additional moments at which it fires, in milliseconds since the epoch. */
   readonly moments: readonly number[];
   readonly skipped: readonly SkippedHours[];
-  /** Changes of the clock are planned for up to here. */
+  /** Clock changes are planned up to this moment. */
   readonly until: number;
 };
 
-const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 export const YEAR = 366 * DAY;
 const HORIZON = 10 * YEAR;
-/** Each is a part of what the server keeps of the schedule. */
+/** The server keeps each moment as a part of the schedule. */
 const MOST_MOMENTS = 400;
 
-/** Of a cron expression and a time zone without a problem. `from`: milliseconds since the epoch. */
+/**
+ * Plans ten years from `from`, in milliseconds since the epoch. Cron expression and time zone must
+ * be valid.
+ */
 export function planClockChanges(cron: string, timeZone: string, from: number): ClockPlan {
   const moments: number[] = [];
   const skipped: SkippedHours[] = [];
@@ -52,32 +57,33 @@ export function planClockChanges(cron: string, timeZone: string, from: number): 
   return { moments, skipped, until: from + HORIZON };
 }
 
-/** Those from `from` to `to` that leave out or double one of its times. */
+/** Returns the clock changes between `from` and `to` that leave out or double one of the times. */
 export function clockChanges(cron: string, timeZone: string, from: number, to: number): readonly ClockChange[] {
   return shiftsOf(timeZone, from, to).flatMap((shift) => planShift(readCron(cron), shift).change ?? []);
 }
 
-/** Instead of local times: those of UTC clocks that show the same. */
+/** A local time, written as the moment at which a UTC clock shows the same. */
 type Wall = number;
 
 /**
- * `at`: milliseconds since the epoch. `before`, `after`: how far the zone's clock is ahead of UTC.
+ * `at` is in milliseconds since the epoch. `before` and `after` tell how far the zone's clock is
+ * ahead of UTC.
  */
 type Shift = { readonly at: number; readonly before: number; readonly after: number };
 
-type Planned = Omit<ClockPlan, 'until'> & { readonly change?: ClockChange };
+type ShiftPlan = Omit<ClockPlan, 'until'> & { readonly change?: ClockChange };
 
-const NOTHING: Planned = { moments: [], skipped: [] };
+const NO_PLAN: ShiftPlan = { moments: [], skipped: [] };
 
-function planShift(times: CronTimes, shift: Shift): Planned {
-  // What fires each hour goes by the hours that pass, whatever the clock shows.
-  if (times.hours.size === 24) return NOTHING;
+function planShift(times: CronTimes, shift: Shift): ShiftPlan {
+  // An hourly schedule goes by the hours that pass, whatever the clock shows.
+  if (times.hours.size === 24) return NO_PLAN;
   const { at, before, after } = shift;
   const isLeftOut = before < after;
   const [start, end] = isLeftOut ? [at + before, at + after] : [at + after, at + before];
   const touched = wallsOf(times, start, end);
-  const hours = isLeftOut ? skippedAtGap(times, start, end) : skippedAtRepeat(times, start, end);
-  // The server would leave out a moment that shows a skipped time: a second later is another time.
+  const hours = isLeftOut ? hoursSkippedAtGap(times, start, end) : hoursSkippedAtRepeat(times, start, end);
+  // The server would leave out a moment that shows a skipped time, so it fires a second later.
   const fires = (wall: Wall): number => momentOf(wall, shift) + (hours ? SECOND : 0);
   const moments = [...new Set((hours ? wallsOf(times, Math.min(start, hours[0]), hours[1]) : touched).map(fires))];
   const skipped = hours ? daysOf(...hours) : [];
@@ -94,23 +100,23 @@ function planShift(times: CronTimes, shift: Shift): Planned {
 type Range = readonly [from: Wall, to: Wall];
 
 /**
- * A day that begins with a gap has the weekday of the day before, for the server: all of it is
+ * If a day begins with a gap, the server gives it the weekday of the day before, so all of it is
  * planned.
  */
-function skippedAtGap({ weekdays }: CronTimes, start: Wall, end: Wall): Range | null {
+function hoursSkippedAtGap({ weekdays }: CronTimes, start: Wall, end: Wall): Range | null {
   const midnight = Math.ceil(start / DAY) * DAY;
   return midnight < end && weekdays.size < 7 ? [midnight, midnight + DAY] : null;
 }
 
-/** The hour before and the one after are not safe from the server either. */
-function skippedAtRepeat(times: CronTimes, start: Wall, end: Wall): Range | null {
+/** The server gets the hour before and the one after wrong, too. */
+function hoursSkippedAtRepeat(times: CronTimes, start: Wall, end: Wall): Range | null {
   const from = Math.floor(start / HOUR) * HOUR - HOUR;
   return wallsOf(times, from, end).length > 0 ? [from, Math.ceil(end / HOUR) * HOUR + HOUR] : null;
 }
 
 /**
- * A time that is left out is meant by the clock as it was before, and of one that comes twice the
- * first (as RFC 5545 has it).
+ * Follows RFC 5545: a time that is left out uses the clock before the change, and a doubled time
+ * means the first.
  */
 function momentOf(wall: Wall, { at, before, after }: Shift): number {
   const isLater = wall - before >= at && wall - after >= at;
@@ -141,20 +147,21 @@ function daysOf(from: Wall, to: Wall): readonly SkippedHours[] {
 
 const dateOf = (wall: Wall): string => new Date(wall).toISOString().slice(0, 10);
 
-/** No zone changes its clock twice within it. */
+/** Every zone leaves at least this long between two changes of its clock. */
 const STEP = 14 * DAY;
 
 /**
- * By zone and year: each takes some milliseconds to find, and lists ask for them again and again.
+ * Shifts by zone and year. Finding them takes some milliseconds, and lists need them again and
+ * again.
  */
-const known = new RecentMap<string, readonly Shift[]>(1_000);
+const knownShifts = new RecentMap<string, readonly Shift[]>(1_000);
 
 function shiftsOf(timeZone: string, from: number, to: number): readonly Shift[] {
   const found: Shift[] = [];
   for (let year = new Date(from).getUTCFullYear(); Date.UTC(year, 0) < to; year += 1) {
     const key = `${timeZone} ${year}`;
-    const shifts = known.get(key) ?? shiftsIn(timeZone, Date.UTC(year, 0), Date.UTC(year + 1, 0));
-    known.set(key, shifts);
+    const shifts = knownShifts.get(key) ?? shiftsIn(timeZone, Date.UTC(year, 0), Date.UTC(year + 1, 0));
+    knownShifts.set(key, shifts);
     found.push(...shifts);
   }
   return found.filter(({ at }) => at >= from && at < to);
@@ -173,7 +180,7 @@ function shiftsIn(timeZone: string, from: number, to: number): readonly Shift[] 
   return found;
 }
 
-/** The whole second from which on the zone is as it is at `late`. */
+/** Finds the first whole second at which the zone's offset is `after`. */
 function firstWith(offset: (time: number) => number, after: number, early: number, late: number): number {
   let [before, from] = [Math.floor(early / SECOND), Math.ceil(late / SECOND)];
   while (from - before > 1) {
@@ -184,7 +191,7 @@ function firstWith(offset: (time: number) => number, after: number, early: numbe
   return from * SECOND;
 }
 
-/** How far the zone's clock is ahead of UTC at a time. */
+/** Returns a function that tells how far the zone's clock is ahead of UTC. */
 function offsetsOf(timeZone: string): (time: number) => number {
   const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
   return (time) => {

@@ -1,5 +1,5 @@
-// Cron expressions of five fields, checked before the server is asked: its own answers are not for
-// people. Pure.
+// Checks cron expressions of five fields before the server sees them: its own answers are not
+// written for people. Pure.
 
 type FieldRules = {
   readonly name: string;
@@ -32,7 +32,7 @@ const SHORT: ReadonlyMap<string, string> = new Map([
 ]);
 const EXAMPLE = 'give minute, hour, day of the month, month and day of the week, such as "0 6 * * 1"';
 
-/** A sentence that says what is wrong with it, or undefined. */
+/** Returns a sentence that says what is wrong with a cron expression, or undefined. */
 export function cronProblem(cron: string): string | undefined {
   const shown = `the cron expression ${JSON.stringify(cron.slice(0, 80))}`;
   const text = cron.trim();
@@ -51,10 +51,12 @@ export function cronProblem(cron: string): string | undefined {
   return why === undefined ? undefined : `${shown} ${why}`;
 }
 
-/** What fits; Sunday is 0. A day fits that is among the days and the weekdays. */
+/**
+ * The values at which a schedule fires; Sunday is 0. A day must be in both `days` and `weekdays`.
+ */
 export type CronTimes = Readonly<Record<'minutes' | 'hours' | 'days' | 'months' | 'weekdays', ReadonlySet<number>>>;
 
-/** Of an expression without a problem. */
+/** Reads an expression that has passed `cronProblem`. */
 export function readCron(cron: string): CronTimes {
   const text = cron.trim();
   const parts = (SHORT.get(text) ?? text).split(/\s+/);
@@ -72,14 +74,14 @@ export function readCron(cron: string): CronTimes {
 function daysProblem(parts: readonly string[], read: readonly ReadonlySet<number>[]): string | undefined {
   const [, , monthDay = '', , weekDay = ''] = parts;
   const [, , days = new Set<number>(), months = new Set<number>()] = read;
-  // Cron fires when either fits, Temporal when both do: neither is what everybody expects.
+  // Cron fires when either fits and Temporal when both do, so people would expect different days.
   if (!monthDay.startsWith('*') && !weekDay.startsWith('*'))
     return 'names days of the month and of the week: give one of them, and * for the other';
   const isThere = [...months].some((month) => Math.min(...days) <= (DAYS_OF_MONTHS[month - 1] ?? 0));
   return isThere ? undefined : 'names a day that none of its months has';
 }
 
-/** The values that fit, or what is wrong. */
+/** Returns the values of a field, or a sentence that says what is wrong. */
 function readField(rules: FieldRules, field: string): ReadonlySet<number> | string {
   const values = new Set<number>();
   for (const part of field.split(',')) {
@@ -115,20 +117,20 @@ function valueOf({ names = [] }: FieldRules, text: string): number {
   return names === MONTHS ? at + 1 : at;
 }
 
-/** A sentence that says what is wrong with it, or undefined. */
+/** Returns a sentence that says what is wrong with a time zone, or undefined. */
 export function timeZoneProblem(zone: string): string | undefined {
-  // An offset such as +02:00 is one here and none at the server.
-  if (/^[A-Za-z]/.test(zone) && knownAs(zone) !== undefined) return undefined;
+  // Node accepts an offset such as +02:00 and the server does not.
+  if (/^[A-Za-z]/.test(zone) && resolveTimeZone(zone) !== undefined) return undefined;
   return `${JSON.stringify(zone.slice(0, 60))} is no time zone: give a name such as Europe/Berlin or UTC`;
 }
 
-/** A server tells "europe/berlin" from "Europe/Berlin". */
+/** Corrects the spelling: a server tells "europe/berlin" from "Europe/Berlin". */
 export function asServersSpell(zone: string): string {
-  const known = knownAs(zone) ?? zone;
+  const known = resolveTimeZone(zone) ?? zone;
   return known.toLowerCase() === zone.toLowerCase() ? known : zone;
 }
 
-function knownAs(timeZone: string): string | undefined {
+function resolveTimeZone(timeZone: string): string | undefined {
   try {
     return Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone;
   } catch {

@@ -1,5 +1,4 @@
-// Firings of a schedule: those there were, as the server tells them, and one that a person asks
-// for.
+// Reads past firings of a schedule from the server, and fires one that a person asks for.
 import { randomUUID } from 'node:crypto';
 import type { ScheduleDescription } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
@@ -8,20 +7,21 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { createLimit, pause } from '../../system/async.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { ClientProblem } from '../problem.ts';
-import { persist } from '../sessions/persist.ts';
+import { callUntilAnswered } from '../sessions/persist.ts';
 import type { ClientOptions } from '../sessions/start.ts';
 
-/** `at`: milliseconds since the epoch. */
+/** `at` is in milliseconds since the epoch. */
 export type Firing = { readonly session: SessionId; readonly at: number };
 
 /**
- * `started`: a session has it. `waiting`: it comes behind the firing that still runs. `skipped`: it
- * is dropped for that one.
+ * `started`: a session has the firing. `waiting`: it comes after the firing that still runs.
+ * `skipped`: it is dropped in favour of that one.
  */
 export type Triggered = { readonly outcome: 'started' | 'waiting' | 'skipped'; readonly session: SessionId | null };
 
 /**
- * Newest first. `to`: the session that its firings send prompts to; null where each opens its own.
+ * Lists firings, newest first. `to` is the session that receives the prompts; null where each
+ * firing opens its own.
  */
 export function firingsOf({ info }: Pick<ScheduleDescription, 'info'>, to: string | null): readonly Firing[] {
   return info.recentActions.toReversed().flatMap(({ action, scheduledAt }) => {
@@ -32,30 +32,30 @@ export function firingsOf({ info }: Pick<ScheduleDescription, 'info'>, to: strin
 
 const FIRES_WITHIN = 10_000;
 const LOOK_MS = 100;
-/** Schedules that were asked to fire here, and are remembered. */
-const KEPT = 256;
+/** Number of schedules whose last firing here is remembered. */
+const MOST_REMEMBERED = 256;
 
 export type Fire = (name: string, look: () => Promise<ScheduleDescription>, signal: AbortSignal) => Promise<Triggered>;
 
 /**
- * One after the other of each schedule. `target`: of a schedule, the session that it sends prompts
- * to.
+ * Fires schedules on request, one firing at a time for each schedule. `target` reads the session
+ * that a schedule sends prompts to.
  */
 export function fireNow(
   { temporal }: Pick<ClientOptions, 'temporal'>,
   target: (seen: ScheduleDescription) => string | null,
 ): Fire {
-  const kept = new RecentMap<string, Turns>(KEPT);
+  const kept = new RecentMap<string, Turns>(MOST_REMEMBERED);
   return (name, look, signal) => {
     const turns = kept.get(name) ?? { newest: 0, one: createLimit(1) };
     kept.set(name, turns);
-    return turns.one(() => fire({ temporal, target, turns }, name, look, signal));
+    return turns.one(() => fireSchedule({ temporal, target, turns }, name, look, signal));
   };
 }
 
 /**
- * `newest`: the name of the newest firing asked for here. Of two that reach a schedule in one
- * moment the server loses one.
+ * `newest` is the name of the newest firing requested here. The server loses one of two that reach
+ * a schedule in the same moment.
  */
 type Turns = { newest: number; readonly one: ReturnType<typeof createLimit> };
 
@@ -64,7 +64,10 @@ type Firer = Pick<ClientOptions, 'temporal'> & {
   readonly turns: Turns;
 };
 
-async function fire({ temporal, target, turns }: Firer, ...[name, look, signal]: Parameters<Fire>): Promise<Triggered> {
+async function fireSchedule(
+  { temporal, target, turns }: Firer,
+  ...[name, look, signal]: Parameters<Fire>
+): Promise<Triggered> {
   const there = await look();
   const before = countsOf(there);
   const due = nextName(there, turns.newest);
@@ -73,9 +76,9 @@ async function fire({ temporal, target, turns }: Firer, ...[name, look, signal]:
     namespace: temporal.options.namespace,
     identity: temporal.options.identity,
     scheduleId: scheduleId(name),
-    // The same on each try: the server takes it once.
+    // Each try uses the same id, so that the server takes it once.
     requestId: randomUUID(),
-    // Without its policy it would run beside what runs.
+    // Without its policy a firing would run in parallel with a running one.
     patch: {
       triggerImmediately: {
         overlapPolicy: there.raw.schedule?.policies?.overlapPolicy ?? null,
@@ -83,7 +86,7 @@ async function fire({ temporal, target, turns }: Firer, ...[name, look, signal]:
       },
     },
   };
-  await persist(temporal, `fire schedule ${name}`, () => temporal.workflowService.patchSchedule(asked));
+  await callUntilAnswered(temporal, `fire schedule ${name}`, () => temporal.workflowService.patchSchedule(asked));
   const deadline = Date.now() + FIRES_WITHIN;
   while (Date.now() < deadline) {
     const now = await look();
@@ -97,12 +100,13 @@ async function fire({ temporal, target, turns }: Firer, ...[name, look, signal]:
   throw new ClientProblem('unanswered', `schedule ${name} was told to fire, and has not yet: list the schedules`);
 }
 
-const [SECOND, MINUTE] = [1_000, 60_000];
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
 
 /**
- * A firing is named after a second, and of two with one name the server starts the first. Whole
- * minutes are for those that are due: one that took the name of the next would take its place.
- * Milliseconds since the epoch.
+ * Chooses the second that names a firing, in milliseconds since the epoch. Of two firings with one
+ * name the server starts only the first. Whole minutes belong to due firings, so a requested one
+ * must not take such a name.
  */
 export function nextName({ info }: Pick<ScheduleDescription, 'info'>, newest: number, now = Date.now()): number {
   const named = info.recentActions.map(({ scheduledAt }) => scheduledAt.getTime());

@@ -1,6 +1,5 @@
-// What a schedule is to be made of (L87): checked, and as its firings start with it. A schedule
-// fires when nobody is there, so what no run could open with is refused before it is made.
-import type { ScheduleSpec } from '@temporalio/client';
+// Checks what a schedule is made of and prepares it as its firings start with it (L87). A schedule
+// fires without a person watching, so anything that a run could not open with is refused first.
 import { schemaProblem } from '../../system/schema/json-schema.ts';
 import { isScheduleName, type ScheduledInput } from '../../workflows/contract/schedules/firing.ts';
 import type { MessageBody } from '../../workflows/contract/people.ts';
@@ -16,50 +15,52 @@ import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import { modelProblem } from '../../models/find-model.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
-import { checkedId, newSessionId, STORE_KEY } from '../sessions/info.ts';
-import { promptProblem } from '../sessions/prompt.ts';
-import { titleOf } from '../sessions/prompt.ts';
-import { closedProblem, findWrongOption } from '../sessions/send.ts';
-import { type ClientOptions, describeHere, sessionInput } from '../sessions/start.ts';
-import { type ClockPlan, planClockChanges, YEAR } from './clock-changes.ts';
+import { STORE_KEY } from '../sessions/info.ts';
+import { parseSessionId, newSessionId } from '../sessions/session-id.ts';
+import { promptProblem, titleOf } from '../sessions/prompt.ts';
+import { sessionClosedProblem } from '../sessions/send.ts';
+import { findWrongOption } from '../sessions/message.ts';
+import { type ClientOptions, describeOwnSession, sessionInput } from '../sessions/start.ts';
+import { type ClockPlan, planClockChanges } from './clock-changes.ts';
 import { asServersSpell, cronProblem, timeZoneProblem } from './cron.ts';
+import { dropAbsent } from '../options.ts';
 
 export const overlapPolicies = ['skip', 'buffer-one', 'buffer-all', 'cancel-other', 'allow-all'] as const;
 
-/** Where a firing is due while the one before still runs. */
+/** What happens when a firing is due while the one before still runs. */
 export type OverlapPolicy = (typeof overlapPolicies)[number];
 
 /**
- * The options of its runs. Without `session` each firing opens a session of its own, in mode
- * `dontAsk` unless another is given.
+ * Options of a schedule and of its runs. Without `session` each firing opens its own session, in
+ * mode `dontAsk` unless another is given.
  */
 export type ScheduleOptions = OptionChanges &
   Abortable & {
-    /** Letters, digits, "-" and "_", at most 60. Absent: one is made. */
+    /** Letters, digits, "-" and "_", at most 60. Absent: a name is made. */
     readonly name?: string;
     /** An open session that gets the task as its next prompt at each firing. */
     readonly session?: string;
     /** A name such as Europe/Berlin. Absent: UTC. */
     readonly timeZone?: string;
-    /** Absent: `skip`. Not with `session`, whose prompts wait for each other. */
+    /** Absent: `skip`. Not allowed with `session`, whose prompts wait for each other. */
     readonly overlap?: OverlapPolicy;
     /**
-     * Milliseconds: how long after its time a firing that was due while no server ran is made up
-     * for. Absent: a day.
+     * Milliseconds after its time during which a firing that was missed while no server ran is made
+     * up for. Absent: a day.
      */
     readonly catchUpMs?: number;
-    /** Which workers the sessions are for; absent: those of the client's task queue. */
+    /** Workers for the sessions; absent: those of the client's task queue. */
     readonly workers?: ForWorkers;
   };
 
-/** What lists tell of it. */
+/** Facts of a schedule that lists show. */
 export type ScheduleFacts = {
   readonly cron: string;
   readonly timeZone: string;
   readonly title: string;
   /** The session that it sends prompts to; null where each firing opens its own. */
   readonly session: string | null;
-  /** Null where it sends prompts to a session. */
+  /** Null when it sends prompts to a session. */
   readonly overlap: OverlapPolicy | null;
   readonly configuration: Configuration | null;
 };
@@ -73,33 +74,36 @@ export type Plan = {
   readonly taskQueue: string;
 };
 
-export type Asked = { readonly cron: string; readonly task: string; readonly given: ScheduleOptions };
+export type ScheduleRequest = { readonly cron: string; readonly task: string; readonly given: ScheduleOptions };
 
-const [LEAST_CATCH_UP, CATCH_UP, MOST_CATCH_UP] = [10_000, 86_400_000, 365 * 86_400_000];
+const DAY_MS = 86_400_000;
+const LEAST_CATCH_UP = 10_000;
+const CATCH_UP = DAY_MS;
+const MOST_CATCH_UP = 365 * DAY_MS;
 
 /**
- * Bytes of JSON. The task is kept at the server with the schedule: no gc of a store can take it.
+ * Bytes of JSON. The server keeps the task with the schedule, where no gc of a store can remove it.
  */
 const LONGEST_TASK = 16 * 1024;
 
 /** The tag by which lists find its sessions. */
 const TAG = 'schedule';
 
-/** Throws ClientProblem for what will not do. */
-export async function planSchedule(client: ClientOptions, { cron, task, given }: Asked): Promise<Plan> {
+/** Throws ClientProblem for options that are not acceptable. */
+export async function planSchedule(client: ClientOptions, { cron, task, given }: ScheduleRequest): Promise<Plan> {
   const { name: asked, session, timeZone: zone = 'UTC', overlap = 'skip', workers, ...others } = given;
   const { catchUpMs = CATCH_UP, signal: _, ...changes } = others;
-  const name = checkedName(asked ?? newSessionId().replace(/^s-/, 'sched-'));
+  const name = parseScheduleName(asked ?? newSessionId().replace(/^s-/, 'sched-'));
   refuse(cronProblem(cron) ?? timeZoneProblem(zone) ?? catchUpProblem(catchUpMs) ?? taskProblem(task));
   const timeZone = asServersSpell(zone);
   const body: MessageBody = { kind: 'text', text: task };
   const facts = { cron: cron.trim(), timeZone, title: titleOf(task) };
   const times = { name, clock: planClockChanges(cron, timeZone, Date.now()), catchUpMs };
   if (session !== undefined) {
-    refuse(given.overlap === undefined ? findWrongOption(changes) : withSession('an overlap policy'));
-    refuse(workers === undefined ? undefined : withSession('workers'));
-    const there = await describeHere(client, checkedId(session));
-    if (there.status !== 'open') throw closedProblem(there);
+    refuse(given.overlap === undefined ? findWrongOption(changes) : sessionConflict('an overlap policy'));
+    refuse(workers === undefined ? undefined : sessionConflict('workers'));
+    const there = await describeOwnSession(client, parseSessionId(session));
+    if (there.status !== 'open') throw sessionClosedProblem(there);
     const { session: to, taskQueue, configuration } = there;
     const options = Object.keys(changes).length > 0 ? { options: changes } : {};
     const input = { kind: 'send', schedule: name, body, session: to, ...options } as const;
@@ -141,7 +145,7 @@ async function openInput(client: ClientOptions, { name, title, body, options, co
     body,
     input: own,
     memo: {
-      ...(store === undefined ? {} : { [STORE_KEY]: store }),
+      ...dropAbsent({ [STORE_KEY]: store }),
       ...(configuration && { [CONFIGURATION_KEY]: configuration }),
     },
   };
@@ -152,8 +156,8 @@ function refuse(problem: string | undefined): void {
   if (problem !== undefined) throw new ClientProblem('refused', problem);
 }
 
-/** Throws ClientProblem. */
-export function checkedName(name: string): string {
+/** Throws ClientProblem for a text that cannot name a schedule. */
+export function parseScheduleName(name: string): string {
   const shown = JSON.stringify(name.slice(0, 80));
   if (isScheduleName(name)) return name;
   const rule = 'use letters, digits, "-" and "_", begin with a letter or digit, at most 60';
@@ -172,36 +176,5 @@ function taskProblem(task: string): string | undefined {
   return promptProblem(task);
 }
 
-const withSession = (what: string): string =>
+const sessionConflict = (what: string): string =>
   `${what} and a session are given: its prompts wait for each other, and its workers are its own; leave one out`;
-
-// When it fires, as Temporal is told: its cron expression, and what is planned for days on which
-// its zone's clock is changed.
-
-const MONTHS = [
-  ...(['JANUARY', 'FEBRUARY', 'MARCH', 'APRIL', 'MAY', 'JUNE', 'JULY', 'AUGUST', 'SEPTEMBER', 'OCTOBER'] as const),
-  ...(['NOVEMBER', 'DECEMBER'] as const),
-];
-
-export function specOf({ facts, clock }: Pick<Plan, 'facts' | 'clock'>): ScheduleSpec {
-  return {
-    cronExpressions: [facts.cron],
-    timezone: facts.timeZone,
-    intervals: clock.moments.map(onceAt),
-    skip: clock.skipped.map(({ year, month, day, hours }) => ({
-      year,
-      month: MONTHS[month - 1] ?? [],
-      dayOfMonth: day,
-      hour: [...hours],
-      minute: '*',
-      comment: 'the clock is changed: what is due then stands among the intervals',
-    })),
-  };
-}
-
-/** Once in these years. A server counts intervals from the epoch, and passes over the first. */
-const ONCE_MS = 50 * YEAR;
-const onceAt = (at: number): { readonly every: number; readonly offset: number } => ({
-  every: ONCE_MS,
-  offset: at % ONCE_MS,
-});

@@ -1,5 +1,5 @@
-// Schedules (L87): prompts that Temporal sends at the times of a cron expression, with no process
-// of ours, and what is known of each from the server alone.
+// Schedules (L87): Temporal sends prompts at the times of a cron expression, without a process of
+// ours, and the server alone knows everything about them.
 import { randomUUID } from 'node:crypto';
 import {
   ScheduleAlreadyRunning,
@@ -16,22 +16,22 @@ import { profiles } from '../../workflows/contract/profiles.ts';
 import { grpcFailure } from '../../connection/connect-client.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
-import { persist } from '../sessions/persist.ts';
+import { callUntilAnswered } from '../sessions/persist.ts';
 import type { ClientOptions } from '../sessions/start.ts';
 import { type ClockChange, clockChanges, YEAR } from './clock-changes.ts';
 import { cronProblem, timeZoneProblem } from './cron.ts';
 import { type Firing, fireNow, firingsOf, type Triggered } from './firings.ts';
-import { workerPolls } from '../sessions/worker-polls.ts';
+import { isQueuePolled } from '../sessions/worker-polls.ts';
 import {
-  checkedName,
+  parseScheduleName,
   type OverlapPolicy,
   overlapPolicies,
   type Plan,
   planSchedule,
   type ScheduleFacts,
   type ScheduleOptions,
-  specOf,
 } from './plan.ts';
+import { specOf } from './spec.ts';
 
 export type ScheduleInfo = ScheduleFacts & {
   readonly name: string;
@@ -43,36 +43,39 @@ export type ScheduleInfo = ScheduleFacts & {
   /** The newest ten, newest first. */
   readonly firings: readonly Firing[];
   /**
-   * Milliseconds: how long after its time a firing that was due while no server ran is made up for.
+   * Milliseconds after its time during which a firing that was missed while no server ran is made
+   * up for.
    */
   readonly catchUpMs: number;
   /**
-   * In the year that comes: days on which its zone's clock leaves out or doubles times of it. It
-   * fires once for each.
+   * Days of the coming year on which the zone's clock leaves out or doubles times of it. It fires
+   * once for each.
    */
   readonly clockChanges: readonly ClockChange[];
-  /** How many were dropped because the one before still ran. */
+  /** Number of firings dropped because the one before still ran. */
   readonly skipped: number;
-  /** A firing has begun, and no worker polls for it. */
+  /** True when a firing has begun and no worker polls for it. */
   readonly waitsForWorker: boolean;
   readonly taskQueue: string;
 };
 
 /**
- * Throws ClientProblem as the client's other methods do. None of them needs a worker; what fires
- * does.
+ * Works on schedules and throws ClientProblem like the client's other methods. The methods need no
+ * worker, but a firing does.
  */
 export type Schedules = {
-  /** `cron`: five fields, such as `0 6 * * 1`, or `@daily`. */
+  /**
+   * Creates a schedule. `cron` has five fields, such as `0 6 * * 1`, or is a word such as `@daily`.
+   */
   create(cron: string, task: string, options?: ScheduleOptions): Promise<ScheduleInfo>;
   list(options?: Abortable): AsyncIterable<ScheduleInfo>;
   describe(name: string, options?: Abortable): Promise<ScheduleInfo>;
-  /** It fires no more until it is resumed; sessions that are under way go on. */
+  /** Stops firing until `resume`. Sessions under way go on. */
   pause(name: string, options?: Abortable): Promise<void>;
   resume(name: string, options?: Abortable): Promise<void>;
-  /** Its sessions stay, and go on. */
+  /** Deletes the schedule. Its sessions stay and go on. */
   delete(name: string, options?: Abortable): Promise<void>;
-  /** Fires now, also while it is paused, by its overlap policy. */
+  /** Fires now by its overlap policy, even while it is paused. */
   trigger(name: string, options?: Abortable): Promise<Triggered>;
 };
 
@@ -93,13 +96,12 @@ const memoSchema = z.object({
   overlap: z.enum(overlapPolicies).nullable(),
   configuration: z.object({ name: z.string().optional(), file: z.string().optional() }).nullable(),
   /**
-   * Up to when changes of the clock are planned; absent: they are not. Milliseconds since the
-   * epoch.
+   * Clock changes are planned up to here, in milliseconds since the epoch; absent: they are not.
    */
   clocksUntil: z.number().optional(),
 });
 type Memo = ScheduleFacts & { readonly clocksUntil?: number };
-/** Any client can write a memo: one that is not ours shows nothing rather than fail. */
+/** Any client can write a memo, so a foreign shape shows nothing rather than fails. */
 const noFacts: Memo = { cron: '', timeZone: '', title: '', session: null, overlap: null, configuration: null };
 
 export function createSchedules(client: ClientOptions): Schedules {
@@ -114,16 +116,16 @@ export function createSchedules(client: ClientOptions): Schedules {
     });
   };
   const reach = async <T>(name: string, call: (handle: ScheduleHandle) => Promise<T>): Promise<T> => {
-    const handle = server().getHandle(scheduleId(checkedName(name)));
+    const handle = server().getHandle(scheduleId(parseScheduleName(name)));
     try {
-      return await persist(temporal, `reach schedule ${name}`, () => call(handle));
+      return await callUntilAnswered(temporal, `reach schedule ${name}`, () => call(handle));
     } catch (error) {
       throw error instanceof ScheduleNotFoundError ? noSchedule(name) : error;
     }
   };
-  const seen = (name: string): Promise<ScheduleDescription> => reach(name, (handle) => handle.describe());
+  const describeSchedule = (name: string): Promise<ScheduleDescription> => reach(name, (handle) => handle.describe());
   const fire = fireNow(client, targetOf);
-  const info = async (name: string): Promise<ScheduleInfo> => infoOf(client, name, await seen(name));
+  const info = async (name: string): Promise<ScheduleInfo> => infoOf(client, name, await describeSchedule(name));
   return {
     create: async (cron, task, given = {}) => {
       const plan = await planSchedule(client, { cron, task, given });
@@ -142,11 +144,11 @@ export function createSchedules(client: ClientOptions): Schedules {
     pause: (name) => reach(name, (handle) => handle.pause(`paused by ${person}`)),
     resume: (name) => reach(name, (handle) => handle.unpause(`resumed by ${person}`)),
     delete: (name) => reach(name, (handle) => handle.delete()),
-    trigger: (name, { signal = new AbortController().signal } = {}) => fire(name, () => seen(name), signal),
+    trigger: (name, { signal = new AbortController().signal } = {}) => fire(name, () => describeSchedule(name), signal),
   };
 }
 
-/** The server may have taken a try whose answer was lost. */
+/** Recognizes a schedule made by an earlier try whose answer was lost. */
 async function createOnce({ temporal, profile }: ClientOptions, server: ScheduleClient, plan: Plan): Promise<void> {
   const { name, input, facts, taskQueue, clock, catchUpMs } = plan;
   const made = randomUUID();
@@ -164,16 +166,16 @@ async function createOnce({ temporal, profile }: ClientOptions, server: Schedule
         workflowTaskTimeout: profiles[profile ?? 'machine'].workflowTask,
       },
       policies: {
-        // Of a policy that lets all run at once the server does not see which fail.
+        // With a policy that lets all run at once the server does not see which fail.
         overlap: OVERLAPS[facts.overlap ?? 'buffer-one'],
         catchupWindow: catchUpMs,
-        // The session is closed, and will not open again.
+        // A failure means that the session is closed and will not open again.
         pauseOnFailure: facts.session !== null,
       },
       memo: { [MEMO_KEY]: { ...facts, clocksUntil: clock.until, made } },
     });
   try {
-    await persist(temporal, `create schedule ${name}`, create);
+    await callUntilAnswered(temporal, `create schedule ${name}`, create);
   } catch (error) {
     refuseUnknownZone(error, facts);
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
@@ -183,7 +185,7 @@ async function createOnce({ temporal, profile }: ClientOptions, server: Schedule
   }
 }
 
-/** A server's list of zones is its own, and small letters are others there. */
+/** A server has its own list of zones, in which small letters make another name. */
 function refuseUnknownZone(error: unknown, { timeZone }: ScheduleFacts): void {
   if (!/unknown time zone/i.test(grpcFailure(error).why)) return;
   throw new ClientProblem(
@@ -208,7 +210,7 @@ async function infoOf({ temporal }: ClientOptions, name: string, seen: ScheduleD
   const { paused } = state;
   const note = await noteText(temporal, state.note ?? '');
   const { taskQueue } = action;
-  const isWaiting = info.runningActions.length > 0 && !(await workerPolls({ temporal, taskQueue }).catch(() => true));
+  const isWaiting = info.runningActions.length > 0 && !(await isQueuePolled({ temporal, taskQueue }).catch(() => true));
   return {
     ...facts,
     name,
@@ -237,8 +239,8 @@ function changesToCome({ cron, timeZone }: ScheduleFacts, until = 0): readonly C
 }
 
 /**
- * The server cannot read why a firing failed that paused it: the firing's own end says so, for as
- * long as it is kept.
+ * Explains why a failed firing paused the schedule. The server cannot read it, but the firing's own
+ * result can, as long as it is kept.
  */
 async function noteText(temporal: ClientOptions['temporal'], note: string): Promise<string> {
   const [, id = ''] = /^paused due to workflow failure: (\S+): /.exec(note) ?? [];

@@ -1,6 +1,6 @@
-// Calls that a person no longer wants to be asked about, while a terminal follows a session: rules
-// as those of --allow, proposed from the call in question. They are kept here and nowhere else: a
-// run keeps the rules it was opened with (L57).
+// Keeps rules for calls that a person no longer wants to be asked about while a terminal follows a
+// session. They look like those of --allow and are proposed from the call in question. They exist
+// only here: a run keeps the rules it was opened with (L57).
 import { isAbsolute } from 'node:path';
 import { parseShell } from '../../tools/builtin/shell/parse-shell.ts';
 import { hostOf } from '../../tools/builtin/web/addresses.ts';
@@ -9,24 +9,24 @@ import { isRunner } from '../../tools/rules/runners.ts';
 import type { Word } from '../../tools/shell-command.ts';
 import type { RuleSubject } from '../../tools/tool.ts';
 import { parseRule, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
-import type { WaitingApproval } from './decide.ts';
+import type { WaitingApproval } from './waiting-approval.ts';
 
 type Call = Pick<WaitingApproval, 'tool' | 'input' | 'question'> & { readonly problem?: string };
 
-export type Always = {
+export type AlwaysRules = {
   add(rule: string): void;
-  /** Where paths are relative to: the workspace of the run. */
+  /** Sets the workspace of the run, which relative paths start from. */
   in(cwd: string): void;
   /**
-   * One of the rules that together cover the call; null when they do not. An input that is not
-   * certain is covered by none, nor is a question.
+   * Returns one of the rules that together cover the call; null when they do not. An input that is
+   * not certain and a question are never covered.
    */
   ruleThatCovers(call: Call): string | null;
-  /** Whether a rule is known to leave the very call out about which the person gave it. */
+  /** Tells whether a rule certainly does not cover the call for which the person gave it. */
   misses(rule: string, call: Call): boolean;
 };
 
-export function createAlways(): Always {
+export function createAlwaysRules(): AlwaysRules {
   const rules: string[] = [];
   let workspace: string | null = null;
   const isCovered = (list: readonly string[], { tool, input }: Call): boolean => {
@@ -51,8 +51,8 @@ export function createAlways(): Always {
 }
 
 /**
- * As narrow as may be of use: a command word by word, a file by its path, a tool of someone else's
- * by its name. Null: none can be proposed.
+ * Proposes a rule as narrow as may be of use: a command word by word, a file by its path, a foreign
+ * tool by its name. Null when a rule cannot be proposed.
  */
 export function ruleFor({ tool, input }: Call): string | null {
   const { command, path, url } = fieldsOf(input);
@@ -70,8 +70,8 @@ function hostRule(url: unknown): string | null {
 }
 
 /**
- * Run what their arguments say, or what a file does that the agent may write: a rule with a pattern
- * behind one would allow anything.
+ * Programs that run their arguments, or a file that the agent may write: a rule with a pattern
+ * after one would allow anything.
  */
 const RUN_ARGUMENTS = new Set(
   (
@@ -81,12 +81,12 @@ const RUN_ARGUMENTS = new Set(
     'tcsh tmux ts-node tsx uv uvx vi view vim wish yarn zip'
   ).split(' '),
 );
-/** Of git, what runs programs that an argument or a configuration names. */
+/** Subcommands of git that run programs named by an argument or a configuration. */
 const GIT_RUNS = new Set(
   'bisect clone config difftool filter-branch for-each-repo grep mergetool rebase submodule'.split(' '),
 );
 
-/** What its first two words say stays the same, whatever follows them. */
+/** Tells whether the first two words determine what the command does, whatever follows them. */
 function isPlain(words: readonly Word[]): boolean {
   const [{ text: path } = { text: '' }, { text: second } = { text: '' }] = words;
   const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
@@ -96,8 +96,8 @@ function isPlain(words: readonly Word[]): boolean {
 }
 
 /**
- * What cannot be said word by word is said by its first two words, where these say what is done;
- * several commands at once are not said.
+ * Makes a rule for one command. If it cannot be written word by word, the rule names the first two
+ * words where these determine the effect. Several commands at once get no rule.
  */
 function commandRule(command: string): string | null {
   const [only, ...others] = parseShell(command) ?? [];
@@ -110,7 +110,8 @@ function commandRule(command: string): string | null {
 }
 
 /**
- * Undefined for a tool whose subject nobody here knows: only a rule with its bare name covers it.
+ * Returns undefined for a tool whose subject is unknown here: only a rule with its bare name covers
+ * it.
  */
 function subjectOf({ tool, input }: Call, knowsPlace: boolean): RuleSubject | undefined {
   const { command, path, url } = fieldsOf(input);

@@ -1,10 +1,11 @@
-// A session as lines of JSON: what is known of it, then one entry each, then what is damaged.
+// Writes a session as lines of JSON: its description, then each entry, then the damage.
 import type { Entry, Outcome } from '../../store/log/entries.ts';
 import type { SessionReading } from './read.ts';
 import { isDamage, type Store } from '../../store/values/store.ts';
 
 /**
- * `whole`: fills in what is stored apart, prompts and whole results; null: leaves them as hashes.
+ * Yields one object per line. `whole` fills in prompts and whole results that are stored apart;
+ * with null they stay hashes.
  */
 export async function* sessionJson(
   { description, runs, entries, first, bodies, problems }: SessionReading,
@@ -13,11 +14,11 @@ export async function* sessionJson(
   const { session, ...rest } = description;
   yield { kind: 'session', sessionId: session, ...rest, results: runs };
   for (const [index, entry] of entries.entries())
-    yield { position: first + index, ...(whole ? await filled(entry, bodies, whole) : entry) };
+    yield { position: first + index, ...(whole ? await fillBodies(entry, bodies, whole) : entry) };
   for (const { entry, problem } of problems) yield { kind: 'problem', position: entry, problem };
 }
 
-async function filled(
+async function fillBodies(
   entry: Entry,
   bodies: SessionReading['bodies'],
   whole: (outcome: Outcome) => Promise<string>,
@@ -31,9 +32,10 @@ async function filled(
   return { ...entry, outcomes };
 }
 
-// The whole result of a call, also where the model was sent a preview (L6).
-
-/** Says what cannot be read before the preview. Throws StoreError `unavailable`. */
+/**
+ * Returns a reader of whole results, also where the model was sent a preview (L6). When a result
+ * cannot be read it says so and gives the preview. Throws StoreError `unavailable`.
+ */
 export function readWholeResult(store: Store): (outcome: Outcome) => Promise<string> {
   return async ({ content, whole }) => {
     if (!whole) return content;

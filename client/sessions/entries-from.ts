@@ -1,14 +1,14 @@
-// A transcript from a position on, over compactions, a piece at a time (Q10).
+// Reads a transcript from a position on, across compactions, a piece at a time (Q10).
 import type { Entry } from '../../store/log/entries.ts';
 import { readRange, readSegment } from '../../store/log/read-chain.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 
-/** Positions that are read at once. */
+/** Number of positions read at once. */
 const PIECE = 500;
 
 /**
- * The entries from position `from` on, oldest first; however long the transcript, a piece of it is
+ * Yields the entries from position `from` on, oldest first, with only one piece of the transcript
  * in memory. Throws StoreError.
  */
 export async function* entriesFrom(

@@ -1,12 +1,12 @@
-// The ports of a client on the sessions of a data folder: the store and the live channel in it, and
-// its server's search attributes.
+// The ports of a client on the sessions of a data folder: its store, its live channel and its
+// server's search attributes.
 import { type Client, Connection, WorkflowClient } from '@temporalio/client';
 import type { Told } from '../../store/live/events.ts';
 import type { LiveItem } from '../../store/live/follow.ts';
 import { openLive } from '../../store/live/open-live.ts';
 import { openStore } from '../../store/values/open-store.ts';
 import { dataFolder, type Env } from '../../connection/data-folder.ts';
-import { attributesUsable } from './find/attributes.ts';
+import { canUseAttributes } from './find/attributes.ts';
 import { readableConverter } from '../../connection/payloads/data-converter.ts';
 import type { ClientOptions, CreateClient } from './start.ts';
 
@@ -23,28 +23,28 @@ export function folderPorts(
     store,
     storeId: id,
     live: (session, signal, onTrouble) => withoutCursors(live.follow(session, { signal, onTrouble })),
-    // A connection of a test, or a worker's, cannot ask for attributes: its sessions go without.
-    visibility: async () => connection instanceof Connection && attributesUsable(connection, options.namespace),
+    // A connection of a test or a worker cannot ask for attributes, so its sessions go without.
+    visibility: async () => connection instanceof Connection && canUseAttributes(connection, options.namespace),
   };
 }
 
-/** A follower begins at the beginning of the run. */
+/** A follower needs no cursors, since it begins at the beginning of the run. */
 async function* withoutCursors(items: AsyncIterable<LiveItem>): AsyncIterable<Told> {
   for await (const { cursor: _, ...event } of items) yield event;
 }
 
-/** Of what is not given, the data folder's. */
+/** Takes missing ports from the data folder. */
 export function withPorts({ env = process.env, ...all }: CreateClient): ClientOptions {
   const given = { ...all, temporal: readableClient(all.temporal) };
   const { store, live, visibility } = given;
   if (store && live && visibility) return { ...given, store, live, visibility };
   const ports = folderPorts(given.temporal, env);
-  // The identity is that of the folder's own store.
+  // The folder's identity belongs to the folder's own store only.
   const { storeId: _, ...others } = ports;
   return { ...(store ? others : ports), ...given };
 }
 
-/** One session that the user's codec does not know must not hide the others. */
+/** Keeps one session that the user's codec cannot decode from hiding the others. */
 function readableClient(client: Client): Client {
   const dataConverter = readableConverter(client.options.loadedDataConverter);
   if (dataConverter === client.options.loadedDataConverter) return client;

@@ -1,5 +1,4 @@
-// Reads a session from the server alone, with no worker alive: its memo and its workflow's status.
-import { randomInt } from 'node:crypto';
+// Reads a session from its memo and its workflow's status; no worker has to be alive.
 import type { WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
 import { querySources, type SessionFacts } from '../../workflows/contract/facts.ts';
@@ -17,12 +16,14 @@ import {
   TASK_QUEUE,
 } from '../../workflows/contract/session.ts';
 import { CHANGES_ATTRIBUTE, unknownChanges } from '../../workflows/contract/changes.ts';
-import { ClientProblem } from '../problem.ts';
 
-/** `open`, or how the workflow ended. Only `cancelled` is an end a session has by itself (L49). */
+/** `open`, or how the workflow ended. A session ends by itself only as `cancelled` (L49). */
 export type SessionStatus = 'open' | 'cancelled' | 'terminated' | 'failed' | 'timed_out' | 'completed';
 
-/** As the session says, or `waiting_worker`: it has work, and nobody polls for it. */
+/**
+ * The phase that the session reports, or `waiting_worker` when it has work that no worker polls
+ * for.
+ */
 export type SeenPhase = Phase | 'waiting_worker';
 
 export type SessionInfo = Omit<SessionMemo, 'phase'> & {
@@ -33,24 +34,24 @@ export type SessionInfo = Omit<SessionMemo, 'phase'> & {
   readonly startedAt: number;
   readonly closedAt: number | null;
   /**
-   * Set at the start: the store that holds what it says. Absent when another client than ours
-   * opened it.
+   * Id of the store that holds the session's content, set at the start. Absent when another client
+   * than ours opened it.
    */
   readonly store?: string;
-  /** Why nothing can be known of it here: the end of a sentence. */
+  /** Says why the memo cannot be read here, as the end of a sentence. */
   readonly unreadable?: string;
-  /** Only workers of this configuration work on it; null: any that stays. */
+  /** Names the configuration whose workers alone may work on it; null means any staying worker. */
   readonly configuration: Configuration | null;
   readonly taskQueue: string;
-  /** A newer Perdure has worked on it: this one cannot go on with it. */
+  /** Set when a newer Perdure has worked on the session, so that this one cannot continue it. */
   readonly needsNewer?: true;
-  /** The name of its host, where a step of it waits for a worker there and none polls. */
+  /** Name of the session's host when a step waits for a worker there and none polls. */
   readonly waitsFor?: string;
 };
 
 export type SessionDescription = SessionInfo & {
   /**
-   * Something reached the session that no worker has looked at yet: what the memo says is about to
+   * True when no worker has yet seen something that reached the session: the memo is about to
    * change.
    */
   readonly unseen: boolean;
@@ -64,13 +65,15 @@ const statuses: Readonly<Record<string, SessionStatus>> = {
   COMPLETED: 'completed',
 };
 
-/** Memo key, set at the start and inherited by every continue-as-new: when the session began. */
+/**
+ * Memo key for the time when the session began, set at the start and inherited by every
+ * continue-as-new.
+ */
 export const STARTED_KEY = 'perdureStarted';
-/** Memo key, set and inherited likewise: the id of the store. */
+/** Memo key for the id of the store, set and inherited likewise. */
 export const STORE_KEY = 'perdureStore';
 /**
- * Memo key, set and inherited likewise where a session was taken from a file: the head that the
- * file has.
+ * Memo key for the head in the file from which a session was imported, set and inherited likewise.
  */
 export const IMPORTED_KEY = 'perdureImported';
 
@@ -99,7 +102,7 @@ const facts = z.object({
   querySource: z.enum(querySources).optional().catch(undefined),
 });
 
-/** Any client can write a memo: one that is not ours shows nothing rather than fail. */
+/** Any client can write a memo, so a foreign shape shows nothing rather than fails. */
 const lastRun = z.looseObject({ run: z.number(), terminal: z.looseObject({ reason: z.string() }) });
 
 const memoSchema = z.object({
@@ -127,7 +130,7 @@ export function sessionInfo(execution: WorkflowExecutionInfo | WorkflowExecution
   const { workflowId, status, memo, startTime, closeTime } = execution;
   const value = memo?.[MEMO_KEY];
   const known = memoSchema.safeParse(value).data;
-  const told = known ? knownFacts(value as SessionMemo, known) : noMemo;
+  const told = known ? sanitizeMemo(value as SessionMemo, known) : noMemo;
   const { [STARTED_KEY]: started, [STORE_KEY]: store } = memo ?? {};
   const unread = findUndecodable(value);
   const state = statuses[status.name] ?? 'open';
@@ -154,8 +157,8 @@ export function sessionDescription(described: WorkflowExecutionDescription): Ses
   return { ...sessionInfo(described), unseen: Boolean(described.raw.pendingWorkflowTask) };
 }
 
-/** What could be hostile is taken as it was checked. */
-function knownFacts(value: SessionMemo, known: z.infer<typeof memoSchema>): SessionMemo {
+/** Takes parts of the memo that could be hostile in their checked form. */
+function sanitizeMemo(value: SessionMemo, known: z.infer<typeof memoSchema>): SessionMemo {
   const { host: _, facts: __, suggestion: ___, ...memo } = value;
   const { head, last } = known as Pick<SessionMemo, 'head' | 'last'>;
   return {
@@ -172,17 +175,17 @@ function factsOf({ facts: told }: z.infer<typeof memoSchema>): Pick<SessionMemo,
   return told === undefined ? {} : { facts: told as SessionFacts };
 }
 
-/** A workflow that was ended by force could not say so itself. */
+/** A workflow that was ended by force could not report it, so its status decides. */
 function phaseOf(status: SessionStatus, phase: Phase): Phase {
   return status === 'open' ? phase : 'closed';
 }
 
-/** A run has begun and is not over. */
+/** Tells whether a run has begun and is not over. */
 export function isUnderWay({ phase }: Pick<SessionInfo, 'phase'>): boolean {
   return phase !== 'idle' && phase !== 'closed';
 }
 
-/** For people: what it is doing, or how it ended. */
+/** Says for people what a session is doing, or how it ended. */
 export function phaseText({
   status,
   phase,
@@ -196,32 +199,4 @@ export function phaseText({
   if (phase === 'waiting_approval') return 'waiting for a decision';
   if (phase === 'waiting_worker') return 'waiting for a worker';
   return phase === 'parked' && parkedUntil !== undefined ? `parked until ${formatMoment(parkedUntil)}` : phase;
-}
-
-// Names of sessions: chosen by the caller, or made here. A session's id is its workflow's id and
-// part of file names.
-
-const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
-/** 36^10: two of a billion sessions share an id once in a few thousand machines. */
-const LENGTH = 10;
-const LONGEST = 100;
-
-/** A new id for a session, which nobody has. */
-export function newSessionId(): SessionId {
-  const letters = Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]);
-  return `s-${letters.join('')}` as SessionId;
-}
-
-/** A sentence that says what is wrong with it, or undefined. */
-export function sessionIdProblem(id: string): string | undefined {
-  if (id.length <= LONGEST && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) return undefined;
-  const shown = JSON.stringify(id.length > LONGEST ? `${id.slice(0, LONGEST)}…` : id);
-  return `${shown} is no session id: use letters, digits, "-", "_" and ".", begin with a letter or digit, at most ${LONGEST}`;
-}
-
-/** Throws ClientProblem. */
-export function checkedId(id: string): SessionId {
-  const problem = sessionIdProblem(id);
-  if (problem !== undefined) throw new ClientProblem('refused', problem);
-  return id as SessionId;
 }

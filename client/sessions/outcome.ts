@@ -1,4 +1,4 @@
-// The outcome of a run, as the last event of a followed session and the last line of `--json`.
+// The outcome of a run: the last event of a followed session and the last line of `--json`.
 import type { AgentSpent } from '../../workflows/contract/delegation.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../workflows/contract/loop.ts';
@@ -8,30 +8,31 @@ import { formatTokens } from '../units.ts';
 import { configReader } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { Store } from '../../store/values/store.ts';
+import { dropAbsent } from '../options.ts';
 
 export type RunOutcome = {
   readonly type: 'result';
   readonly sessionId: SessionId;
-  /** Its number in the session, from 1. */
+  /** Number of the run in the session, from 1. */
   readonly run: number;
   readonly reason: TerminalReason;
   readonly turns: number;
   readonly iterations: number;
   readonly transitions: readonly { readonly iteration: number; readonly reason: TransitionReason }[];
-  /** The last reply's text; pieces of a recovered one joined (L27). */
+  /** Text of the last reply, with the pieces of a recovered one joined (L27). */
   readonly text: string;
   readonly usage: Usage;
   /** US dollars; null when a price is not known. */
   readonly costUsd: number | null;
   /**
-   * Its agents that have ended, with what each took, which is in `usage` and `costUsd`; absent
-   * without any (L69).
+   * Agents of the run that have ended, with the spend of each, which `usage` and `costUsd` include;
+   * absent without any (L69).
    */
   readonly agents?: readonly AgentSpent[];
   readonly durationMs: number;
-  /** The details of the terminal reason, for people. */
+  /** Details of the terminal reason, for people. */
   readonly detail?: string;
-  /** The final answer's value, when the run had an output schema and completed (L53). */
+  /** Value of the final answer when the run had an output schema and completed (L53). */
   readonly output?: unknown;
 };
 
@@ -48,16 +49,16 @@ export function runOutcome(session: SessionId, result: RunResult, output: RunOut
     transitions,
     text,
     usage,
-    costUsd: costUsd === null ? null : rounded(costUsd),
-    ...(agents && { agents }),
+    costUsd: costUsd === null ? null : roundUsd(costUsd),
+    ...dropAbsent({ agents }),
     durationMs,
-    ...(detail === undefined ? {} : { detail }),
+    ...dropAbsent({ detail }),
     ...output,
   };
 }
 
-/** Sums of prices are off by less than anybody pays: to a hundred-millionth of a dollar. */
-function rounded(usd: number): number {
+/** Rounds to a hundred-millionth of a dollar, finer than any bill, to hide floating-point error. */
+function roundUsd(usd: number): number {
   return Math.round(usd * 1e8) / 1e8;
 }
 
@@ -68,7 +69,7 @@ const stoppers = {
   timeout: 'stopped by the time limit',
 } as const;
 
-/** A sentence for people; undefined when the reason says it all. */
+/** Describes the end in a sentence for people; undefined when the reason says it all. */
 export function terminalDetail(terminal: Terminal): string | undefined {
   switch (terminal.reason) {
     case 'completed':
@@ -80,8 +81,8 @@ export function terminalDetail(terminal: Terminal): string | undefined {
       return stoppers[terminal.by];
     case 'budget_exceeded':
       return 'limitUsd' in terminal
-        ? `$${terminal.spentUsd.toFixed(4)} spent${held(terminal.reservedUsd, (usd) => `$${usd.toFixed(4)}`)}, the limit is $${terminal.limitUsd}`
-        : `${formatTokens(terminal.spentTokens)} spent${held(terminal.reservedTokens, formatTokens)}, the limit is ${terminal.limitTokens.toLocaleString('en')}`;
+        ? `$${terminal.spentUsd.toFixed(4)} spent${reservedText(terminal.reservedUsd, (usd) => `$${usd.toFixed(4)}`)}, the limit is $${terminal.limitUsd}`
+        : `${formatTokens(terminal.spentTokens)} spent${reservedText(terminal.reservedTokens, formatTokens)}, the limit is ${terminal.limitTokens.toLocaleString('en')}`;
     case 'timeout':
       return `the limit is ${terminal.limitMs / 1000} s`;
     default:
@@ -89,20 +90,20 @@ export function terminalDetail(terminal: Terminal): string | undefined {
   }
 }
 
-/** A person stopped it, here or from elsewhere. */
+/** Tells whether a person stopped the run, here or from elsewhere. */
 export function wasInterrupted({ reason, detail }: RunOutcome): boolean {
   return (reason === 'aborted_streaming' || reason === 'aborted_tools') && detail === stoppers.interrupt;
 }
 
 type OutputReader = (entries: readonly Entry[], result: RunResult) => Promise<RunOutput>;
 
-/** Reads the value that a run with an output schema came to (L53). */
+/** Reads the value that a run with an output schema produced (L53). */
 export function outputReader(store: Store): OutputReader {
   const read = configReader(store);
   return (entries, result) => outputOf(read, entries, result);
 }
 
-/** What is not spent and cannot be, for agents in the background may still spend it (L71). */
-function held(amount: number | undefined, format: (amount: number) => string): string {
+/** Mentions money held back for agents in the background, which may still spend it (L71). */
+function reservedText(amount: number | undefined, format: (amount: number) => string): string {
   return amount === undefined ? '' : ` and ${format(amount)} kept for agents that have not reported their end`;
 }

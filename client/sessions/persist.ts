@@ -1,6 +1,6 @@
-// Calls that must reach the server: a busy or restarting one is asked again. An error does not mean
-// that nothing was applied, so only what is applied once however often it is sent may be called
-// this way: messages, signals and decisions carry an id (L61).
+// Repeats calls that must reach a busy or restarting server. An error does not mean that nothing
+// was applied, so only calls that apply once however often they are sent may go this way: messages,
+// signals and decisions carry an id (L61).
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { GRPC, grpcFailure } from '../../connection/connect-client.ts';
@@ -15,17 +15,14 @@ export type Patience = {
 
 export const patience: Patience = { total: 60_000, oneCall: 10_000, pause: 250 };
 
-/**
- * gRPC: the call timed out, something is exhausted or closing, it was aborted, the server is not
- * there.
- */
+/** gRPC codes worth another try: deadline exceeded, resource exhausted, aborted, unavailable. */
 const AGAIN: ReadonlySet<number | undefined> = new Set([4, 8, 10, 14]);
 
 /**
- * `doing`: what could not be done, for the sentence. Throws ClientProblem `unanswered` when
- * patience ends.
+ * `doing` says for the sentence what was attempted. Throws ClientProblem `unanswered` when patience
+ * ends.
  */
-export async function persist<T>(
+export async function callUntilAnswered<T>(
   client: Client,
   doing: string,
   call: () => Promise<T>,
@@ -37,13 +34,13 @@ export async function persist<T>(
       return await client.withDeadline(Date.now() + oneCall, call);
     } catch (error) {
       if (!isPassing(error)) throw error;
-      if (Date.now() + pause > deadline) throw givenUp(doing, total, error);
+      if (Date.now() + pause > deadline) throw unansweredProblem(doing, total, error);
       await sleep(pause);
     }
   }
 }
 
-/** An answer of the server that will be another in a moment. */
+/** Marks an answer of the server that will change in a moment. */
 export class NotYet extends Error {
   override readonly name = 'NotYet';
   constructor(cause: Error) {
@@ -52,8 +49,8 @@ export class NotYet extends Error {
 }
 
 /**
- * A session that got too many signals at once refuses more until it has continued as new; one whose
- * task failed, or took too long, refuses updates until it has been done again.
+ * A session that got too many signals at once refuses more until it has continued as new. A session
+ * whose task failed or took too long refuses updates until the task is repeated.
  */
 function isPassing(error: unknown): boolean {
   if (error instanceof NotYet) return true;
@@ -63,7 +60,7 @@ function isPassing(error: unknown): boolean {
   return AGAIN.has(code) || isFull || isTaskFailing;
 }
 
-function givenUp(doing: string, total: number, error: unknown): ClientProblem {
+function unansweredProblem(doing: string, total: number, error: unknown): ClientProblem {
   const { why } = grpcFailure(error);
   const sentence = `cannot ${doing}: the Temporal server did not take it for ${Math.round(total / 1000)} s (${why})`;
   return new ClientProblem('unanswered', `${sentence}; see that it runs and try again`, { cause: error });

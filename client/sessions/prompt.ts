@@ -1,7 +1,5 @@
-// A user's prompt: a text, or texts, images and PDF documents in the shape of the Messages API,
-// checked against the API's limits before anything is sent. A request with one that the API refuses
-// would end its run.
-import { randomUUID } from 'node:crypto';
+// Checks a user's prompt before anything is sent: a text, or texts, images and PDF documents in the
+// shape of the Messages API. A request with a block that the API refuses would end its run.
 import {
   examineMedia,
   fitsMessage,
@@ -9,21 +7,20 @@ import {
   sizeProblem,
   TOO_MANY_MEDIA,
 } from '../../store/transcript/media.ts';
-import type { MessageId } from '../../workflows/contract/ids.ts';
-import { LONGEST_ID } from '../../workflows/contract/session.ts';
+
 import { IMAGE_TYPES, type MediaType } from '../../workflows/contract/people.ts';
 import { ClientProblem } from '../problem.ts';
 
 export type PromptBlock = { readonly type: 'text'; readonly text: string } | MediaBlock;
 
 /**
- * At most 64 MB of text, and 20 images and PDF documents with 20 MB of base64: an image of at most
- * 5 MB of it and 8,000 pixels in width and height, a document of at most 100 pages.
+ * At most 64 MB of text, and 20 images and PDF documents with 20 MB of base64 together: an image
+ * has at most 5 MB and 8,000 pixels in width and height, a document at most 100 pages.
  */
 export type Prompt = string | readonly PromptBlock[];
 
 /**
- * `at`: the characters of the text that come before it. `characters`: its share of a window, as
+ * `at` counts the characters of text before the medium. `characters` is its share of a window, as
  * characters of text.
  */
 type PromptMedium = {
@@ -33,11 +30,11 @@ type PromptMedium = {
   readonly at: number;
 };
 
-export type ReadPrompt = { readonly text: string; readonly media: readonly PromptMedium[] };
+export type PromptParts = { readonly text: string; readonly media: readonly PromptMedium[] };
 
 const LARGEST = 64 * 1024 * 1024;
 
-/** A sentence that says what is wrong with a prompt's text, or undefined. */
+/** Returns a sentence that says what is wrong with a prompt's text, or undefined. */
 export function promptProblem(text: string): string | undefined {
   if (text.trim() === '') return 'the prompt is empty: say what is to be done';
   return text.length > LARGEST
@@ -46,18 +43,18 @@ export function promptProblem(text: string): string | undefined {
 }
 
 /**
- * Images and documents alone get a line that names them, for lists, hooks and readers of texts.
- * Throws ClientProblem `refused`.
+ * Splits a prompt into text and media. Media alone get a line that names them, for lists, hooks and
+ * readers of texts. Throws ClientProblem `refused`.
  */
-export function readPrompt(prompt: Prompt): ReadPrompt {
-  const { text, media } = typeof prompt === 'string' ? { text: prompt, media: [] } : joined(prompt);
-  const shown = text.trim() === '' && media.length > 0 ? `(${named(media)})` : text;
+export function readPrompt(prompt: Prompt): PromptParts {
+  const { text, media } = typeof prompt === 'string' ? { text: prompt, media: [] } : joinBlocks(prompt);
+  const shown = text.trim() === '' && media.length > 0 ? `(${describeMedia(media)})` : text;
   const problem = promptProblem(shown) ?? mediaProblem(media);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   return { text: shown, media };
 }
 
-function named(media: readonly PromptMedium[]): string {
+function describeMedia(media: readonly PromptMedium[]): string {
   const documents = media.filter(({ mediaType }) => mediaType === 'application/pdf').length;
   const images = media.length - documents;
   const counted = (count: number, one: string, many: string): readonly string[] =>
@@ -65,8 +62,8 @@ function named(media: readonly PromptMedium[]): string {
   return [...counted(images, 'an image', 'images'), ...counted(documents, 'a document', 'documents')].join(' and ');
 }
 
-/** Texts are set apart by a line break. */
-function joined(blocks: readonly PromptBlock[]): ReadPrompt {
+/** Joins texts with a line break. */
+function joinBlocks(blocks: readonly PromptBlock[]): PromptParts {
   if (!Array.isArray(blocks)) throw new ClientProblem('refused', 'the prompt is neither a text nor a list of blocks');
   let text = '';
   const media: PromptMedium[] = [];
@@ -91,7 +88,7 @@ function readMedium(block: MediaBlock, index: number): Omit<PromptMedium, 'at'> 
     throw refuse(`is ${what} without its bytes: give them as { type: "base64", media_type, data }`);
   if (mediaType === undefined || !taken.includes(mediaType))
     throw refuse(`is ${what} of type ${JSON.stringify(mediaType)}: the API takes ${taken.join(', ')}`);
-  // Its size first: what is too large is not decoded.
+  // Check the size first, so that a medium that is too large is not decoded.
   const tooLarge = sizeProblem(mediaType, Math.floor((data.length * 3) / 4));
   if (tooLarge !== undefined) throw refuse(tooLarge);
   const bytes = Buffer.from(data, 'base64');
@@ -107,7 +104,7 @@ function mediaProblem(media: readonly PromptMedium[]): string | undefined {
   return fitsMessage(sizes) ? undefined : `the prompt has ${media.length} images and documents: ${TOO_MANY_MEDIA}`;
 }
 
-/** Characters, for lists. */
+/** Longest title for lists, in characters. */
 const TITLE = 120;
 
 export function titleOf(text: string): string {
@@ -116,26 +113,4 @@ export function titleOf(text: string): string {
     .trim()
     .replaceAll(/\s+/g, ' ');
   return Array.from(line).slice(0, TITLE).join('');
-}
-
-// The ids of messages: chosen by whoever sends one, or made here.
-
-/** A new id for a message: sent again with it, the message counts once. */
-export function newMessageId(): MessageId {
-  return randomUUID() as MessageId;
-}
-
-/** A sentence that says what is wrong with a message's id, or undefined. */
-function messageIdProblem(id: unknown): string | undefined {
-  if (typeof id !== 'string')
-    return `the message's id is no text: give 1 to ${LONGEST_ID} characters, or none to have one made`;
-  if (id !== '' && id.length <= LONGEST_ID) return undefined;
-  return `the message's id has ${id.length} characters: give 1 to ${LONGEST_ID}, or none to have one made`;
-}
-
-/** Throws ClientProblem. */
-export function checkedMessageId(id: string): MessageId {
-  const problem = messageIdProblem(id);
-  if (problem !== undefined) throw new ClientProblem('refused', problem);
-  return id as MessageId;
 }

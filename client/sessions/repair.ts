@@ -1,6 +1,6 @@
-// A session whose newest stored steps are damaged goes on from the last whole one. Which heads it
-// had before is known to its history at the server alone: what activities were given to append to,
-// and the segments these lead to.
+// Finds where a session with damaged newest steps can continue: at the last whole step. Only the
+// server's history knows its earlier heads: the inputs of activities, and the segments that these
+// lead to.
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
@@ -10,51 +10,51 @@ import { clip } from '../../system/text.ts';
 import { isDamage, type Store } from '../../store/values/store.ts';
 import { loadView, loadWorkingView, type View } from '../../store/view/view.ts';
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
-import { contextOf, headOf } from './read.ts';
-import { count, formatMoment } from '../units.ts';
+import { contextOf, headOf } from './newest-head.ts';
+import { formatCount, formatMoment } from '../units.ts';
 import type { SessionDescription } from './info.ts';
 
 export type RepairPorts = { readonly temporal: Client; readonly store: Store };
 
 export type Damage =
   | { readonly kind: 'whole' }
-  /** No whole step is known of. */
+  /** No whole step is known. */
   | { readonly kind: 'lost'; readonly problem: string }
   | {
       readonly kind: 'repairable';
       readonly problem: string;
       /** The head that cannot be read. */
       readonly from: Hash;
-      /** The last one that can. */
+      /** The last head that can be read. */
       readonly to: Hash;
-      /** A sentence: what is lost. */
+      /** A sentence that says what is lost. */
       readonly lost: string;
     };
 
 /**
- * How many runs of the workflow are looked through, newest first: a session is handed over from one
- * to the next.
+ * Number of workflow runs to look through, newest first: a session is handed over from one to the
+ * next.
  */
 const MOST_RUNS = 8;
 const MOST_NAMED = 20;
-/** Characters of an id. Together they fit into what a session takes. */
+/** Longest shown id in characters. Together they fit the limit that a session accepts. */
 const MOST_OF_ID = 100;
 
-/** Throws StoreError for what is no damage, and what the server throws. */
+/** Passes on errors of the server, and throws StoreError for failures other than damage. */
 export async function examineDamage(ports: RepairPorts, description: SessionDescription): Promise<Damage> {
   const { temporal, store } = ports;
   const { session } = description;
   const from = await headOf(temporal, session);
   const problem = await problemOf(store, session, from);
   if (from === null || problem === null) return { kind: 'whole' };
-  const given: Given[] = [];
+  const given: ActivityInput[] = [];
   let runId: string | undefined;
   for (let run = 0; run < MOST_RUNS; run += 1) {
     const history = await readHistory(temporal, session, runId);
     given.push(...history.given);
-    const whole = await lastWhole(store, session, [from, ...given.flatMap(({ heads }) => heads)]);
+    const whole = await findLastWholeView(store, session, [from, ...given.flatMap(({ heads }) => heads)]);
     if (whole?.head) {
-      return { kind: 'repairable', problem, from, to: whole.head, lost: lossOf(whole, given, description) };
+      return { kind: 'repairable', problem, from, to: whole.head, lost: describeLoss(whole, given, description) };
     }
     if (history.before === undefined) break;
     runId = history.before;
@@ -64,8 +64,8 @@ export async function examineDamage(ports: RepairPorts, description: SessionDesc
 
 async function problemOf(store: Store, session: SessionId, head: Hash | null): Promise<string | null> {
   try {
-    // Reads as much as a worker needs to go on: a damaged old part is no reason to lose what came
-    // after it.
+    // Reads only as much as a worker needs to continue: damage in an old part must not lose what
+    // came after it.
     await loadWorkingView(store, session, head);
     return null;
   } catch (error) {
@@ -75,12 +75,12 @@ async function problemOf(store: Store, session: SessionId, head: Hash | null): P
 }
 
 /**
- * The input of one activity, or of a run of the workflow: heads that the session had, and messages
- * to append to the first.
+ * The input of one activity or of a workflow run: heads that the session had, and messages to
+ * append to the first.
  */
-type Given = { readonly heads: readonly Hash[]; readonly messages: readonly string[] };
+type ActivityInput = { readonly heads: readonly Hash[]; readonly messages: readonly string[] };
 
-type History = { readonly given: readonly Given[]; readonly before: string | undefined };
+type History = { readonly given: readonly ActivityInput[]; readonly before: string | undefined };
 
 const appending = z.object({
   append: z.array(z.object({ kind: z.string(), id: z.string().optional() })),
@@ -88,7 +88,7 @@ const appending = z.object({
 
 async function readHistory(client: Client, session: SessionId, runId: string | undefined): Promise<History> {
   const { events = [] } = await client.workflow.getHandle(session, runId).fetchHistory();
-  const given: Given[] = [];
+  const given: ActivityInput[] = [];
   let before: string | undefined;
   for (const event of events ?? []) {
     const started = event.workflowExecutionStartedEventAttributes;
@@ -104,24 +104,25 @@ async function readHistory(client: Client, session: SessionId, runId: string | u
   return { given, before };
 }
 
-/** Wherever they are in it: of a handover, of a call that waits, of what is appended to. */
+/**
+ * Finds heads anywhere in a value: in a handover, in a waiting call, in the target of an append.
+ */
 function headsIn(value: unknown): Hash[] {
   const found = (JSON.stringify(value) ?? '').matchAll(/"head":"([0-9a-f]{64})"/g);
   return [...new Set([...found].map(([, head]) => head))].filter(isHash);
 }
 
 /**
- * Finds the newest of all segments that `heads` lead to from which every one to the first can be
- * read.
+ * Finds the newest segment that `heads` lead to whose whole chain, back to the first, can be read.
  */
-async function lastWhole(store: Store, session: SessionId, heads: readonly Hash[]): Promise<View | null> {
+async function findLastWholeView(store: Store, session: SessionId, heads: readonly Hash[]): Promise<View | null> {
   const found = new Map<Hash, StoredSegment>();
   const seen = new Set<Hash>();
   const open = [...heads];
   for (let hash = open.pop(); hash !== undefined; hash = open.pop()) {
     if (seen.has(hash)) continue;
     seen.add(hash);
-    const read = await readable(store, session, hash);
+    const read = await readOwnSegment(store, session, hash);
     if (!read) continue;
     found.set(hash, read);
     if (read.segment.parent !== null) open.push(read.segment.parent);
@@ -135,7 +136,7 @@ async function lastWhole(store: Store, session: SessionId, heads: readonly Hash[
   return last === undefined ? null : loadView(store, session, last);
 }
 
-async function readable(store: Store, session: SessionId, hash: Hash): Promise<StoredSegment | null> {
+async function readOwnSegment(store: Store, session: SessionId, hash: Hash): Promise<StoredSegment | null> {
   try {
     const read = await readSegment(store, hash, { session, entry: null });
     return read.segment.session === session ? read : null;
@@ -145,10 +146,10 @@ async function readable(store: Store, session: SessionId, hash: Hash): Promise<S
   }
 }
 
-/** Takes at most LONGEST_LOSS characters. */
-export function lossOf(
+/** Describes the loss in at most LONGEST_LOSS characters. */
+export function describeLoss(
   whole: Pick<View, 'entries' | 'length'>,
-  given: readonly Given[],
+  given: readonly ActivityInput[],
   { last }: Pick<SessionDescription, 'last'>,
 ): string {
   const { entries } = whole;
@@ -160,7 +161,7 @@ export function lossOf(
   const more = messages.length > MOST_NAMED ? `, and ${messages.length - MOST_NAMED} more` : '';
   const names = messages.slice(0, MOST_NAMED).map((id) => clip(id, MOST_OF_ID));
   const which =
-    messages.length === 0 ? 'no message' : `${count(messages.length, 'message')}: ${names.join(', ')}${more}`;
+    messages.length === 0 ? 'no message' : `${formatCount(messages.length, 'message')}: ${names.join(', ')}${more}`;
   return `everything from entry ${whole.length} on is lost${since}; among it ${which}`;
 }
 

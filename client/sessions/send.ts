@@ -1,10 +1,10 @@
-// How messages and stops reach a session: signals, durable when the server has acknowledged them,
-// with no worker alive (L61).
+// Sends messages and stops to a session as signals. They are durable once the server has
+// acknowledged them; no worker has to be alive (L61).
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
-import { type QuerySource, querySourceProblem } from '../../workflows/contract/facts.ts';
-import { isName, LONGEST_NAME, type MessageBody } from '../../workflows/contract/people.ts';
-import { traceparentProblem, type SessionId } from '../../workflows/contract/ids.ts';
+import type { QuerySource } from '../../workflows/contract/facts.ts';
+
+import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import {
   type CompactionAsked,
@@ -16,15 +16,14 @@ import {
   type SessionInput,
   type SessionMemo,
   type UserMessage,
-  type OptionChanges,
   type RunOptions,
 } from '../../workflows/contract/session.ts';
 import { profiles } from '../../workflows/contract/profiles.ts';
 import { ATTRIBUTES, type AttributeKey, attributeValues } from '../../workflows/contract/visibility.ts';
-import { textBody } from '../../store/log/bodies.ts';
-import { persist } from './persist.ts';
+
+import { callUntilAnswered } from './persist.ts';
 import { ClientProblem } from '../problem.ts';
-import { checkedMessageId, newMessageId, type Prompt, type ReadPrompt, readPrompt } from './prompt.ts';
+
 import {
   sessionDescription,
   type SessionDescription,
@@ -33,26 +32,20 @@ import {
   STORE_KEY,
   IMPORTED_KEY,
 } from './info.ts';
-import { withChanges, optionsProblem } from '../../workflows/contract/options-problem.ts';
-import { schemaProblem } from '../../system/schema/json-schema.ts';
-import type { Store } from '../../store/values/store.ts';
-import { modelProblem } from '../../models/find-model.ts';
+import { dropAbsent } from '../options.ts';
 
 type Opening = {
   readonly session: SessionId;
   readonly input: SessionInput;
   readonly message: UserMessage;
   readonly workers: ForWorkers;
-  /** The id of the store that holds what the session says. */
+  /** Id of the store that holds the session's content. */
   readonly store?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 };
 
-/**
- * Opens the session with its first message; a session that is open already gets the message as its
- * next.
- */
+/** Opens the session with its first message. An open session gets it as its next message. */
 export async function signalWithStart(client: Client, opening: Opening): Promise<void> {
   const { session, input, message } = opening;
   const start = () =>
@@ -62,7 +55,7 @@ export async function signalWithStart(client: Client, opening: Opening): Promise
       signalArgs: [message],
     });
   try {
-    await persist(client, `start session ${session}`, start);
+    await callUntilAnswered(client, `start session ${session}`, start);
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     throw new ClientProblem('closed', `session ${session} is closed and takes no more messages: give another id`);
@@ -70,9 +63,9 @@ export async function signalWithStart(client: Client, opening: Opening): Promise
 }
 
 /**
- * Opens a session that goes on from what its input carries, and waits. False when it was opened
- * from the same head before, by a try whose answer was lost, say: it is left as it is. Throws
- * ClientProblem when there is another one of its id, open or closed.
+ * Opens a session that continues from what its input carries and waits. Returns false and changes
+ * nothing when it was opened from the same head before, say by a try whose answer was lost. Throws
+ * ClientProblem when another session has its id, open or closed.
  */
 export async function startCarried(
   client: Client,
@@ -88,7 +81,7 @@ export async function startCarried(
       workflowIdConflictPolicy: 'FAIL',
     });
   try {
-    await persist(client, `start session ${session}`, start);
+    await callUntilAnswered(client, `start session ${session}`, start);
     return true;
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
@@ -104,13 +97,13 @@ function startOptions({ session, input, workers, now, store }: Omit<Opening, 'me
     workflowId: session,
     taskQueue: workers.taskQueue,
     args: [input] as [SessionInput],
-    // Never an execution timeout: it would skip the clean-up.
+    // Never set an execution timeout: it would skip the clean-up.
     workflowTaskTimeout: profiles[input.profile ?? 'machine'].workflowTask,
     workflowIdReusePolicy: 'REJECT_DUPLICATE',
     memo: {
       [MEMO_KEY]: memo,
       [STARTED_KEY]: now,
-      ...(store === undefined ? {} : { [STORE_KEY]: store }),
+      ...dropAbsent({ [STORE_KEY]: store }),
       ...(workers.configuration && { [CONFIGURATION_KEY]: workers.configuration }),
     },
     staticSummary: title,
@@ -119,8 +112,7 @@ function startOptions({ session, input, workers, now, store }: Omit<Opening, 'me
 }
 
 function firstMemo({ cwd, model, tags }: RunOptions, title: string, querySource?: QuerySource): SessionMemo {
-  const named = { ...(model === undefined ? {} : { model }), ...(tags === undefined ? {} : { tags }) };
-  const facts = { turns: 0, tokens: 0, cents: 0, ...named, ...(querySource && { querySource }) };
+  const facts = { turns: 0, tokens: 0, cents: 0, ...dropAbsent({ model, tags, querySource }) };
   return { phase: 'running', head: null, cwd, title, runs: 0, last: null, facts };
 }
 
@@ -131,8 +123,8 @@ function firstAttributes(memo: SessionMemo, sealed: boolean): readonly SearchAtt
   });
 }
 
-export async function signal(client: Client, session: SessionId, name: string, args: unknown[]): Promise<void> {
-  await reach(client, session, `reach session ${session}`, () =>
+export async function sendSignal(client: Client, session: SessionId, name: string, args: unknown[]): Promise<void> {
+  await callSession(client, session, `reach session ${session}`, () =>
     client.workflow.getHandle(session).signal(name, ...args),
   );
 }
@@ -141,14 +133,14 @@ export async function describe(client: Client, session: SessionId): Promise<Sess
   try {
     return sessionDescription(await client.workflow.getHandle(session).describe());
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) throw noSession(session);
+    if (error instanceof WorkflowNotFoundError) throw noSessionProblem(session);
     throw error;
   }
 }
 
 /**
- * A sentence when another store, or nothing that we can read, holds what the session says; what is
- * sent there would be lost. `own`: absent where it is not checked.
+ * Returns a sentence when the session's content is in another store or cannot be read here, since
+ * messages to it would be lost. Without `own` the store is not checked.
  */
 export function elsewhereProblem(
   { session, store, unreadable }: SessionInfo,
@@ -167,91 +159,29 @@ export function elsewhereProblem(
 }
 
 /** Throws ClientProblem `no_session` or `closed`. */
-export async function reach(
+export async function callSession(
   client: Client,
   session: SessionId,
   doing: string,
   call: () => Promise<unknown>,
 ): Promise<void> {
   try {
-    await persist(client, doing, call);
+    await callUntilAnswered(client, doing, call);
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
-    // The server says the same of a session that is closed and of one that never was.
-    throw closedProblem(await describe(client, session));
+    // The server gives the same answer for a closed session and for one that never existed.
+    throw sessionClosedProblem(await describe(client, session));
   }
 }
 
-export function closedProblem({ session, status }: Pick<SessionDescription, 'session' | 'status'>): ClientProblem {
+export function sessionClosedProblem({
+  session,
+  status,
+}: Pick<SessionDescription, 'session' | 'status'>): ClientProblem {
   const how = status === 'cancelled' ? 'was cancelled' : `is ${status.replace('_', ' ')}`;
   return new ClientProblem('closed', `session ${session} ${how} and takes nothing more: \`perdure show ${session}\``);
 }
 
-function noSession(session: SessionId): ClientProblem {
+function noSessionProblem(session: SessionId): ClientProblem {
   return new ClientProblem('no_session', `no session ${session}: \`perdure list\` shows those there are`);
-}
-
-// A user's text on its way into a session: short ones travel with the signal, longer ones are
-// stored first and travel by hash.
-
-/**
- * Durable before it is sent, so that a message never refers to what is not there. Throws
- * StoreError.
- */
-async function messageBody(store: Store, { text, media }: ReadPrompt): Promise<MessageBody> {
-  const stored = await Promise.all(
-    media.map(async ({ bytes, ...medium }) => ({ ...medium, bytes: bytes.length, hash: await store.put(bytes) })),
-  );
-  return { ...(await textBody(store, text)), ...(stored.length > 0 ? { media: stored } : {}) };
-}
-
-type MessageFacts = {
-  readonly id?: string | undefined;
-  readonly options?: OptionChanges | undefined;
-  readonly traceparent?: string | undefined;
-  readonly by?: string | undefined;
-  readonly querySource?: QuerySource | undefined;
-  readonly compact?: CompactionAsked | undefined;
-};
-
-/** Throws ClientProblem `refused`, StoreError. */
-export async function messageOf(
-  client: { readonly store: Store } & Omit<MessageFacts, 'id' | 'options'>,
-  prompt: Prompt,
-  { id = newMessageId(), options, traceparent = client.traceparent, by = client.by, ...how }: MessageFacts,
-): Promise<UserMessage> {
-  const read = readPrompt(prompt);
-  const unsigned = by === undefined ? undefined : nameProblem(by);
-  const problem =
-    unsigned ??
-    querySourceProblem(how.querySource ?? client.querySource) ??
-    traceparentProblem(traceparent) ??
-    (options && findWrongOption(options)) ??
-    instructionsProblem(how.compact);
-  if (problem !== undefined) throw new ClientProblem('refused', problem);
-  const checked = checkedMessageId(id);
-  const changes = options && Object.keys(options).length > 0 ? { options } : {};
-  const body = await messageBody(client.store, read);
-  const { querySource = client.querySource ?? 'sdk', compact } = how;
-  const facts = { ...(traceparent && { traceparent }), ...(by && { by }), ...(compact && { compact }) };
-  return { id: checked, body, ...changes, ...facts, querySource };
-}
-
-function instructionsProblem({ instructions = '' }: CompactionAsked = {}): string | undefined {
-  const { length } = instructions;
-  if (length <= LONGEST_INSTRUCTIONS) return undefined;
-  return `the instructions for a compaction have ${length} characters: give at most ${LONGEST_INSTRUCTIONS}`;
-}
-
-/** A sentence that says what is wrong with the name of whoever acts, or undefined. */
-export function nameProblem(by: string): string | undefined {
-  const { length } = by;
-  if (isName(by)) return undefined;
-  return `the name of who acts has ${length} characters: give 1 to ${LONGEST_NAME}`;
-}
-
-/** A sentence that says what is wrong with the options, or undefined. */
-export function findWrongOption(changes: OptionChanges): string | undefined {
-  const options = withChanges<Partial<RunOptions>>({}, changes);
-  return optionsProblem(options) ?? modelProblem(options) ?? schemaProblem(options.outputSchema);
 }

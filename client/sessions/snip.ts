@@ -1,40 +1,38 @@
-// Takes entries out of the model's sight, by position; they stay in the transcript (L7). The
-// session passes over positions it does not have and those that a snip cannot mean, so the caller
-// is told here.
+// Hides entries from the model, by position; they stay in the transcript (L7). The session passes
+// over unknown positions and entries that a snip cannot hide, so this code tells the caller.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { MOST_SNIPS } from '../../workflows/contract/session.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { ClientProblem } from '../problem.ts';
-import { count } from '../units.ts';
+import { formatCount } from '../units.ts';
 import type { SessionDescription } from './info.ts';
-import { closedProblem } from './send.ts';
-import { inView, isShown } from '../../store/view/in-view.ts';
-import { noticeText } from '../../store/view/notices.ts';
+import { sessionClosedProblem } from './send.ts';
+import { type SnipEffect, snipEffects } from './snip-effects.ts';
 
-/** Each throws ClientProblem, `entries` StoreError too. */
+/** Each port throws ClientProblem; `entries` throws StoreError too. */
 type SnipPorts = {
   readonly look: (session: SessionId) => Promise<SessionDescription>;
-  /** As of now. */
+  /** Returns the entries of this moment. */
   readonly entries: (session: SessionId) => Promise<readonly Entry[]>;
   readonly send: (session: SessionId) => Promise<void>;
 };
 
 export type Snipped = {
   /**
-   * Positions that go only when the model has ended its turn: signed thinking has to go back to it
-   * until then (L59).
+   * Positions that disappear only when the model has ended its turn: signed thinking must go back
+   * to it until then (L59).
    */
   readonly later: readonly number[];
 };
 
-export async function snip(
+export async function snipEntries(
   { look, entries, send }: SnipPorts,
   session: SessionId,
   given: readonly number[],
 ): Promise<Snipped> {
   refuse(snipProblem(given));
   const seen = await look(session);
-  if (seen.status !== 'open') throw closedProblem(seen);
+  if (seen.status !== 'open') throw sessionClosedProblem(seen);
   const there = await entries(session);
   refuse(absentProblem(session, given, there.length));
   const effects = snipEffects(there, given);
@@ -48,10 +46,7 @@ function refuse(problem: string | undefined): void {
   if (problem !== undefined) throw new ClientProblem('refused', problem);
 }
 
-/**
- * A sentence that says what is wrong with positions to be snipped, whatever the session, or
- * undefined.
- */
+/** Returns a sentence that says what is wrong with the positions in any session, or undefined. */
 export function snipProblem(given: readonly number[]): string | undefined {
   if (given.length === 0) return 'no entry is named: `perdure show ID --json` has their positions';
   if (given.length > MOST_SNIPS) return `${given.length} entries are named: give at most ${MOST_SNIPS} at once`;
@@ -59,15 +54,15 @@ export function snipProblem(given: readonly number[]): string | undefined {
   return wrong === undefined ? undefined : `${wrong} is no position of an entry: give whole numbers from 0`;
 }
 
-/** `there`: how many entries the session has, at positions from 0. */
+/** `there` counts the session's entries, at positions from 0. */
 function absentProblem(session: SessionId, given: readonly number[], there: number): string | undefined {
   const absent = given.find((entry) => entry >= there);
   if (absent === undefined) return undefined;
-  const has = there === 0 ? 'none yet' : `${count(there, 'entry', 'entries')}, the last at ${there - 1}`;
+  const has = there === 0 ? 'none yet' : `${formatCount(there, 'entry', 'entries')}, the last at ${there - 1}`;
   return `session ${session} has no entry at position ${absent}, for it has ${has}: \`perdure show ${session} --json\` lists them`;
 }
 
-const whats: Readonly<Record<Entry['kind'], string>> = {
+const entryTexts: Readonly<Record<Entry['kind'], string>> = {
   run_started: 'the start of a run',
   user: 'a prompt',
   reply: 'a reply',
@@ -85,9 +80,9 @@ const whats: Readonly<Record<Entry['kind'], string>> = {
   session_closed: 'the end of the session',
 };
 
-/** Why a snip would not take the entry out of sight, and what to name instead. */
+/** Says why a snip would not hide the entry, and what to name instead. */
 function effectProblem(session: SessionId, position: number, { kind }: Entry, effect: SnipEffect): string | undefined {
-  const what = `entry ${position} is ${whats[kind]}`;
+  const what = `entry ${position} is ${entryTexts[kind]}`;
   switch (effect.kind) {
     case 'removed':
     case 'later':
@@ -102,43 +97,4 @@ function effectProblem(session: SessionId, position: number, { kind }: Entry, ef
       return `${what}${rest}, which cannot be snipped; ${can}: \`perdure show ${session} --json\` lists them`;
     }
   }
-}
-
-// The effect of snipping entries of a transcript, by the rules that make the model's view (L7,
-// L59).
-
-type SnipEffect =
-  /** Out of sight from the next request on, or already by a snip. */
-  | { readonly kind: 'removed' }
-  /** When the trajectory it is in is closed: its thinking is signed (L59). */
-  | { readonly kind: 'later' }
-  /** Outcomes: only with the reply at this position. */
-  | { readonly kind: 'with_reply'; readonly reply: number }
-  /** Something else hides it, or stands for it. */
-  | { readonly kind: 'out_of_sight' }
-  /** No snip means it. */
-  | { readonly kind: 'never' };
-
-/**
- * The effect on the entry at each position of `named`, when they are snipped together. Positions
- * beyond the entries are `never`.
- */
-function snipEffects(entries: readonly Entry[], named: readonly number[]): readonly SnipEffect[] {
-  const { shown, marks } = inView(entries);
-  const before = new Set(shown.flatMap((each) => (each.kind === 'entry' ? [each.position] : [])));
-  const left = inView([...entries, { kind: 'snip', entries: named }]).shown;
-  const after = new Set(left.flatMap((each) => (each.kind === 'entry' ? [each.position] : [])));
-  return named.map((position) => {
-    const entry = entries[position];
-    if (entry === undefined || !isForModel(entry)) return { kind: 'never' };
-    if (!before.has(position)) return { kind: marks.snipped.has(position) ? 'removed' : 'out_of_sight' };
-    if (!after.has(position)) return { kind: 'removed' };
-    if (entry.kind !== 'outcomes') return { kind: 'later' };
-    const reply = entries.slice(0, position).findLastIndex(({ kind }) => kind === 'reply');
-    return named.includes(reply) ? { kind: 'later' } : { kind: 'with_reply', reply };
-  });
-}
-
-function isForModel(entry: Entry): boolean {
-  return isShown(entry) && (entry.kind !== 'notice' || noticeText(entry.notice) !== null);
 }

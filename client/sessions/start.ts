@@ -1,5 +1,5 @@
-// Opens a session with its first message, or gives one that is open its next; and looks at one,
-// which must be of this store.
+// Opens a session with its first message, or gives an open one its next. Also defines the options
+// of a client, and checks that a session belongs to the client's store.
 import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
@@ -12,29 +12,32 @@ import {
   type SessionInput,
   type OptionChanges,
 } from '../../workflows/contract/session.ts';
-import { messageOf, findWrongOption, describe, elsewhereProblem, signalWithStart } from './send.ts';
+import { describe, elsewhereProblem, signalWithStart } from './send.ts';
+import { messageOf, findWrongOption } from './message.ts';
 import type { Abortable } from '../async.ts';
 import type { ActOptions } from './decide.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Prompt, readPrompt, titleOf } from './prompt.ts';
-import { checkedId, newSessionId, type SessionDescription } from './info.ts';
+import type { SessionDescription } from './info.ts';
+import { parseSessionId, newSessionId } from './session-id.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { Told } from '../../store/live/events.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import type { Env } from '../../connection/data-folder.ts';
+import { dropAbsent } from '../options.ts';
 
 /**
- * A client of Temporal is enough: store, live channel and visibility are those of the data folder
- * unless they are given.
+ * Only a Temporal client is required: store, live channel and visibility default to those of the
+ * data folder.
  */
 export type CreateClient = Pick<ClientOptions, 'temporal'> &
   Partial<ClientOptions> & {
-    /** Where the data folder is. Absent: as this process's environment says. */
+    /** Environment that names the data folder. Absent: this process's environment. */
     readonly env?: Env;
   };
 
-export async function describeHere(
+export async function describeOwnSession(
   { temporal, storeId }: ClientOptions,
   session: SessionId,
 ): Promise<SessionDescription> {
@@ -44,10 +47,10 @@ export async function describeHere(
   return description;
 }
 
-/** Null when nobody has opened it. */
-async function openedBefore(client: ClientOptions, session: SessionId): Promise<SessionDescription | null> {
+/** Returns null when the session does not exist. */
+async function findOpenedSession(client: ClientOptions, session: SessionId): Promise<SessionDescription | null> {
   try {
-    return await describeHere(client, session);
+    return await describeOwnSession(client, session);
   } catch (error) {
     if (error instanceof ClientProblem && error.kind === 'no_session') return null;
     throw error;
@@ -68,11 +71,11 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
     compact,
     ...given
   } = start;
-  const named = id ?? newId ?? (messageId === undefined ? undefined : sessionOfMessage(by ?? client.by, messageId));
-  const session = checkedId(named ?? newSessionId());
+  const named = id ?? newId ?? (messageId === undefined ? undefined : sessionIdOfMessage(by ?? client.by, messageId));
+  const session = parseSessionId(named ?? newSessionId());
   // A new session has nothing that null could take back.
   const options: RunOptions = { cwd: process.cwd(), ...ifNew, ...withChanges<Partial<RunOptions>>({}, given) };
-  // A session that is open already has options of its own: those given hold from its next run on.
+  // An open session has options of its own: the given ones apply from its next run on.
   const facts = { id: messageId, options: id === undefined ? undefined : given, traceparent, by, querySource, compact };
   const message = await messageOf(client, task, facts);
   const problem = findWrongOption(options);
@@ -80,7 +83,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
   const input = await sessionInput(client, options, titleOf(readPrompt(task).text));
   const any = { taskQueue: client.taskQueue ?? TASK_QUEUE, configuration: null };
   const followsFromMessage = newId === undefined && id === undefined && messageId !== undefined;
-  if ((id !== undefined || followsFromMessage) && client.storeId) await openedBefore(client, session);
+  if ((id !== undefined || followsFromMessage) && client.storeId) await findOpenedSession(client, session);
   const store = await client.storeId?.();
   const opening = { session, input, message, workers: workers ?? any, store, now: Date.now() };
   await signalWithStart(client.temporal, opening).catch((error: unknown) => {
@@ -91,30 +94,29 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
 }
 
 /**
- * Of a start that names a message and no session: sent again, from another process or for another
- * try, it finds what the first began.
+ * Derives the session's id from the message's id for a start that names no session, so that a
+ * repeated start, even from another process, finds what the first began.
  */
-function sessionOfMessage(by: string | undefined, messageId: string): string {
+function sessionIdOfMessage(by: string | undefined, messageId: string): string {
   const digest = createHash('sha256').update(JSON.stringify([by, messageId]));
   return `s-${digest.digest('hex').slice(0, 20)}`;
 }
 
-/** Of a session that is opened by this client. */
+/** Makes the input of a session that this client opens. */
 export async function sessionInput(client: ClientOptions, options: RunOptions, title: string): Promise<SessionInput> {
   return {
     options,
     title,
     ...((await client.visibility()) ? { visibility: true, attributes: true } : { visibility: false }),
-    ...(client.profile === undefined ? {} : { profile: client.profile }),
-    ...(client.sealed ? { sealed: true } : {}),
+    ...dropAbsent({ profile: client.profile, sealed: client.sealed || undefined }),
   };
 }
 
 export type Sent = { readonly session: SessionId; readonly messageId: MessageId };
 
 /**
- * What is said while it happens. `onTrouble`: told why nothing comes for now, and null when it does
- * again.
+ * Yields events as they happen. `onTrouble` gets the reason why events are interrupted, and null
+ * when they continue.
  */
 export type LiveEvents = (
   session: SessionId,
@@ -124,82 +126,76 @@ export type LiveEvents = (
 
 export type ClientOptions = {
   readonly temporal: Client;
-  /** The store its workers use. */
+  /** The store that the client's workers use. */
   readonly store: Store;
   readonly live: LiveEvents;
-  /** Whether the server has all search attributes registered. */
+  /** Tells whether the server has all search attributes registered. */
   readonly visibility: () => Promise<boolean>;
-  /** For sessions that it begins. */
+  /** Task queue of the sessions that it begins. */
   readonly taskQueue?: string;
   /**
-   * The store's own id: a session of another one, or one that cannot be read, is refused. Absent:
-   * not checked.
+   * Id of the store. The client refuses sessions of another store and unreadable ones. Absent: not
+   * checked.
    */
   readonly storeId?: () => Promise<string>;
-  /** For sessions that are opened here; absent: `machine`. */
+  /** Profile of the sessions that it opens; absent: `machine`. */
   readonly profile?: Profile;
-  /** Whether the payloads of sessions that are opened here are sealed. */
+  /** Whether the payloads of the sessions that it opens are sealed. */
   readonly sealed?: boolean;
   /**
-   * Whoever acts by it, for transcripts, where a method names nobody (O12). Absent: as the client
-   * of Temporal names itself, and its messages say nothing.
+   * Name of the person who acts, for transcripts, unless a method names one (O12). Absent: the
+   * Temporal client's identity for decisions, and no name for messages.
    */
   readonly by?: string;
-  /** How its prompts come, where a method does not say it. Absent: `sdk`. */
+  /** Source of its prompts unless a method gives one. Absent: `sdk`. */
   readonly querySource?: QuerySource;
   /**
-   * The span that what it sends is a part of, by its W3C trace context (O15), where a message names
-   * none.
+   * W3C trace context of the span that its messages belong to (O15), unless a message gives one.
    */
   readonly traceparent?: string;
-  /** Milliseconds between looks at a session that is followed. */
+  /** Milliseconds between looks at a followed session. */
   readonly lookMs?: number;
 };
 
 /**
- * `messageId`: the same on a retry is the same message. Where no session is named, the session's id
- * follows from it and from `by`: a start that is sent again opens no second session, whatever its
- * prompt and options say, and also when the first is closed by then.
+ * A retry with the same `messageId` is the same message. Without a session the session's id is
+ * derived from `messageId` and `by`: a repeated start opens no second session, whatever its prompt
+ * and options say, even when the first is closed by then.
  */
 export type StartOptions = OptionChanges &
   Abortable & {
     /**
-     * Chosen here when absent. One that is open takes the options given, and null takes one of its
-     * own back.
+     * Absent: chosen here. An open session takes the given options, and null takes one of its own
+     * back.
      */
     readonly session?: string;
     readonly messageId?: string;
     /**
-     * Options for those not given, or null, when this opens the session: one that is open keeps its
-     * own.
+     * Options for those that are absent or null, used only when this opens the session: an open one
+     * keeps its own.
      */
     readonly ifNew?: Partial<RunOptions>;
-    /**
-     * For a session that is opened by this, where `session` names none: made with newSessionId().
-     */
+    /** Id made with newSessionId() for a session that this opens, when `session` is absent. */
     readonly newId?: string;
-    /**
-     * Which workers a session that is opened by this is for; absent: those of the client's task
-     * queue.
-     */
+    /** Workers for a session that this opens; absent: those of the client's task queue. */
     readonly workers?: ForWorkers;
-    /** Whoever sends it, by name, for the transcript; absent: the client's. */
+    /** Name of the sender, for the transcript; absent: the client's. */
     readonly by?: string;
-    /** How it came; absent: as the client's do. */
+    /** Source of the prompt; absent: the client's. */
     readonly querySource?: QuerySource;
     /**
-     * The span that sends it, by its W3C trace context: the run it opens is a part of that trace
-     * (O15). Absent: the client's.
+     * W3C trace context of the sending span; the run becomes a part of that trace (O15). Absent:
+     * the client's.
      */
     readonly traceparent?: string;
     /** It is no prompt: the conversation is to be summed up, and the model is not asked (L10). */
     readonly compact?: CompactionAsked;
   };
 
-/** `messageId`: the same on a retry asks once, so that no later run is stopped by it. */
+/** A retry with the same `messageId` asks once, so that it cannot stop a later run. */
 export type OnceOptions = ActOptions & { readonly messageId?: string };
 
-/** `by`, `querySource`, `traceparent` and `compact`: as in StartOptions. */
+/** `by`, `querySource`, `traceparent` and `compact` mean the same as in StartOptions. */
 export type SendOptions = Abortable & {
   readonly by?: string;
   readonly querySource?: QuerySource;

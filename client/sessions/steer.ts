@@ -1,5 +1,5 @@
-// More for a run under way, and options for the next one (Q10): updates that a session takes or
-// refuses with a sentence. And its end.
+// Raises limits of the current run and sets options for the next one (Q10), by updates that a
+// session accepts or refuses with a sentence. It also cancels a session.
 import { SIGNALS, UPDATES, type OptionChanges, type TopUp } from '../../workflows/contract/session.ts';
 import type { Client } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
@@ -8,18 +8,19 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { LIMITS, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { ClientProblem } from '../problem.ts';
 import type { DecidePorts } from './decide.ts';
-import { patience, persist } from './persist.ts';
-import { closedProblem, findWrongOption, reach } from './send.ts';
+import { patience, callUntilAnswered } from './persist.ts';
+import { sessionClosedProblem, callSession } from './send.ts';
+import { findWrongOption } from './message.ts';
 
 export async function topUp({ look, update }: DecidePorts, session: SessionId, more: TopUp, by: string): Promise<void> {
   const problem = topUpProblem(more);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const seen = await look(session);
-  if (seen.status !== 'open') throw closedProblem(seen);
+  if (seen.status !== 'open') throw sessionClosedProblem(seen);
   await update(session, UPDATES.topUp, more, { by });
 }
 
-/** A sentence that says what is wrong with it, whatever the run, or undefined. */
+/** Returns a sentence that says what is wrong with the limits in any run, or undefined. */
 export function topUpProblem(more: TopUp): string | undefined {
   if (Object.keys(more).length === 0) return `no limit is named: give ${Object.keys(LIMITS).join(', ')}`;
   return optionsProblem(more);
@@ -35,21 +36,23 @@ export async function setOptions(
     Object.keys(changes).length === 0 ? 'no option is given: name what is to change' : findWrongOption(changes);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const seen = await look(session);
-  if (seen.status !== 'open') throw closedProblem(seen);
+  if (seen.status !== 'open') throw sessionClosedProblem(seen);
   await update(session, UPDATES.setOptions, changes, { by });
 }
 
 /** Milliseconds for which the server may refuse to pass on who cancels. */
-const TOLD_WITHIN = 5_000;
+const NAME_WITHIN_MS = 5_000;
 
 /**
- * Temporal's cancel says nothing to the session about who asks for it, so that is told before. A
- * session that is flooded takes no more signals, and is to end all the same: then nobody is named.
+ * Temporal's cancel does not tell the session who asks, so a signal says it first. A flooded
+ * session takes no more signals and must end all the same; then no name is recorded.
  */
 export async function cancel(client: Client, session: SessionId, by: string): Promise<void> {
   const told: SignalOnce = { signal: 'cancel', id: randomUUID(), by };
   const handle = client.workflow.getHandle(session);
   const tell = () => handle.signal(SIGNALS.cancel, told);
-  await persist(client, `reach session ${session}`, tell, { ...patience, total: TOLD_WITHIN }).catch(() => undefined);
-  await reach(client, session, `cancel session ${session}`, () => handle.cancel());
+  await callUntilAnswered(client, `reach session ${session}`, tell, { ...patience, total: NAME_WITHIN_MS }).catch(
+    () => undefined,
+  );
+  await callSession(client, session, `cancel session ${session}`, () => handle.cancel());
 }

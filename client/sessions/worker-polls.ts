@@ -1,24 +1,21 @@
-// Whether anyone polls for the work of a server that is not ours: without a worker a session waits,
-// and a person has to know.
+// Tells whether anyone polls for work on a server that is not ours. Without a worker a session
+// waits, and a person has to know.
 import type { Client } from '@temporalio/client';
 import { isAlive, parseIdentity } from '../../system/process/identity.ts';
-import { hostQueue, TASK_QUEUE, type Configuration } from '../../workflows/contract/session.ts';
-import { oneLine, shellWord } from '../paint.ts';
-import { pause } from '../../system/async.ts';
-import { type ForWorkers, forAnyWorker } from '../../workflows/contract/task-queue.ts';
-import { ClientProblem } from '../problem.ts';
-import type { SessionInfo } from './info.ts';
+import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 
-/** A poll waits up to a minute for work, and is counted from its beginning. */
+import { pause } from '../../system/async.ts';
+
+/** A poll waits up to a minute for work, and counts from its beginning. */
 const RECENT_MS = 75_000;
 const LOOK_MS = 1_000;
-/** A call that the server does not answer. */
+/** Milliseconds before a call to the server is given up. */
 const CALL_MS = 5_000;
 
-export type WorkerPolls = {
+export type PollQuery = {
   readonly temporal: Client;
   readonly taskQueue?: string;
-  /** Absent: those that poll for workflow tasks, as every worker of a session's own queue does. */
+  /** Absent: pollers of workflow tasks, as every worker of a session's own queue is. */
   readonly of?: 'activities';
 };
 
@@ -27,23 +24,23 @@ type Request = Parameters<Client['workflowService']['describeTaskQueue']>[0];
 /** TASK_QUEUE_TYPE_ACTIVITY, whose enum comes with no package of ours. */
 const ACTIVITIES: unknown = 2;
 
-/** Whether one polls, or did a moment ago. */
-export async function workerPolls(polls: WorkerPolls): Promise<boolean> {
-  return (await lastPoll(polls)) !== null;
+/** Tells whether a worker polls, or did a moment ago. */
+export async function isQueuePolled(polls: PollQuery): Promise<boolean> {
+  return (await lastPollTime(polls)) !== null;
 }
 
 /**
- * When the last poll began, in milliseconds since the epoch by the server's clock; null when none
- * counts. The server remembers pollers that are gone: those provably dead on this host, and those
- * silent for long, do not count.
+ * Returns when the last poll began, in milliseconds since the epoch by the server's clock, or null.
+ * The server remembers pollers that are gone, so those provably dead on this host and those silent
+ * for long do not count.
  */
-export async function lastPoll(polls: WorkerPolls): Promise<number | null> {
-  const begun = (await pollersOf(polls)).map(({ seen }) => seen);
+export async function lastPollTime(polls: PollQuery): Promise<number | null> {
+  const begun = (await livePollers(polls)).map(({ seen }) => seen);
   return begun.length === 0 ? null : Math.max(...begun);
 }
 
-/** Those that count, each with its identity and when its last poll began. */
-export async function pollersOf({ temporal, taskQueue = TASK_QUEUE, of }: WorkerPolls) {
+/** Returns the pollers that count, each with its identity and when its last poll began. */
+export async function livePollers({ temporal, taskQueue = TASK_QUEUE, of }: PollQuery) {
   const { namespace } = temporal.options;
   const request: Request = {
     namespace,
@@ -62,144 +59,20 @@ export async function pollersOf({ temporal, taskQueue = TASK_QUEUE, of }: Worker
   });
 }
 
-/** False when none polled for `ms` milliseconds; the signal ends the wait as if one did. */
+/**
+ * Returns false when no worker polled for `ms` milliseconds. The signal ends the wait as if one
+ * did.
+ */
 export async function waitForWorker(
-  polls: WorkerPolls,
+  polls: PollQuery,
   ms: number,
   signal: AbortSignal,
   lookMs: number = LOOK_MS,
 ): Promise<boolean> {
   const deadline = Date.now() + ms;
   for (;;) {
-    if (await workerPolls(polls)) return true;
+    if (await isQueuePolled(polls)) return true;
     if (Date.now() + lookMs > deadline) return false;
     if (!(await pause(lookMs, signal))) return true;
   }
-}
-
-// A session that has work, of a queue that nobody polls, waits for a worker: a phase of its own,
-// which the session cannot say itself. Where hosts share a store, so does one whose host has none.
-
-/** Milliseconds that an answer about a queue counts: a list asks once for each. */
-const ANSWER_MS = 1_000;
-
-type Waiting = <Seen extends SessionInfo & { readonly unseen?: boolean }>(seen: Seen) => Promise<Seen>;
-
-/** Where the server does not say who polls, it is taken for granted that one does. */
-function queueWatcher(temporal: Client): (polls: Omit<WorkerPolls, 'temporal'>) => Promise<boolean> {
-  const answers = new Map<string, { readonly at: number; readonly polled: Promise<boolean> }>();
-  return (polls) => {
-    const { taskQueue = TASK_QUEUE } = polls;
-    const known = answers.get(taskQueue);
-    if (known && Date.now() - known.at < ANSWER_MS) return known.polled;
-    const polled = workerPolls({ temporal, ...polls }).catch(() => true);
-    answers.set(taskQueue, { at: Date.now(), polled });
-    return polled;
-  };
-}
-
-/** The session with the phase that it is seen in. */
-export function seenPhases(temporal: Client): Waiting {
-  const isPolled = queueWatcher(temporal);
-  const hosted = seenHosts(temporal);
-  return async (seen) => {
-    const { status, phase, unseen = false, taskQueue } = seen;
-    const hasWork = status === 'open' && (phase === 'running' || unseen);
-    return hasWork && !(await isPolled({ taskQueue })) ? { ...seen, phase: 'waiting_worker' } : hosted(seen);
-  };
-}
-
-/**
- * The session, with the host that it waits for where no worker of it polls. One without a host
- * costs nothing.
- */
-export function seenHosts(temporal: Client): Waiting {
-  const isPolled = queueWatcher(temporal);
-  return async (seen) => {
-    const { host, status, phase, taskQueue } = seen;
-    if (!host || status !== 'open' || phase !== 'running') return seen;
-    const isThere = await isPolled({ taskQueue: hostQueue(taskQueue, host), of: 'activities' });
-    return isThere ? seen : { ...seen, phase: 'waiting_worker', waitsFor: host.name };
-  };
-}
-
-export function hostAway({ session, cwd, waitsFor }: SessionInfo): string {
-  const where = `host ${oneLine(waitsFor ?? '', 60)}, which has its folder ${oneLine(cwd, 200)}`;
-  return `session ${session} waits for ${where}: start a worker there (\`perdure worker\`), and it goes on by itself`;
-}
-
-/** Says once that its host is away, and once that it is back. */
-export function hostTeller(say: ((line: string) => void) | undefined): (seen: SessionInfo) => void {
-  let waitsFor: string | undefined;
-  return (seen) => {
-    if (seen.waitsFor === waitsFor) return;
-    if (seen.waitsFor !== undefined) say?.(hostAway(seen));
-    else if (seen.phase === 'running') say?.(`a worker runs on host ${waitsFor} again: the session goes on`);
-    waitsFor = seen.waitsFor;
-  };
-}
-
-// On a server that is not ours: says when nobody polls, at first as a failure, later, when a worker
-// went away, as a notice.
-
-export type WatchPollers = {
-  readonly temporal: Client;
-  /** Absent: those of the queue that every worker that stays polls. */
-  readonly workers?: ForWorkers;
-  readonly session?: string;
-  readonly say: (line: string) => void;
-  readonly onNobody: (why: ClientProblem) => void;
-  readonly patience?: PollerPatience;
-};
-
-/** Milliseconds. */
-export type PollerPatience = { readonly first: number; readonly look: number; readonly later: number };
-
-/** A person waits no longer than `first` to hear that nobody works. */
-export const pollerPatience: PollerPatience = { first: 8_000, look: 1_000, later: 20_000 };
-
-export function watchPollers(watching: WatchPollers): { stop(): Promise<void> } {
-  const stopped = new AbortController();
-  // A server that does not answer is the follower's to tell.
-  const ended = watch(watching, stopped.signal).catch(() => undefined);
-  return {
-    stop: () => {
-      stopped.abort();
-      return ended;
-    },
-  };
-}
-
-async function watch(
-  { temporal, workers = forAnyWorker, session, say, onNobody, patience = pollerPatience }: WatchPollers,
-  signal: AbortSignal,
-): Promise<void> {
-  const { taskQueue } = workers;
-  const nobody = describeNoWorker(workers, session);
-  if (!(await waitForWorker({ temporal, taskQueue }, patience.first, signal, patience.look)))
-    return onNobody(new ClientProblem('no_worker', nobody));
-  for (let polled = true; await pause(patience.later, signal);) {
-    const polls = await workerPolls({ temporal, taskQueue });
-    if (polled && !polls) say(`${nobody}; the session goes on when one does`);
-    polled = polls;
-  }
-}
-
-// How people are told that a session waits for workers of a configuration, and how to bring one.
-
-export function configurationName({ name, file }: Configuration): string {
-  if (name !== undefined) return `the configuration "${name}"`;
-  return file === undefined ? 'a configuration that its program gave' : `the configuration ${file}`;
-}
-
-/** Nobody works on `session`, or on any of its queue when it is not said. */
-export function describeNoWorker({ taskQueue, configuration }: ForWorkers, session?: string): string {
-  if (!configuration)
-    return `no worker polls task queue ${taskQueue}: start one with \`perdure worker\` where the workspace is`;
-  const { name, file } = configuration;
-  const who = session === undefined ? 'the session' : `session ${session}`;
-  const waits = `${who} waits for a worker with ${configurationName(configuration)}, and none runs`;
-  if (name === undefined && file === undefined)
-    return `${waits}: start that program again for it, or give a configuration with \`perdure watch ${session ?? 'ID'} --config FILE\``;
-  return `${waits}: start one with \`perdure worker --config ${file === undefined ? 'FILE' : shellWord(file)}\``;
 }

@@ -1,19 +1,19 @@
-// What a session's file brings beside its transcript: what the agent may do, and what it is told,
-// from the next run on.
+// Describes what a session's file brings in addition to its transcript: what the agent may do and
+// what it is told from the next run on.
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { oneLine } from '../paint.ts';
 
 /**
- * `lines`: for a person who takes it up. `widens`: some of it lets the agent do, or tells it, more
- * than a session of this folder that is begun anew.
+ * `lines` describe the options for the person who imports. `widens` is true when some option lets
+ * the agent do more, or tells it more, than a new session of this folder would.
  */
-export type Brought = { readonly lines: readonly string[]; readonly widens: boolean };
+export type ImportedOptions = { readonly lines: readonly string[]; readonly widens: boolean };
 
 const LONGEST = 300;
-/** Modes in which less is asked than by itself. */
+/** Modes that ask less than the default. */
 const FREE_MODES: readonly string[] = ['acceptEdits', 'bypass'];
 
-export function broughtBy(options: RunOptions): Brought {
+export function describeImportedOptions(options: RunOptions): ImportedOptions {
   const { permissionMode, permissions = {}, additionalDirectories = [], toolEnv = {} } = options;
   const listed = (values: readonly string[]): string => oneLine(values.join(', '), LONGEST);
   const prompt = (text: string): string => `${text.length} characters: ${oneLine(text, LONGEST)}`;

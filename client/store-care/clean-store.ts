@@ -1,6 +1,6 @@
-// Drops what no session that the server still knows can reach (W4): marks from the sessions, then
-// sweeps what is older than a grace period. What a session that runs beside it writes is younger;
-// what it finds there and names again is renewed, or set aside and still found.
+// Drops what no known session can reach (W4): it marks from the sessions, then sweeps what is older
+// than a grace period. A session that runs meanwhile writes younger values; an old value that it
+// names again is renewed, or set aside where it is still found.
 import type { Client } from '@temporalio/client';
 import type { StoreCare, StoredObject } from '../../store/values/store-care.ts';
 import { keySegment } from '../../store/values/store.ts';
@@ -9,55 +9,52 @@ import { namespaceOf, userName, USERS } from '../../connection/store-users.ts';
 import { oneLine } from '../paint.ts';
 import { ClientProblem } from '../problem.ts';
 import { findRoots } from './find-roots.ts';
-import { type KeptWorktree, keptWorktree, WORKTREES } from './kept-worktrees.ts';
+import { type KeptWorktree, findWorktree, WORKTREES } from './kept-worktrees.ts';
 import { markReached } from './mark-reached.ts';
 
 export type CleanStore = {
   readonly temporal: Client;
   readonly care: StoreCare;
-  /** The store's id. */
+  /** Id of the store. */
   readonly store: string;
-  /** Milliseconds, at least GRACE_MS: what is younger is left alone. */
+  /** Milliseconds, at least GRACE_MS: younger objects are left alone. */
   readonly graceMs: number;
-  /** Changes nothing, and says what it would do. */
+  /** Changes nothing and reports what would be done. */
   readonly dryRun: boolean;
-  /** Ids of namespaces that are no more: their sessions are gone. */
+  /** Ids of deleted namespaces, whose sessions are gone. */
   readonly goneNamespaces?: readonly string[];
   readonly now?: () => number;
 };
 
-/** Between the moment when a value is written and the one when a session names it. */
+/** Covers the time between writing a value and the session that names it. */
 export const GRACE_MS = 24 * 3_600_000;
 
 type Tally = { objects: number; bytes: number };
 
-export type Cleaned = {
+export type CleanResult = {
   readonly sessions: number;
-  /**
-   * Values that nobody names. They are kept for another grace period, where readers still find
-   * them.
-   */
+  /** Unnamed values, set aside for another grace period in which readers still find them. */
   readonly aside: Tally;
-  /** Values that were set aside before, and that nobody has named since. */
+  /** Values that were set aside earlier and have stayed unnamed since. */
   readonly values: Tally;
-  /** Of sessions that are gone. */
+  /** Records of sessions that are gone. */
   readonly records: Tally & { readonly sessions: number };
   /** Bytes that are free again: those that nothing else in the store holds. */
   readonly freed: number;
-  /** Values that were set aside, and that a session names. */
+  /** Number of values that were set aside and that a session names. */
   readonly putBack: number;
-  /** Of sessions that are gone, and on this machine still: their records stay. */
+  /** Work trees of sessions that are gone, still on this machine: their records stay. */
   readonly worktrees: readonly KeptWorktree[];
 };
 
-/** Kinds of records that belong to a session: `<kind>/<session>/…`. What else there is stays. */
+/** Kinds of records that belong to a session: `<kind>/<session>/…`. Other kinds stay. */
 const OF_SESSIONS: ReadonlySet<string> = new Set(['steps', 'calls', 'waits', 'labels', WORKTREES]);
 
 /**
- * Throws StoreError or ClientProblem when anything of a session cannot be read: then nothing was
- * changed.
+ * Throws StoreError or ClientProblem when any part of a session cannot be read; nothing was changed
+ * then.
  */
-export async function cleanStore(cleaning: CleanStore): Promise<Cleaned> {
+export async function cleanStore(cleaning: CleanStore): Promise<CleanResult> {
   const { temporal, care, store, graceMs, now = Date.now } = cleaning;
   const olderThan = now() - graceMs;
   await refuseOtherNamespaces(cleaning);
@@ -68,15 +65,15 @@ export async function cleanStore(cleaning: CleanStore): Promise<Cleaned> {
     return !OF_SESSIONS.has(kind) || segments.has(segment);
   };
   const reached = await markReached(care, roots, isKept);
-  const swept = await sweep(cleaning, olderThan, { reached, isKept });
+  const swept = await sweepStore(cleaning, olderThan, { reached, isKept });
   return { sessions: roots.sessions.size, ...swept };
 }
 
-type Marked = { readonly reached: ReadonlySet<Hash>; readonly isKept: (key: string) => boolean };
+type Marks = { readonly reached: ReadonlySet<Hash>; readonly isKept: (key: string) => boolean };
 
 /**
- * Sessions of another namespace cannot be seen from this one. Those that are said to be gone are
- * forgotten.
+ * Sessions of another namespace cannot be seen from this one, so the store is refused. The users of
+ * deleted namespaces are forgotten.
  */
 async function refuseOtherNamespaces({ temporal, care, dryRun, goneNamespaces = [] }: CleanStore): Promise<void> {
   const own = await namespaceOf(temporal);
@@ -93,14 +90,14 @@ async function refuseOtherNamespaces({ temporal, care, dryRun, goneNamespaces = 
   }
 }
 
-/** What was set aside comes first: what this sweep sets aside is not among it. */
-async function sweep(
+/** Handles the values set aside earlier first, so that it does not meet its own. */
+async function sweepStore(
   { care, dryRun }: CleanStore,
   olderThan: number,
-  { reached, isKept }: Marked,
-): Promise<Omit<Cleaned, 'sessions'>> {
-  const [aside, values, records] = [tally(), tally(), tally()];
-  const free = freedBytes();
+  { reached, isKept }: Marks,
+): Promise<Omit<CleanResult, 'sessions'>> {
+  const [aside, values, records] = [emptyTally(), emptyTally(), emptyTally()];
+  const free = countFreedBytes();
   const gone = new Set<string>();
   const worktrees = new Map<string, KeptWorktree>();
   let putBack = 0;
@@ -120,9 +117,9 @@ async function sweep(
   }
   for await (const object of care.list('record')) {
     if (isKept(object.name)) continue;
-    // A session that began meanwhile is not known here: what is too young to be removed is not told
-    // to be of one that is gone.
-    const worktree = object.at < olderThan ? await keptWorktree(care, object.name) : null;
+    // A session that began meanwhile is unknown here, so a young record is not counted for a
+    // session that is gone.
+    const worktree = object.at < olderThan ? await findWorktree(care, object.name) : null;
     if (worktree) worktrees.set(worktree.tree, worktree);
     else if (await remove(object, records)) gone.add(object.name.split('/')[1] ?? '');
   }
@@ -135,15 +132,18 @@ async function sweep(
   return { ...all, freed: free.bytes(), putBack, worktrees: [...worktrees.values()] };
 }
 
-const tally = (): Tally => ({ objects: 0, bytes: 0 });
+const emptyTally = (): Tally => ({ objects: 0, bytes: 0 });
 
 function add(into: Tally, { bytes }: StoredObject): void {
   into.objects += 1;
   into.bytes += bytes;
 }
 
-/** Of an object that shares its bytes, only the last of its names frees them. */
-function freedBytes() {
+/**
+ * Counts the bytes that removals free. If objects share bytes, only the removal of the last name
+ * frees them.
+ */
+function countFreedBytes() {
   const left = new Map<string, number>();
   let freed = 0;
   return {

@@ -1,5 +1,5 @@
 // Writes a session into a file: its transcript with every value that it reaches, and its options.
-// One that is at work is refused.
+// It refuses a session that is at work.
 import { unwrapAsked } from '../../workflows/contract/steered.ts';
 import { open, rm } from 'node:fs/promises';
 import type { Client } from '@temporalio/client';
@@ -11,7 +11,7 @@ import { withChanges } from '../../workflows/contract/options-problem.ts';
 import { type OptionChanges, type RunOptions, SIGNALS, UPDATES } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../problem.ts';
 import type { SessionDescription } from '../sessions/info.ts';
-import { contextOf } from '../sessions/read.ts';
+import { contextOf } from '../sessions/newest-head.ts';
 import { markReached } from './mark-reached.ts';
 import { type SessionHeader, writeLines } from './session-file.ts';
 
@@ -22,17 +22,17 @@ export type ExportSession = {
   readonly sessions: Sessions;
   readonly care: StoreCare;
   readonly session: SessionId;
-  /** Must not be there yet. */
+  /** Path of a new file. */
   readonly path: string;
 };
 
-export type Exported = { readonly values: number; readonly bytes: number };
+export type ExportResult = { readonly values: number; readonly bytes: number };
 
 /**
- * Throws ClientProblem, and StoreError for a transcript that cannot be read. Leaves no file that is
- * not whole.
+ * Throws ClientProblem, and StoreError for a transcript that cannot be read. Leaves no incomplete
+ * file.
  */
-export async function exportSession({ temporal, sessions, care, session, path }: ExportSession): Promise<Exported> {
+export async function exportSession({ temporal, sessions, care, session, path }: ExportSession): Promise<ExportResult> {
   const header = await headerOf(temporal, sessions, session);
   const roots = { sessions: new Set([session]), heads: new Map([[session, header.head]]), named: new Set<Hash>() };
   const reached = await markReached(care, roots, () => false);
@@ -75,8 +75,8 @@ async function headerOf(temporal: Client, sessions: Sessions, session: SessionId
 }
 
 /**
- * Those that it began its newest workflow run with, and what messages and people have changed
- * since.
+ * Returns the options that the newest workflow run began with, plus what messages and people have
+ * changed since.
  */
 async function optionsOf(client: Client, session: SessionId): Promise<RunOptions> {
   const { events } = await client.workflow.getHandle(session).fetchHistory();

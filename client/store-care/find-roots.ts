@@ -1,18 +1,18 @@
-// What the sessions that the server still knows, open and closed, name of the store: in every run
-// of their workflows, event by event, in their memos and in what their activities sent last.
+// Finds what all sessions on the server, open and closed, name of the store: in every run of their
+// workflows, event by event, in their memos, and in what their activities sent last.
 import { type Client, type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
 import type { SerializationContext } from '@temporalio/common';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { STORE_KEY } from '../sessions/info.ts';
-import { patience, persist, type Patience } from '../sessions/persist.ts';
-import { contextOf, headOf } from '../sessions/read.ts';
+import { patience, callUntilAnswered, type Patience } from '../sessions/persist.ts';
+import { contextOf, headOf } from '../sessions/newest-head.ts';
 import { scanMessage } from './scan-hashes.ts';
 
 export type Roots = {
-  /** Also those whose transcripts are in another store. */
+  /** Includes sessions whose transcripts are in another store. */
   readonly sessions: ReadonlySet<SessionId>;
-  /** The newest of each session that has one: from here on its transcript must be readable. */
+  /** The newest head of each session that has one: the transcript must be readable from there. */
   readonly heads: ReadonlyMap<SessionId, Hash>;
   readonly named: ReadonlySet<Hash>;
 };
@@ -20,12 +20,15 @@ export type Roots = {
 const SERVER_PAGE = 500;
 /** Histories read at once. */
 const AT_ONCE = 8;
-/** A history of several pages. */
+/** Patience for a history of several pages. */
 const slow: Patience = { ...patience, oneCall: 60_000 };
 
 type Finding = { readonly client: Client; readonly heads: Map<SessionId, Hash>; readonly named: Set<Hash> };
 
-/** `store`: the id of the one that is cleaned. Throws ClientProblem, and what the server throws. */
+/**
+ * `store` is the id of the store to clean. Throws ClientProblem, and passes on errors of the
+ * server.
+ */
 export async function findRoots(client: Client, store: string): Promise<Roots> {
   const finding: Finding = { client, heads: new Map(), named: new Set() };
   const sessions = new Set<SessionId>();
@@ -46,7 +49,7 @@ export async function findRoots(client: Client, store: string): Promise<Roots> {
   return { sessions, heads: finding.heads, named: finding.named };
 }
 
-/** Its retention may end at any moment. */
+/** Ignores a workflow that is gone: its retention may end at any moment. */
 async function unlessGone(work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -61,7 +64,8 @@ async function scanRun(
   session: SessionId,
   isNewest: boolean,
 ): Promise<void> {
-  const ask = <T>(call: () => Promise<T>): Promise<T> => persist(client, `read session ${session}`, call, slow);
+  const ask = <T>(call: () => Promise<T>): Promise<T> =>
+    callUntilAnswered(client, `read session ${session}`, call, slow);
   const own = contextOf(client, session, null);
   await scanMessage(execution.raw.memo, named, { client, session, contexts: [own] });
   const handle = client.workflow.getHandle(session, execution.runId);
@@ -84,7 +88,10 @@ async function scanRun(
   if (head) heads.set(session, head);
 }
 
-/** A payload is sealed for the activity or the workflow that it goes to or comes from. */
+/**
+ * Lists the contexts a payload may be sealed for: the activity or the workflow that it goes to or
+ * comes from.
+ */
 function contextsOf(
   event: object,
   own: SerializationContext,

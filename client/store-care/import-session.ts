@@ -1,6 +1,6 @@
-// Takes a session from a file: its values into this store, then a session under the same id that
-// waits where that one was. It is begun as one that was handed over, so that every version of the
-// workflow knows how to go on with it.
+// Imports a session from a file: puts its values into this store, then starts a session under the
+// same id at the same point. The session starts like one that was handed over, so every version of
+// the workflow can continue it.
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { verifyTranscript } from '../../store/log/audit.ts';
@@ -10,7 +10,7 @@ import type { Profile } from '../../workflows/contract/profiles.ts';
 import { TASK_QUEUE, type SessionInput } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../problem.ts';
 import { startCarried } from '../sessions/send.ts';
-import { type Brought, broughtBy } from './brought.ts';
+import { type ImportedOptions, describeImportedOptions } from './brought.ts';
 import { readSessionFile, type SessionHeader } from './session-file.ts';
 
 export type ImportSession = {
@@ -20,30 +20,30 @@ export type ImportSession = {
   readonly path: string;
   /** The session's folder here. */
   readonly cwd: string;
-  /** As of a client's sessions. */
+  /** Profile for the session, as for the sessions of a client. */
   readonly profile: Profile;
   readonly sealed: boolean;
   readonly visibility: boolean;
   readonly taskQueue?: string;
   /**
-   * Called once the file was found whole, before anything of it is taken: throws when it is not to
-   * be.
+   * Called once the file is known to be whole and before anything of it is stored. Throws to refuse
+   * it.
    */
-  readonly accept: (brought: Brought) => Promise<void>;
+  readonly accept: (brought: ImportedOptions) => Promise<void>;
 };
 
-/** `again`: it was taken from this file before, and is left as it is now. */
-export type Imported = { readonly session: SessionId; readonly again: boolean };
+/** `again` is true when the session was imported from this file before; it is left unchanged. */
+export type ImportResult = { readonly session: SessionId; readonly again: boolean };
 
 /**
- * Throws ClientProblem for a file that is not whole, and for another session of its id: then
- * nothing was begun.
+ * Throws ClientProblem for an incomplete file, and when another session has the id; nothing was
+ * begun then.
  */
-export async function importSession(importing: ImportSession): Promise<Imported> {
+export async function importSession(importing: ImportSession): Promise<ImportResult> {
   const { temporal, store, path } = importing;
-  // All of it is checked before anything is written.
+  // Check the whole file before anything is written.
   const seen = await readSessionFile(path, () => Promise.resolve());
-  await importing.accept(broughtBy(seen.options));
+  await importing.accept(describeImportedOptions(seen.options));
   const header = await readSessionFile(path, async ({ bytes }) => void (await store.put(bytes)));
   if (JSON.stringify(header) !== JSON.stringify(seen))
     throw new ClientProblem('refused', `${path} was changed while it was read: look at it again`);
@@ -63,8 +63,8 @@ export async function importSession(importing: ImportSession): Promise<Imported>
 }
 
 /**
- * What a handover between two runs carries. Keys of calls and steps begin anew: records do not come
- * along.
+ * Makes what a handover between two runs carries. Keys of calls and steps begin anew, since records
+ * are not in the file.
  */
 export function carryInput(
   { cwd, profile, sealed, visibility }: Pick<ImportSession, 'cwd' | 'profile' | 'sealed' | 'visibility'>,

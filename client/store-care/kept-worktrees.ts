@@ -1,6 +1,6 @@
-// Work trees of agents (L72) whose sessions are gone: one that is still on this machine may hold
-// work that is on no branch. What is stored of it is the only thing that leads there, and stays as
-// long as it does.
+// Finds work trees of agents (L72) whose sessions are gone. A work tree on this machine may hold
+// work that is on no branch; its record is the only thing that leads there, and stays as long as
+// the tree does.
 import { existsSync } from 'node:fs';
 import type { StoreCare } from '../../store/values/store-care.ts';
 import { parseStored } from '../../store/values/store.ts';
@@ -8,20 +8,23 @@ import { isTreePlace, type Begun } from '../../store/begun-worktree.ts';
 
 export const WORKTREES = 'worktrees';
 
-/** `common`: of its repository. `holder`: the folder that it lies in, alone. */
+/**
+ * `common` is the git directory of its repository. `holder` is the folder that contains only the
+ * work tree.
+ */
 export type KeptWorktree = Pick<Begun, 'tree' | 'common' | 'holder'>;
 
 /**
- * The work tree that a record of a session is about, where it is on this machine; else null. Throws
+ * Returns the work tree that a session's record names if it is on this machine, else null. Throws
  * StoreError.
  */
-export async function keptWorktree(care: Pick<StoreCare, 'record'>, key: string): Promise<KeptWorktree | null> {
+export async function findWorktree(care: Pick<StoreCare, 'record'>, key: string): Promise<KeptWorktree | null> {
   const [kind, session = ''] = key.split('/');
   if (kind !== WORKTREES) return null;
   const record = await care.record(`${WORKTREES}/${session}/begun`);
   const { tree, common, holder } = ((record && parseStored(record.bytes)) ?? {}) as Partial<Begun>;
   if (tree === undefined || common === undefined || holder === undefined || !existsSync(tree)) return null;
-  // A person is told to remove it.
+  // A person is told to remove it, so it must be a place of ours.
   if (!isTreePlace({ holder, tree })) return null;
   return { tree, common, holder };
 }

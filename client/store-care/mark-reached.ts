@@ -1,6 +1,6 @@
-// All values of a store that its sessions reach, from what they name on: through transcripts, and
-// through whatever a value or a record holds that looks like a hash. A session's own transcript
-// must be whole, or what lies behind the gap would be taken for nobody's.
+// Finds all values that sessions reach from their roots: through transcripts, and through anything
+// in a value or a record that looks like a hash. A session's own transcript must be whole, or
+// values behind the gap would count as unreachable.
 import { createLimit } from '../../system/async.ts';
 import { decodeSegment, placeOf } from '../../store/log/segments.ts';
 import type { StoreCare } from '../../store/values/store-care.ts';
@@ -9,14 +9,14 @@ import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { Roots } from './find-roots.ts';
 import { hashesIn } from './scan-hashes.ts';
 
-/** Values read at once; a value is held for as long as it is read. */
+/** Values read at once. A value stays in memory while it is read. */
 const AT_ONCE = 16;
-/** Records read before what they name is followed. */
+/** Records read before the values that they name are followed. */
 const BATCH = 256;
 
 /**
- * `isKept`: whether a record belongs to a session that is known. Throws StoreError for what cannot
- * be read.
+ * `isKept` tells whether a record belongs to a known session. Throws StoreError for a part that
+ * cannot be read.
  */
 export async function markReached(
   care: StoreCare,
@@ -27,14 +27,14 @@ export async function markReached(
   const limit = createLimit(AT_ONCE);
   const open = new Set<Hash>(named);
   await Promise.all(
-    [...heads].map(([session, head]) => limit(() => followTranscript(care, session, head, reached, open))),
+    [...heads].map(([session, head]) => limit(() => followTranscript(care, { session, head }, { reached, open }))),
   );
   await followAll(care, open, reached);
   let keys: string[] = [];
   const readRecord = async (key: string): Promise<void> => {
     const { bytes, values } = (await care.record(key)) ?? { bytes: '', values: [] };
-    // A value that its writer did not live to write is here alone: what it names is looked for here
-    // too.
+    // A value whose writer died before writing it is only in the record, so look for the hashes in
+    // it here too.
     for (const hash of [...values.map(hashOf), ...[bytes, ...values].flatMap(hashesIn)]) open.add(hash);
   };
   const readRecords = async (): Promise<void> => {
@@ -50,15 +50,13 @@ export async function markReached(
 }
 
 /**
- * From a head to the session's first segment: parents one by one to a page, then its segments at
- * once.
+ * Follows a transcript from a head to its first segment: parents one by one to a page, then all its
+ * segments at once.
  */
 async function followTranscript(
   care: StoreCare,
-  session: SessionId,
-  head: Hash,
-  reached: Set<Hash>,
-  open: Set<Hash>,
+  { session, head }: { readonly session: SessionId; readonly head: Hash },
+  { reached, open }: { readonly reached: Set<Hash>; readonly open: Set<Hash> },
 ): Promise<void> {
   const read = async (hash: Hash) => {
     const bytes = await care.value(hash);
@@ -75,7 +73,7 @@ async function followTranscript(
   }
 }
 
-/** Whatever else is named. One that is missing names nothing; `open` is empty afterwards. */
+/** Follows every other named value. A missing one names nothing. `open` is empty afterwards. */
 async function followAll(care: StoreCare, open: Set<Hash>, reached: Set<Hash>): Promise<void> {
   const limit = createLimit(AT_ONCE);
   while (open.size > 0) {

@@ -1,6 +1,6 @@
-// Every hash that is named anywhere in a message of the Temporal server: in its fields, and in its
-// payloads once they are decoded. Nothing is asked about what a field means: a text that only looks
-// like a hash keeps a value that nobody needs, which is the safe mistake.
+// Finds every hash in a message of the Temporal server: in its fields, and in its decoded payloads.
+// It ignores what a field means: a text that only looks like a hash keeps an unneeded value, which
+// is the safe mistake.
 import type { Client } from '@temporalio/client';
 import type { Payload, SerializationContext } from '@temporalio/common';
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
@@ -17,7 +17,7 @@ export function hashesIn(bytes: Uint8Array | string): readonly Hash[] {
   return [...text.matchAll(HASH)].map(([hash]) => hash).filter(isHash);
 }
 
-/** Readable as they lie, by whoever wrote them. */
+/** Encodings that are readable without a codec. */
 const PLAIN: ReadonlySet<string> = new Set([
   'json/plain',
   'binary/plain',
@@ -26,18 +26,18 @@ const PLAIN: ReadonlySet<string> = new Set([
   'binary/protobuf',
 ]);
 
-type Sealed = {
+type PayloadSource = {
   readonly client: Client;
   readonly session: SessionId;
-  /** What its payloads may be sealed for, the likeliest first. */
+  /** Contexts that its payloads may be sealed for, the likeliest first. */
   readonly contexts: readonly SerializationContext[];
 };
 
 /** Adds to `found`. Throws ClientProblem for a payload that cannot be read. */
-export async function scanMessage(message: unknown, found: Set<Hash>, sealed: Sealed): Promise<void> {
+export async function scanMessage(message: unknown, found: Set<Hash>, sealed: PayloadSource): Promise<void> {
   if (typeof message === 'string') return addAll(found, hashesIn(message));
   if (typeof message !== 'object' || message === null || message instanceof Uint8Array) return;
-  if (isPayload(message)) return addAll(found, hashesIn(await decoded(message, sealed)));
+  if (isPayload(message)) return addAll(found, hashesIn(await decodePayload(message, sealed)));
   for (const field of Object.values(message)) await scanMessage(field, found, sealed);
 }
 
@@ -52,7 +52,7 @@ function isPayload(message: object): message is Payload {
   return values.length > 0 && values.every((value) => value instanceof Uint8Array);
 }
 
-async function decoded(payload: Payload, { client, session, contexts }: Sealed): Promise<Uint8Array> {
+async function decodePayload(payload: Payload, { client, session, contexts }: PayloadSource): Promise<Uint8Array> {
   if (PLAIN.has(encodingOf(payload))) return dataOf(payload);
   let why = 'cannot be decoded';
   for (const context of contexts) {
@@ -65,7 +65,7 @@ async function decoded(payload: Payload, { client, session, contexts }: Sealed):
   throw new ClientProblem('refused', `${what}: what it names is not known, and nothing was deleted; ${remedy}`);
 }
 
-/** The bytes, or why they cannot be read. */
+/** Returns the bytes, or why they cannot be read. */
 async function decode(client: Client, payload: Payload, context: SerializationContext): Promise<Uint8Array | string> {
   let payloads = [payload];
   try {

@@ -1,6 +1,6 @@
-// A session as a file: lines of JSON, first what it is, then its values under their hashes, last
-// how many there were and a checksum of all before. Written and read a line at a time; nothing of
-// it is used before all of it was checked.
+// Writes and reads a session as a file of JSON lines: first a header, then its values under their
+// hashes, last their number and a checksum of all before. Both work a line at a time; a reader
+// checks the whole file before it uses any of it.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ import { optionsProblem } from '../../workflows/contract/options-problem.ts';
 import type { RunOptions, RunSummary } from '../../workflows/contract/session.ts';
 import { ends } from '../event-parts.ts';
 import { ClientProblem } from '../problem.ts';
-import { sessionIdProblem } from '../sessions/info.ts';
+import { sessionIdProblem } from '../sessions/session-id.ts';
 
 export type SessionHeader = {
   readonly perdure: 'session';
@@ -19,10 +19,10 @@ export type SessionHeader = {
   readonly session: string;
   readonly title: string;
   readonly head: Hash;
-  /** Runs that it has had. */
+  /** Number of runs that it has had. */
   readonly runs: number;
   readonly last: RunSummary | null;
-  /** As its next run would have opened with. */
+  /** Options that its next run would have opened with. */
   readonly options: RunOptions;
 };
 
@@ -46,13 +46,12 @@ export async function* writeLines(header: SessionHeader, values: AsyncIterable<V
   yield `${JSON.stringify({ end: count, sha256: sum.digest('hex') })}\n`;
 }
 
-/** Characters: those that are made here have 120. */
+/** Longest title in characters; titles made here have 120. */
 const LONGEST_TITLE = 1_000;
-/**
- * Bytes of a line: of the first, which has options and how the last run ended; of the others, which
- * have a value each.
- */
-const [LONGEST_FIRST, LONGEST_LINE] = [4 * 1024 * 1024, 256 * 1024 * 1024];
+/** Most bytes of the first line, which has the options and the end of the last run. */
+const LONGEST_FIRST = 4 * 1024 * 1024;
+/** Most bytes of the other lines, which have a value each. */
+const LONGEST_LINE = 256 * 1024 * 1024;
 
 const first = z.object({ perdure: z.literal('session'), v: z.number() });
 const hash = z.custom<Hash>(isHash);
@@ -77,8 +76,8 @@ const value = z.object({ value: hash, base64: z.string() });
 const end = z.object({ end: z.number(), sha256: z.string() });
 
 /**
- * Reads all of `path`, and gives each value to `take` once it was checked. Throws ClientProblem
- * with one sentence for what is not whole.
+ * Reads all of `path` and gives each checked value to `take`. Throws ClientProblem with one
+ * sentence for an incomplete file.
  */
 export async function readSessionFile(path: string, take: (value: Value) => Promise<void>): Promise<SessionHeader> {
   const sum = createHash('sha256');
@@ -91,20 +90,20 @@ export async function readSessionFile(path: string, take: (value: Value) => Prom
     if (!found) found = headerOf(path, read);
     else {
       const ended = end.safeParse(read).data;
-      if (isWhole) throw damaged(path, at, 'comes after its end');
+      if (isWhole) throw damageProblem(path, at, 'comes after its end');
       if (ended) isWhole = ended.end === count && ended.sha256 === sum.copy().digest('hex');
-      if (ended && !isWhole) throw damaged(path, at, 'does not fit what is before it');
+      if (ended && !isWhole) throw damageProblem(path, at, 'does not fit what is before it');
       if (!ended) {
         const { value: name, base64 } = value.safeParse(read).data ?? {};
         const bytes = Buffer.from(base64 ?? '', 'base64');
-        if (name === undefined || hashOf(bytes) !== name) throw damaged(path, at, 'is no whole value');
+        if (name === undefined || hashOf(bytes) !== name) throw damageProblem(path, at, 'is no whole value');
         count += 1;
         await take({ hash: name, bytes });
       }
     }
     sum.update(`${line}\n`);
   }
-  if (!found) throw foreign(path);
+  if (!found) throw foreignFileProblem(path);
   if (!isWhole)
     throw new ClientProblem('refused', `${path} ends after line ${at}, before its end: export the session again`);
   return found;
@@ -123,7 +122,7 @@ async function* linesOf(path: string): AsyncIterable<string> {
       parts.push(chunk.subarray(from));
       size += chunk.length - from;
       const most = at === 1 ? LONGEST_FIRST : LONGEST_LINE;
-      if (size > most) throw damaged(path, at, `has over ${most / 1024 / 1024} MB`);
+      if (size > most) throw damageProblem(path, at, `has over ${most / 1024 / 1024} MB`);
     }
     if (size > 0) yield textOf(parts);
   } catch (error) {
@@ -147,23 +146,27 @@ function parse(line: string): unknown {
 
 function headerOf(path: string, read: unknown): SessionHeader {
   const known = first.safeParse(read).data;
-  if (!known) throw foreign(path);
+  if (!known) throw foreignFileProblem(path);
   if (known.v !== 1) {
     const what = `${path} was written by a newer Perdure (version ${known.v}, this one reads 1)`;
     throw new ClientProblem('refused', `${what}: update this one`);
   }
   const { data: found, error } = header.safeParse(read);
   if (!found)
-    throw damaged(path, 1, `does not say which session it is: its ${error.issues[0]?.path.join('.')} will not do`);
+    throw damageProblem(
+      path,
+      1,
+      `does not say which session it is: its ${error.issues[0]?.path.join('.')} will not do`,
+    );
   const problem = optionsProblem(found.options);
-  if (problem !== undefined) throw damaged(path, 1, `has options that will not do (${problem})`);
+  if (problem !== undefined) throw damageProblem(path, 1, `has options that will not do (${problem})`);
   return { perdure: 'session', v: 1, ...found } as SessionHeader;
 }
 
-function foreign(path: string): ClientProblem {
+function foreignFileProblem(path: string): ClientProblem {
   return new ClientProblem('refused', `${path} is no exported session: \`perdure export ID\` writes one`);
 }
 
-function damaged(path: string, line: number, how: string): ClientProblem {
+function damageProblem(path: string, line: number, how: string): ClientProblem {
   return new ClientProblem('refused', `${path} is damaged: line ${line} ${how}; export the session again`);
 }

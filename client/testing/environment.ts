@@ -1,5 +1,5 @@
-// A Temporal server, a worker and a scripted model, up in one line and gone in one: an agent tested
-// for real.
+// Starts a Temporal server, a worker and a scripted model in one line and removes them in another,
+// to test an agent for real.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,22 +19,24 @@ import type { StartOptions } from '../sessions/start.ts';
 
 export type TestEnvironmentOptions = {
   readonly script: ScriptedModelOptions['script'];
-  /** Whose key it is; a newcomer's unless given. */
+  /** Owner of the key; a newcomer unless given. */
   readonly account?: ScriptedModelOptions['account'];
-  /** Of the worker. */
+  /** Configuration of the worker. */
   readonly config?: PerdureConfig;
 };
 
 export type TestEnvironment = {
   readonly sessions: PerdureClient;
   readonly model: ScriptedModel;
-  /** The workspace of runs that name none. */
+  /** Default workspace of runs. */
   readonly cwd: string;
-  /** Runs the prompt in a new session, to its end, whatever that is. */
+  /** Runs the prompt in a new session and resolves at its end, however the run ends. */
   run(prompt: string, options?: StartOptions): Promise<RunOutcome>;
-  /** Replays the session's newest history. Throws when what is installed would not do the same. */
+  /**
+   * Replays the session's newest history. Throws when the installed workflow would act differently.
+   */
   replay(session: string): Promise<void>;
-  /** Ends all of it, and removes what it stored. */
+  /** Ends everything and removes what it stored. */
   close(): Promise<void>;
 };
 
@@ -43,8 +45,8 @@ const { History } = proto.temporal.api.history.v1;
 const QUEUE = 'testing';
 
 /**
- * Takes a second or two; the first ever gets the server's binary. Throws ConfigProblem and
- * SetupProblem.
+ * Starts a test environment in a second or two; the first ever downloads the server's binary.
+ * Throws ConfigProblem and SetupProblem.
  */
 export async function testEnvironment({ script, account, config }: TestEnvironmentOptions): Promise<TestEnvironment> {
   const root = mkdtempSync(join(tmpdir(), 'perdure-testing-'));
@@ -70,11 +72,11 @@ export async function testEnvironment({ script, account, config }: TestEnvironme
       for await (const event of sessions.follow(session, { messageId })) if (event.type === 'result') return event;
       throw new Error(`the events of session ${session} ended without a result`);
     };
-    const replayed = async (session: string): Promise<void> => {
+    const replaySession = async (session: string): Promise<void> => {
       const history = await temporal.client.workflow.getHandle(session).fetchHistory();
       await replayWith(target.keys, history, session);
     };
-    return { sessions, model, cwd, run, replay: replayed, close };
+    return { sessions, model, cwd, run, replay: replaySession, close };
   } catch (error) {
     await close();
     throw error;
@@ -82,19 +84,19 @@ export async function testEnvironment({ script, account, config }: TestEnvironme
 }
 
 export type ReplayOptions = {
-  /** The id of its session: needed where payloads are sealed. */
+  /** Id of the session, needed when payloads are sealed. */
   readonly session?: string;
   /**
-   * The key file (`keys.json` of the data folder, PERDURE_CODEC_KEYS) that its payloads are sealed
-   * with. Absent: they are plain.
+   * Key file for sealed payloads (`keys.json` of the data folder, PERDURE_CODEC_KEYS). Absent:
+   * payloads are plain.
    */
   readonly keyFile?: string;
 };
 
 /**
- * Replays the history of a session with the workflow that is installed. Throws when that would not
- * do the same, and SetupProblem for a key file that cannot be used. `history`: what
- * `handle.fetchHistory()` of a Temporal client gives, also as JSON.
+ * Replays a session's history with the installed workflow. `history` is the result of
+ * `handle.fetchHistory()` of a Temporal client, also as JSON. Throws when the workflow would act
+ * differently, and SetupProblem for an unusable key file.
  */
 export async function replay(history: unknown, { session, keyFile }: ReplayOptions = {}): Promise<void> {
   const keys = keyFile === undefined ? undefined : openKeyRing(keyFile, `there is no key file ${keyFile}`);
@@ -102,8 +104,8 @@ export async function replay(history: unknown, { session, keyFile }: ReplayOptio
 }
 
 /**
- * As `JSON.stringify` writes what was fetched: numbers of 64 bits are texts. Temporal's own tools
- * write times as texts too; the SDK reads those.
+ * Recognizes JSON that `JSON.stringify` wrote, where numbers of 64 bits are texts. Temporal's own
+ * tools write times as texts too; the SDK reads those.
  */
 function isJson(history: unknown): history is object {
   const { events } = (history ?? {}) as { readonly events?: readonly Partial<Record<string, unknown>>[] };

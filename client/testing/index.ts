@@ -1,5 +1,5 @@
-// The exports of `perdure/testing`: a user's agent with its tools, tested in milliseconds and once
-// for real (Q6).
+// The exports of `perdure/testing`: test an agent with its tools in milliseconds, and once for real
+// (Q6).
 import '../../system/process/supported.ts';
 export { runInMemory } from './run-in-memory.ts';
 export type { InMemory, RanInMemory } from './run-in-memory.ts';

@@ -1,6 +1,6 @@
-// The whole loop in one process and without a server (L54, Q6): the machine drives the bodies of
-// the activities directly. What it comes to is what a session on a server must come to, whatever
-// happens to the workers of that one. The one file outside workflows/ that drives the machine.
+// Runs the whole loop in one process without a server (L54, Q6): the machine drives the bodies of
+// the activities directly. Its result is what a session on a server must reach, whatever happens to
+// that session's workers. This is the only file outside workflows/ that drives the machine.
 import type { ApplicationFailure } from '@temporalio/common';
 import type { Attempt, Body } from '../../activities/attempt.ts';
 import { callModel } from '../../activities/call-model.ts';
@@ -26,7 +26,9 @@ import { runLoop } from '../../workflows/machine/loop.ts';
 import { initialState, type RunState } from '../../workflows/machine/state.ts';
 import { userAppend } from '../../workflows/machine/transitions.ts';
 
-/** `state`: the machine's at the run's end. `steps`: of the conversation so far. */
+/**
+ * `state` is the machine's state at the run's end. `steps` counts those of the conversation so far.
+ */
 export type MemoryRun = {
   readonly terminal: Terminal;
   readonly state: RunState;
@@ -37,8 +39,8 @@ export type MemoryRun = {
 };
 
 /**
- * Runs one message to its end, the first of its session or the next one `after` a run. Throws for
- * options that are refused, and for a call that asks: nobody is there to decide.
+ * Runs one message to its end: the first of its session, or the next one `after` a run. Throws for
+ * options that are refused, and for a call that asks, since no person can decide.
  */
 export async function memoryLoop(
   deps: Deps,
@@ -52,7 +54,8 @@ export async function memoryLoop(
   const id = (number === 1 ? 'm' : `m${number}`) as MessageId;
   let steps = after?.steps ?? 0;
   const step = (): number => (steps += 1);
-  const run = <I, O>(body: (attempt: Attempt, input: I) => Promise<O>, input: I) => attempts(session, body, input);
+  const run = <I, O>(body: (attempt: Attempt, input: I) => Promise<O>, input: I) =>
+    attemptUntilAlive(session, body, input);
   const opened = await run(openRun(deps), { chain, run: number, step: step(), options });
   if (opened.kind === 'refused') throw new Error(opened.detail);
   const { config, rules } = opened;
@@ -67,11 +70,11 @@ export async function memoryLoop(
     iteration,
     step: step(),
   });
-  /** Always there when the call is over that it was made beside. */
-  let beside: TakenPreparation = {};
-  const takeBeside = (): TakenPreparation => {
-    const taken = beside;
-    beside = {};
+  /** Always finished when the call that runs in parallel ends. */
+  let prepared: TakenPreparation = {};
+  const takePrepared = (): TakenPreparation => {
+    const taken = prepared;
+    prepared = {};
     return taken;
   };
   const tools = async (state: RunState, move: Extract<Move, { do: 'run_tools' }>): Promise<Event> => {
@@ -106,7 +109,7 @@ export async function memoryLoop(
       case 'call_model': {
         const input = { ...common(state), ...modelInput(state, rules) };
         const result = modelResultOf(await run(callModel(deps), input));
-        return { kind: 'model', result, step: input.step, stop: null, ...takeBeside() };
+        return { kind: 'model', result, step: input.step, stop: null, ...takePrepared() };
       }
       case 'run_tools':
         return tools(state, move);
@@ -118,11 +121,11 @@ export async function memoryLoop(
         const { head, iteration } = state;
         if (head === null) return { kind: 'preparing', begins: false };
         const input = { head, config, iteration, step: step(), ...preparationInput(state, rules) };
-        beside = { prepared: { iteration, result: await run(prepareCompaction(deps), input) } };
+        prepared = { prepared: { iteration, result: await run(prepareCompaction(deps), input) } };
         return { kind: 'preparing', begins: true };
       }
       case 'await_compaction':
-        return { kind: 'prepared', because: move.because, stop: null, ...takeBeside() };
+        return { kind: 'prepared', because: move.because, stop: null, ...takePrepared() };
       case 'collapse': {
         const input = { ...common(state), ...collapseInput(state, rules, move) };
         return { kind: 'collapsed', result: await run(collapse(deps), input), stop: null };
@@ -147,8 +150,12 @@ export async function memoryLoop(
   return { terminal, state, entries, head, run: number, steps };
 }
 
-/** Temporal's part: a call that died is attempted again, with what it remembered. */
-async function attempts<Input, Output>(session: SessionId, body: Body<Input, Output>, input: Input): Promise<Output> {
+/** Plays Temporal's part: an attempt that died is repeated with the details that it remembered. */
+async function attemptUntilAlive<Input, Output>(
+  session: SessionId,
+  body: Body<Input, Output>,
+  input: Input,
+): Promise<Output> {
   let remembered: unknown;
   for (let number = 1; ; number += 1) {
     const attempt: Attempt = {

@@ -1,5 +1,5 @@
-// One run of an agent without a server and without a worker: the product's own loop, tools, rules
-// and requests, and a scripted model.
+// Runs an agent once without a server or a worker, with the product's own loop, tools, rules and
+// requests, and a scripted model.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,28 +20,28 @@ export type InMemory = {
   readonly prompt: string;
   /** The model's replies, in order. */
   readonly script: ScriptedModelOptions['script'];
-  /** Whose key it is; a newcomer's unless given. */
+  /** Owner of the key; a newcomer unless given. */
   readonly account?: ScriptedModelOptions['account'];
-  /** As in a configuration file: tools, hooks, permissions, models. */
+  /** Configuration as in a file: tools, hooks, permissions, models. */
   readonly config?: PerdureConfig;
-  /** Absent: mode `bypass`, in an empty folder that is removed again. */
+  /** Options of the run. Absent: mode `bypass`, in an empty folder that is removed afterwards. */
   readonly options?: Partial<RunOptions>;
 };
 
 export type RanInMemory = {
   readonly reason: TerminalReason;
-  /** The final reply. */
+  /** Text of the final reply. */
   readonly text: string;
   readonly turns: number;
   /** The transcript. */
   readonly entries: readonly Entry[];
-  /** What the model was sent. */
+  /** Requests that the model received. */
   readonly requests: readonly RecordedRequest[];
 };
 
 /**
- * Runs the prompt to its end. Throws ConfigProblem, an Error for options that no run can open with,
- * and one for a call that asks for a decision, since nobody is there.
+ * Runs the prompt to its end. Throws ConfigProblem, an Error for options that a run cannot open
+ * with, and an Error for a call that asks for a decision, since no person can decide.
  */
 export async function runInMemory({ prompt, script, account, config = {}, options }: InMemory): Promise<RanInMemory> {
   const checked = checkConfig(config, 'the configuration');

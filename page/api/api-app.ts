@@ -1,12 +1,12 @@
-// The HTTP API: what the client offers, as JSON and server-sent events, for programs that have a
-// token. It is part of the page's app.
+// The HTTP API: what the client offers, as JSON and server-sent events, for programs with a token.
+// It is part of the page's app.
 import { createHash } from 'node:crypto';
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { isTraceparent, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';
 import { LONGEST_ID } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import { checkedId } from '../../client/sessions/info.ts';
+import { parseSessionId } from '../../client/sessions/session-id.ts';
 import { type Access, HEADERS, isFromProxy, isJson, isOwnHost, isOwnOrigin } from '../hosting/access.ts';
 import { OWNER, type Person, personWith, type Role } from '../hosting/people.ts';
 import { identityOf, type PagePorts } from '../ports.ts';
@@ -14,33 +14,34 @@ import { openEventStream } from './event-stream.ts';
 import { openapiDocument } from './openapi.ts';
 import { type Operation, readShape } from './operation.ts';
 import { operations } from './operations.ts';
-import { answerProblem, HttpProblem, refuseUnless } from './problems.ts';
+import { problemResponse, HttpProblem, refuseUnless } from './problems.ts';
 import { following } from './schemas.ts';
 
 export const API = '/api/v1';
 
-/** Bytes: an image in base64 and some text. */
+/** Most bytes of a body: an image in base64 and some text. */
 const LARGEST_BODY = 8 * 1024 * 1024;
-/** At once, of all listeners and of one person: each follows its session. */
-const [MOST_STREAMS, MOST_OF_ONE] = [500, 100];
+/** Most open streams of all listeners, and of one person: each follows its session. */
+const MOST_STREAMS = 500;
+const MOST_OF_ONE = 100;
 
 type Vars = { readonly Variables: { person: Person } };
 
-/** `listeners`: streams that are open. */
+/** `listeners` counts open streams. */
 export type Api = { readonly app: Hono<Vars>; readonly listeners: number; close(): void };
 
 export function apiApp(ports: PagePorts, access: Access): Api {
   const app = new Hono<Vars>();
   const closing = new AbortController();
   const streams = streamCounts();
-  app.onError((error, context) => answerProblem(context, error));
+  app.onError((error, context) => problemResponse(context, error));
   app.use(async (context, next) => {
-    context.set('person', admit(context, access));
+    context.set('person', authenticate(context, access));
     await next();
   });
   app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: tooLarge }));
-  /** Throws HttpProblem. */
-  const person = (context: Context<Vars>, needed: Role): Person => allowed(context.get('person'), needed);
+  /** Throws HttpProblem when the person's role is too low. */
+  const person = (context: Context<Vars>, needed: Role): Person => requireRole(context.get('person'), needed);
   app.get('/openapi.json', (context) => (person(context, 'look'), context.json(openapiDocument())));
   for (const operation of operations)
     app[operation.method](routeOf(operation), async (context) => {
@@ -74,9 +75,12 @@ export function apiApp(ports: PagePorts, access: Access): Api {
 }
 
 type StreamCounts = {
-  /** Of all. */
+  /** Number of open streams. */
   readonly count: number;
-  /** What is returned is called once, when it is closed. Throws HttpProblem. */
+  /**
+   * Counts a new stream and returns the function to call once when it is closed. Throws
+   * HttpProblem.
+   */
   open(name: string): () => void;
 };
 
@@ -99,10 +103,10 @@ function streamCounts(): StreamCounts {
 }
 
 /**
- * What a browser keeps does not count here: a token in a header is sent by no site but on purpose.
- * Throws HttpProblem.
+ * Lets a request in by its token. A browser's cookies do not count here, since a site can send a
+ * token in a header only on purpose. Throws HttpProblem.
  */
-function admit(context: Context, access: Access): Person {
+function authenticate(context: Context, access: Access): Person {
   for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
   const { method } = context.req;
   const origin = context.req.header('origin');
@@ -120,7 +124,7 @@ function admit(context: Context, access: Access): Person {
   return person;
 }
 
-function allowed(person: Person, needed: Role): Person {
+function requireRole(person: Person, needed: Role): Person {
   refuseUnless(person.role, needed, 'that');
   return person;
 }
@@ -154,18 +158,17 @@ async function carryOut(
 
 /** Throws ClientProblem `refused`. */
 function sessionOf(context: Context): SessionId {
-  return checkedId(context.req.param('session') ?? '');
+  return parseSessionId(context.req.param('session') ?? '');
 }
 
-/** One that is none is passed over, as W3C has it. */
+/** Ignores an invalid header, as W3C Trace Context asks. */
 function traceOf(context: Context): string | undefined {
   const given = context.req.header('traceparent');
   return isTraceparent(given) ? given : undefined;
 }
 
 /**
- * The same key of another person is another one: the id of a message tells whose it is, but for the
- * owner's.
+ * Makes keys of different people differ. Only the owner's key becomes the message's id unchanged.
  */
 function ownKey(name: string, key: MessageId | undefined): MessageId | undefined {
   if (key === undefined || name === OWNER) return key;
@@ -175,7 +178,7 @@ function ownKey(name: string, key: MessageId | undefined): MessageId | undefined
   return `${key.slice(0, LONGEST_ID - 17)}.${digest.slice(0, 16)}` as MessageId;
 }
 
-/** As the draft has it, in quotes, or without. */
+/** Accepts the key in quotes, as the draft has it, or without. */
 function keyOf(context: Context): MessageId | undefined {
   const given = context.req.header('idempotency-key');
   if (given === undefined) return undefined;

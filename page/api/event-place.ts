@@ -1,12 +1,12 @@
-// Where a listener of an event stream is, as the id of the last event says it: behind an iteration
-// that it has seen whole, and what it has seen of the next. The next is told again from its
-// beginning when it comes again, for an attempt may have died meanwhile; what it has seen of it is
-// taken back first, so that nothing is told twice that stands.
+// The place of a listener in an event stream, written as the id of the last event: the last
+// iteration it has seen whole, and what it has seen of the next. The next iteration is told again
+// from its beginning, since an attempt may have died meanwhile; what was seen of it is taken back
+// first, so that nothing valid is told twice.
 import type { Followed } from '../../client/follow/cursor.ts';
-import { isApprovalEvent } from '../../client/sessions/decide.ts';
+import { isApprovalEvent } from '../../client/sessions/waiting-approval.ts';
 import { ClientProblem } from '../../client/problem.ts';
 
-/** An attempt of a step, as `step.attempt`. */
+/** An attempt of a step, written as `step.attempt`. */
 export type Attempt = string;
 
 export const attemptOf = ({ step, attempt }: { readonly step: number; readonly attempt: number }): Attempt =>
@@ -14,17 +14,17 @@ export const attemptOf = ({ step, attempt }: { readonly step: number; readonly a
 
 export type EventPlace = {
   readonly run: number;
-  /** The last that was seen whole. */
+  /** The last iteration that was seen whole. */
   readonly iteration: number;
-  /** Attempts that were heard of later iterations. */
+  /** Attempts that told something of later iterations. */
   readonly heard: readonly Attempt[];
-  /** Attempts with events of no iteration that were heard behind it. */
+  /** Attempts that told events without an iteration after it. */
   readonly loose: readonly Attempt[];
   /** Calls that are known to wait. */
   readonly waiting: readonly string[];
 };
 
-/** The id of a stream's last event: there is no more. */
+/** Id of a stream's last event: there is no more. */
 export const OVER = 'over';
 
 export const placeAt = (run: number, iteration: number): EventPlace => ({
@@ -41,7 +41,7 @@ export function formatPlace({ run, iteration, heard, loose, waiting }: EventPlac
   return [`${run}.${iteration}`, ...told].join(';');
 }
 
-/** A number and the next have a comma between them: nothing can be read in two ways. */
+/** A comma separates numbers of a list, so that a place can be read in only one way. */
 const PLACE =
   /^(\d{1,9})\.(\d{1,9})(?:;((?:\d{1,9}\.\d{1,9}(?:,\d{1,9}\.\d{1,9})*)?)(?:;((?:\d{1,9}\.\d{1,9}(?:,\d{1,9}\.\d{1,9})*)?)(?:;([\w.!~*'()%,-]*))?)?)?$/;
 
@@ -70,29 +70,29 @@ function namesOf(text: string): readonly string[] | null {
   }
 }
 
-export type Placing = {
-  /** The place of who has seen all events so far. */
+export type PlaceTracker = {
+  /** The place of a listener that has seen all events so far. */
   readonly place: EventPlace;
-  /** It has told something that was sent and stands. */
+  /** Tells whether the attempt has told something that was sent and stands. */
   knows(attempt: Attempt): boolean;
-  /** To be told of each event that is sent. */
+  /** Must be called with each event that is sent. */
   hear(event: Followed): void;
 };
 
-/** Follows the events that a listener is sent, from `start` on. */
-export function trackPlace(start: EventPlace): Placing {
+/** Tracks the events that a listener is sent, from `start` on. */
+export function trackPlace(start: EventPlace): PlaceTracker {
   let { run, iteration } = start;
-  /** The iteration that is told now. */
+  /** The iteration that is being told. */
   let current = iteration;
   /**
-   * The first iteration of which each attempt told something: those behind `iteration`, and the
+   * For each attempt the first iteration it told something of: those after `iteration`, and the
    * rest.
    */
   const heard = new Map(start.heard.map((attempt) => [attempt, iteration + 1]));
   const older = new Map<Attempt, number>(start.loose.map((attempt) => [attempt, iteration]));
   /**
-   * Attempts that told something of no iteration since the last event of one; and when the
-   * iteration before was over.
+   * Attempts that told events without an iteration since the last event with one. `kept` is that
+   * set at the end of the iteration before.
    */
   const loose = new Set(start.loose);
   let kept: readonly Attempt[] = start.loose;

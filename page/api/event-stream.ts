@@ -1,43 +1,43 @@
-// Events as server-sent events, one JSON object each, with the place of who has seen it as their
+// Sends events as server-sent events, one JSON object each, with the listener's new place as their
 // id.
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { Followed, SeenIteration } from '../../client/follow/cursor.ts';
-import { goalAfter, isNone } from '../../client/follow/goal.ts';
+import { goalAfter, hasNoRun } from '../../client/follow/goal.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { PagePorts } from '../ports.ts';
 import { OVER, parsePlace } from './event-place.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
 import { HttpProblem, problemOf } from './problems.ts';
-import { placedEvents, type Placed } from './resume-events.ts';
+import { eventsWithPlaces, type PlacedEvent } from './resume-events.ts';
 
-/** Milliseconds: a proxy, or a listener, learns that the other side is there. */
+/** Milliseconds between signs of life for a proxy or a listener. */
 const BEAT_MS = 15_000;
 /**
- * Milliseconds: a listener that reads nothing for so long is left; it comes again from its place.
+ * Milliseconds after which a listener that reads nothing is dropped; it may return from its place.
  */
 const STALLED_MS = 60_000;
 
-export type StreamAsked = {
+export type StreamRequest = {
   readonly session: SessionId;
   readonly message: string | undefined;
   /** RUN or RUN.ITERATION. */
   readonly after: string | undefined;
   /** The header Last-Event-ID. */
   readonly last: string | undefined;
-  /** Aborted when the server closes. */
+  /** Aborts when the server closes. */
   readonly closing: AbortSignal;
-  /** Called when the listener has gone, or was given nothing. */
+  /** Called when the listener has gone, or got no stream. */
   readonly left: () => void;
 };
 
 type Ports = Pick<PagePorts, 'describe' | 'follow' | 'recent' | 'transcript'>;
 
 /**
- * Null: there is nothing to come. Throws ClientProblem, and HttpProblem for a message that was
- * never sent.
+ * Returns null when nothing is to come. Throws ClientProblem, and HttpProblem for a message that
+ * was never sent.
  */
-export async function openEventStream(ports: Ports, asked: StreamAsked): Promise<Response | null> {
+export async function openEventStream(ports: Ports, asked: StreamRequest): Promise<Response | null> {
   let stream: Response | null = null;
   try {
     stream = await streamOf(ports, asked);
@@ -49,16 +49,16 @@ export async function openEventStream(ports: Ports, asked: StreamAsked): Promise
 
 async function streamOf(
   ports: Ports,
-  { session, message, after: place, last, closing, left }: StreamAsked,
+  { session, message, after: place, last, closing, left }: StreamRequest,
 ): Promise<Response | null> {
   const after = place === undefined ? undefined : readAfter(place);
   if (message !== undefined && after !== undefined)
     throw new ClientProblem('refused', '`message` and `after` each say what is followed: give one of them');
   const from = last === undefined || last === OVER ? null : parsePlace(last);
   const seen = await ports.describe(session);
-  if (last === OVER || (after !== undefined && isNone(goalAfter(runBefore(after)), seen))) return null;
+  if (last === OVER || (after !== undefined && hasNoRun(goalAfter(runBefore(after)), seen))) return null;
   if (message !== undefined && from === null && !(await wasSent(ports, seen, message)))
-    throw new HttpProblem('no_message', `session ${session} was never sent message ${shown(message)}: send it first`);
+    throw new HttpProblem('no_message', `session ${session} was never sent message ${quoteId(message)}: send it first`);
   const gone = new AbortController();
   const signal = AbortSignal.any([gone.signal, closing]);
   let told = (_why: string | null): void => undefined;
@@ -67,18 +67,21 @@ async function streamOf(
     ...(after !== undefined && { after }),
   };
   const onTrouble = (why: string | null): void => told(why);
-  const events = placedEvents(ports, { session, seen, from, goal, options: { signal, onTrouble } });
+  const events = eventsWithPlaces(ports, { session, seen, from, goal, options: { signal, onTrouble } });
   const end = (): void => {
     if (gone.signal.aborted) return;
     gone.abort();
     left();
   };
-  return sse(events, { signal, end, hear: (listener) => (told = listener) });
+  return streamResponse(events, { signal, end, hear: (listener) => (told = listener) });
 }
 
-const shown = (id: string): string => JSON.stringify(id.length > 100 ? `${id.slice(0, 100)}…` : id);
+const quoteId = (id: string): string => JSON.stringify(id.length > 100 ? `${id.slice(0, 100)}…` : id);
 
-/** Taken by a run, or on its way to one. The transcript is read last: all of it may be long. */
+/**
+ * Tells whether a run has taken the message or it is on its way to one. Reads the transcript last,
+ * since it may be long.
+ */
 async function wasSent(ports: Ports, { session, last }: SessionDescription, message: string): Promise<boolean> {
   if (last?.messages.some((id) => id === message)) return true;
   const { messages, before } = await ports.recent(session);
@@ -101,7 +104,7 @@ type Source = {
   hear(listener: (why: string | null) => void): void;
 };
 
-function sse(events: AsyncGenerator<Placed, void>, { signal, end, hear }: Source): Response {
+function streamResponse(events: AsyncGenerator<PlacedEvent, void>, { signal, end, hear }: Source): Response {
   const encoder = new TextEncoder();
   const next = nextText(events, hear);
   let stalled: NodeJS.Timeout | undefined;
@@ -131,8 +134,8 @@ function sse(events: AsyncGenerator<Placed, void>, { signal, end, hear }: Source
   });
 }
 
-/** The text of what comes next, a sign of life where nothing does, or null at the end. */
-function nextText(events: AsyncGenerator<Placed, void>, hear: Source['hear']): () => Promise<string | null> {
+/** Returns the text of what comes next, a sign of life if nothing comes, or null at the end. */
+function nextText(events: AsyncGenerator<PlacedEvent, void>, hear: Source['hear']): () => Promise<string | null> {
   let coming: Promise<string | null> | null = null;
   let trouble: string | null | undefined;
   let wake = (): void => undefined;
@@ -156,8 +159,8 @@ function nextText(events: AsyncGenerator<Placed, void>, hear: Source['hear']): (
   };
 }
 
-/** After a problem that stays nobody need come again. */
-async function readNext(events: AsyncGenerator<Placed, void>): Promise<string | null> {
+/** After a lasting problem the listener need not return. */
+async function readNext(events: AsyncGenerator<PlacedEvent, void>): Promise<string | null> {
   try {
     const { value, done } = await events.next();
     return done || value === undefined ? null : eventText(value.id, value.event);

@@ -1,9 +1,9 @@
-// docs/openapi.v1.json, made from the table of operations and the schemas that requests are held
-// to.
+// Makes docs/openapi.v1.json from the table of operations and the schemas of requests.
 import { z } from 'zod';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
 import { eventKinds, following, named } from './schemas.ts';
+import { dropAbsent } from '../../client/options.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -11,7 +11,8 @@ const registry = z.registry<{ readonly id: string }>();
 for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
 
 /**
- * `input`: what a request may carry; else what an answer holds, to which a later version may add.
+ * Converts a schema. `input` is what a request may carry; `output` is what an answer has, to which
+ * a later version may add.
  */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output', isNamed = true): Json {
   const {
@@ -43,7 +44,7 @@ const refOf = (schema: z.ZodType): Json => {
 
 const refTo = (name: string): string => `#/components/schemas/${name}`;
 
-/** Its kinds by their names, so that what is made from the document has a type for each. */
+/** Names each kind of event, so that generated code has a type for each. */
 function eventUnion(): Json {
   const mapping = eventKinds.flatMap(({ kinds, name }) => kinds.map((kind) => [kind, refTo(name)] as const));
   return {
@@ -78,7 +79,7 @@ function parametersOf(path: string, query: z.ZodType): readonly Json[] {
     name,
     in: 'query',
     schema,
-    ...(description === undefined ? {} : { description }),
+    ...dropAbsent({ description }),
   }));
   return [...inPath, ...inQuery];
 }
@@ -97,7 +98,7 @@ function describeOperation({ name, method, path, role, says, query, body, status
   };
 }
 
-/** An empty one is read as `{}`. */
+/** An empty body is read as `{}`. */
 function bodyOf(body: z.ZodType): Json {
   const required = !body.safeParse({}).success;
   return { ...(required && { required }), content: { 'application/json': { schema: schemaOf(body, 'input') } } };

@@ -1,29 +1,29 @@
-// An operation of the HTTP API: what a request of it may carry, and what is done and answered.
+// An operation of the HTTP API: what its request may carry, what it does and what it answers.
 import type { z } from 'zod';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import type { Asked } from '../../client/sessions/history/recent.ts';
+import type { PersonRequest } from '../../client/sessions/history/recent.ts';
 import type { Role } from '../hosting/people.ts';
 import type { Acting, PagePorts } from '../ports.ts';
 import * as shapes from './schemas.ts';
 
-/** A request, as its operation gets it. */
+/** A request as its operation gets it. */
 export type Asking = {
   readonly ports: Pick<PagePorts, 'describe' | 'page' | 'recent' | 'result' | 'schedules' | 'transcript'>;
-  /** In the name of who asks. */
+  /** Acts in the name of the person who asks. */
   readonly acting: Acting;
-  /** As their client names itself. */
+  /** Identity of that person's client. */
   readonly by: string;
   readonly role: Role;
-  /** Of the path: '' where it has none. */
+  /** Parts of the path; empty where it has none. */
   readonly session: string;
   readonly call: string;
   readonly schedule: string;
-  /** Of the header Idempotency-Key: the same on a retry. */
+  /** The header Idempotency-Key, the same on a retry. */
   readonly key: MessageId | undefined;
-  /** Of the header of that name, when it is one. */
+  /** The header of that name if it is valid. */
   readonly traceparent: string | undefined;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborts when the answer is no longer awaited. */
   readonly signal: AbortSignal;
 };
 
@@ -32,7 +32,7 @@ export type Operation = {
   readonly method: 'get' | 'post';
   readonly path: string;
   readonly role: Role;
-  /** For the document: a sentence. */
+  /** A sentence for the document. */
   readonly says: string;
   readonly query: z.ZodType;
   readonly body: z.ZodType | null;
@@ -41,10 +41,10 @@ export type Operation = {
   run(asking: Asking, query: unknown, body: unknown): Promise<object>;
 };
 
-type Told = Omit<Operation, 'query' | 'body' | 'run' | 'method'>;
+type OperationFacts = Omit<Operation, 'query' | 'body' | 'run' | 'method'>;
 
-export function getting<Query>(
-  told: Omit<Told, 'role' | 'status'>,
+export function getOperation<Query>(
+  told: Omit<OperationFacts, 'role' | 'status'>,
   query: z.ZodType<Query>,
   run: (asking: Asking, query: Query) => Promise<object>,
 ): Operation {
@@ -52,8 +52,8 @@ export function getting<Query>(
   return { ...told, method: 'get', role: 'look', status: 200, query, body: null, run: read };
 }
 
-export function posting<Body>(
-  told: Omit<Told, 'status'> & Partial<Pick<Told, 'status'>>,
+export function postOperation<Body>(
+  told: Omit<OperationFacts, 'status'> & Partial<Pick<OperationFacts, 'status'>>,
   body: z.ZodType<Body>,
   run: (asking: Asking, body: Body) => Promise<object>,
 ): Operation {
@@ -75,12 +75,12 @@ export function readShape<T>(what: string, schema: z.ZodType<T>, given: unknown)
 }
 
 /**
- * With a key, what the same person has done already is answered as done: the answer to the first
- * try may have been lost.
+ * With a key, an action that the same person has already done counts as done: the answer to the
+ * first try may have been lost.
  */
 export async function unlessDone(
   { ports, key, by, session }: Pick<Asking, 'ports' | 'key' | 'by' | 'session'>,
-  isIt: (one: Asked) => boolean,
+  isIt: (one: PersonRequest) => boolean,
   doing: Promise<unknown>,
 ): Promise<void> {
   try {

@@ -1,4 +1,4 @@
-// What goes wrong, as HTTP says it: a status, and a problem of RFC 9457 with one sentence.
+// Turns errors into HTTP: a status, and a problem of RFC 9457 with one sentence.
 import type { Context } from 'hono';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import { StoreError } from '../../store/values/store.ts';
@@ -17,7 +17,7 @@ const statuses: Readonly<Record<ProblemKind, Status>> = {
   unanswered: 503,
 };
 
-/** Of HTTP itself, beside those of the client. */
+/** Problems of HTTP itself, in addition to those of the client. */
 const ofHttp = {
   no_token: 401,
   forbidden: 403,
@@ -39,7 +39,7 @@ export class HttpProblem extends Error {
   }
 }
 
-/** `what`: which the role is needed for. Throws HttpProblem. */
+/** `what` names the action that needs the role. Throws HttpProblem. */
 export function refuseUnless(role: Role, needed: Role, what: string): void {
   if (mayDo(role, needed)) return;
   throw new HttpProblem('forbidden', `${what} needs the role ${needed}, and yours is ${role}: nothing was done`);
@@ -92,7 +92,7 @@ export function problemOf(error: unknown): Problem {
   return { type: `urn:perdure:${kind}`, title: titles[kind] ?? kind, status: statusOf(error), detail, kind };
 }
 
-export function answerProblem(context: Context, error: unknown): Response {
+export function problemResponse(context: Context, error: unknown): Response {
   const problem = problemOf(error);
   if (problem.status === 401) context.header('WWW-Authenticate', 'Bearer');
   if (problem.status === 405) context.header('Allow', 'GET, POST');

@@ -1,26 +1,26 @@
-// Operations that only look.
+// Operations that only read.
 import type { z } from 'zod';
 import type { TranscriptEntry } from '../../client/perdure-client.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { dropAbsent } from '../../client/options.ts';
-import { type Asking, getting, type Operation } from './operation.ts';
+import { type Asking, getOperation, type Operation } from './operation.ts';
 import * as shapes from './schemas.ts';
 
 const SIZE = 200;
 const LARGEST = 1_000;
 
 export const readings: readonly Operation[] = [
-  getting(
+  getOperation(
     { name: 'list', path: '/sessions', says: 'Sessions, newest first or as the filter says.', answer: shapes.page },
     shapes.listing,
     ({ ports, signal }, query) => ports.page({ ...dropAbsent(query), signal }),
   ),
-  getting(
+  getOperation(
     { name: 'describe', path: '/sessions/{session}', says: 'All that is known of it.', answer: shapes.session },
     shapes.none,
     ({ ports, session }) => ports.describe(session),
   ),
-  getting(
+  getOperation(
     {
       name: 'result',
       path: '/sessions/{session}/result',
@@ -30,7 +30,7 @@ export const readings: readonly Operation[] = [
     shapes.whichRun,
     async ({ ports, session, signal }, { run }) => ({ result: await ports.result(session, run, { signal }) }),
   ),
-  getting(
+  getOperation(
     {
       name: 'transcript',
       path: '/sessions/{session}/transcript',
@@ -41,7 +41,7 @@ export const readings: readonly Operation[] = [
     pieceOf,
   ),
   ...['/approvals', '/sessions/{session}/approvals'].map((path) =>
-    getting(
+    getOperation(
       {
         name: path === '/approvals' ? 'allApprovals' : 'approvals',
         path,

@@ -1,35 +1,43 @@
-// The events of a stream: those of a follower, each with the place of who has seen it; for a
-// listener that comes again, from its place on.
+// Yields the events of a stream, each with the place of a listener that has seen it. A returning
+// listener continues from its place.
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Watched } from '../../store/live/events.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
 import type { FollowOptions } from '../../client/follow/follow.ts';
 import { goalOf } from '../../client/follow/goal.ts';
-import { isApprovalEvent } from '../../client/sessions/decide.ts';
+import { isApprovalEvent } from '../../client/sessions/waiting-approval.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
 import type { PagePorts } from '../ports.ts';
-import { attemptOf, type EventPlace, formatPlace, OVER, placeAt, type Placing, trackPlace } from './event-place.ts';
+import {
+  attemptOf,
+  type EventPlace,
+  formatPlace,
+  OVER,
+  placeAt,
+  type PlaceTracker,
+  trackPlace,
+} from './event-place.ts';
 
 export type Listening = {
   readonly session: SessionId;
-  /** As it stood when the listener came. */
+  /** The session as the listener came. */
   readonly seen: SessionDescription;
-  /** The place that it comes again from; null: it is new. */
+  /** The place from which the listener returns; null for a new one. */
   readonly from: EventPlace | null;
-  /** What is followed: see FollowOptions. */
+  /** The run to follow, as in FollowOptions. */
   readonly goal: Pick<FollowOptions, 'after'> & { readonly messageId?: MessageId };
   readonly options: Pick<FollowOptions, 'signal' | 'onTrouble'>;
 };
 
-export type Placed = { readonly id: string; readonly event: Followed };
+export type PlacedEvent = { readonly id: string; readonly event: Followed };
 
 type Ports = Pick<PagePorts, 'follow'>;
 
-export async function* placedEvents(ports: Ports, listening: Listening): AsyncGenerator<Placed, void> {
+export async function* eventsWithPlaces(ports: Ports, listening: Listening): AsyncGenerator<PlacedEvent, void> {
   const placing = trackPlace(listening.from ?? firstPlace(listening));
-  const events = listening.from === null ? newEvents(ports, listening) : resumedEvents(ports, listening, placing);
+  const events = listening.from === null ? newEvents(ports, listening) : continueEvents(ports, listening, placing);
   for await (const event of events) {
-    // An attempt of which nothing was sent has nothing to take back.
+    // An attempt without sent events has nothing to take back.
     if (event.type === 'tombstone' && !placing.knows(attemptOf(event))) continue;
     placing.hear(event);
     yield { id: event.type === 'result' ? OVER : formatPlace(placing.place), event };
@@ -45,10 +53,14 @@ function firstPlace({ seen, goal: { messageId, after } }: Listening): EventPlace
   return typeof after === 'number' ? placeAt(after + 1, 0) : placeAt(after.run, after.iteration);
 }
 
-async function* resumedEvents(ports: Ports, listening: Listening, placing: Placing): AsyncGenerator<Followed, void> {
+async function* continueEvents(
+  ports: Ports,
+  listening: Listening,
+  placing: PlaceTracker,
+): AsyncGenerator<Followed, void> {
   const { session, seen, goal, options } = listening;
   const from = placing.place;
-  yield* takenBack(from);
+  yield* tombstonesFor(from);
   const stillWaiting = new Set(seen.approvals?.map(({ call }) => call));
   for (const call of from.waiting) if (!stillWaiting.has(call)) yield { type: 'approval_settled', session, call };
   const isNew = isNewAfter(from);
@@ -66,15 +78,15 @@ async function* resumedEvents(ports: Ports, listening: Listening, placing: Placi
     const isIt = messageId === undefined || ended?.messages.includes(messageId);
     if (result !== null && isIt) return yield result;
     if (result === null) break;
-    // The message is answered by a later run.
+    // A later run answers the message.
     after = result.run;
   }
   if (goal.messageId === undefined) return;
   for await (const event of newEvents(ports, listening)) if (event.type === 'result') yield event;
 }
 
-/** What was heard of the iteration that is told again. */
-function* takenBack({ heard, iteration }: EventPlace): Iterable<Followed> {
+/** Takes back what was heard of the iteration that is told again. */
+function* tombstonesFor({ heard, iteration }: EventPlace): Iterable<Followed> {
   for (const place of heard) {
     const [step = 0, attempt = 0] = place.split('.').map(Number);
     const why = `told again from the beginning of iteration ${iteration + 1}`;
@@ -82,7 +94,7 @@ function* takenBack({ heard, iteration }: EventPlace): Iterable<Followed> {
   }
 }
 
-/** False for what a listener that comes from `from` knows. */
+/** Returns a predicate that is false for events a listener at this place already knows. */
 function isNewAfter({ iteration, heard, loose, waiting }: EventPlace): (event: Followed) => boolean {
   const [known, asked] = [new Set(loose.filter((one) => !heard.includes(one))), new Set(waiting)];
   return (event) => {

@@ -4,11 +4,11 @@ import type { z } from 'zod';
 import { dropAbsent } from '../../client/options.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
-import { type Asking, getting, type Operation, posting } from './operation.ts';
+import { type Asking, getOperation, type Operation, postOperation } from './operation.ts';
 import * as shapes from './schemas.ts';
-import { checked } from './steering.ts';
+import { checkOptions } from './steering.ts';
 
-/** In one answer. */
+/** Most schedules in one answer. */
 const MOST = 200;
 
 const says = {
@@ -18,12 +18,12 @@ const says = {
 } as const;
 
 export const scheduling: readonly Operation[] = [
-  getting(
+  getOperation(
     { name: 'listSchedules', path: '/schedules', says: `Schedules, at most ${MOST}.`, answer: shapes.schedules },
     shapes.none,
-    listed,
+    listPage,
   ),
-  getting(
+  getOperation(
     {
       name: 'describeSchedule',
       path: '/schedules/{schedule}',
@@ -33,7 +33,7 @@ export const scheduling: readonly Operation[] = [
     shapes.none,
     ({ ports, schedule, signal }) => ports.schedules.describe(schedule, { signal }),
   ),
-  posting(
+  postOperation(
     {
       name: 'createSchedule',
       path: '/schedules',
@@ -46,7 +46,7 @@ export const scheduling: readonly Operation[] = [
     createOnce,
   ),
   ...(['pause', 'resume', 'delete'] as const).map((name) =>
-    posting(
+    postOperation(
       {
         name: `${name}Schedule`,
         path: `/schedules/{schedule}/${name}`,
@@ -61,7 +61,7 @@ export const scheduling: readonly Operation[] = [
       },
     ),
   ),
-  posting(
+  postOperation(
     {
       name: 'triggerSchedule',
       path: '/schedules/{schedule}/trigger',
@@ -74,7 +74,7 @@ export const scheduling: readonly Operation[] = [
   ),
 ];
 
-async function listed({ ports, signal }: Asking): Promise<object> {
+async function listPage({ ports, signal }: Asking): Promise<object> {
   const found: ScheduleInfo[] = [];
   for await (const one of ports.schedules.list({ signal })) {
     if (found.length === MOST) return { schedules: found, more: true };
@@ -84,15 +84,15 @@ async function listed({ ports, signal }: Asking): Promise<object> {
 }
 
 /**
- * With a key and no name the schedule's name follows from the key, so that a retry finds what the
- * first try made.
+ * With a key and without a name, derives the schedule's name from the key, so that a retry finds
+ * what the first try made.
  */
 async function createOnce(
   { acting, by, key, signal }: Asking,
   { cron, task, name, options = {}, ...given }: z.infer<typeof shapes.schedule>,
 ): Promise<object> {
   const made = name === undefined && key !== undefined ? nameOf(by, key) : undefined;
-  const named = dropAbsent({ ...checked(options), ...given, name: name ?? made, signal });
+  const named = dropAbsent({ ...checkOptions(options), ...given, name: name ?? made, signal });
   try {
     return await acting.schedules.create(cron, task, named);
   } catch (error) {

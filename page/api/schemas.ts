@@ -1,5 +1,5 @@
-// The shapes of the HTTP API: what requests carry, held to these schemas, and what answers hold, as
-// docs/openapi.v1.json tells it.
+// The shapes of the HTTP API: requests are checked against these schemas, and docs/openapi.v1.json
+// tells what answers have.
 import { z } from 'zod';
 import { eventSchema, resultSchema } from '../../client/event-schema.ts';
 import { efforts, permissionModes } from '../../workflows/contract/options-problem.ts';
@@ -31,7 +31,7 @@ const prompt: z.ZodType<Prompt> = z.union([
 const mode = z.enum(permissionModes as [PermissionMode, ...PermissionMode[]]);
 const rules = z.strictObject({ allow: list.optional(), deny: list.optional(), ask: list.optional() });
 const number = z.number();
-/** What each is bounded by is judged where every client's options are. */
+/** The client checks the bounds of all options, so these fields have types only. */
 const optionFields = {
   cwd: text.describe('a folder of the machine that works, as an absolute path').optional(),
   model: text.nullish(),
@@ -61,7 +61,7 @@ const optionFields = {
   tags: z.record(text, text).nullish(),
 } satisfies Record<keyof OptionChanges, z.ZodType>;
 
-/** Names that are not there are refused with the one that was meant, by the client. */
+/** The client refuses unknown names and suggests the one that was meant. */
 export const options = z
   .looseObject(optionFields)
   .describe('options of a run, as docs/client.md has them; null takes one back');
@@ -81,17 +81,17 @@ export const approval = z.strictObject({
   input: z.unknown().describe('runs with this instead of what the model wrote').optional(),
 });
 export const denial = z.strictObject({ reason: text, interrupt: z.boolean().optional() });
-export const answer = z.strictObject({ text });
+export const answerBody = z.strictObject({ text });
 export const limits = z.strictObject({
   maxTurns: number.optional(),
   maxBudgetUsd: number.optional(),
   maxTokens: number.optional(),
   timeoutMs: number.optional(),
 });
-export const snip = z.strictObject({ entries: z.array(count).readonly() });
+export const snipBody = z.strictObject({ entries: z.array(count).readonly() });
 export const aside = z.strictObject({ question: text });
 
-/** Of an address: texts, all of them. The document tells what they are of. */
+/** Values in an address are all texts; the document names their real types. */
 const whole = text
   .regex(/^\d{1,15}$/, 'is no whole number')
   .transform(Number)
@@ -120,8 +120,7 @@ export const following = z.strictObject({
     .optional(),
 });
 
-// Answers. Each may get more fields within this version.
-
+// The schemas of answers follow. Each may get more fields within this version.
 export const problem = z.looseObject({
   type: text.describe('urn:perdure:KIND'),
   title: text,
@@ -224,19 +223,20 @@ export const triggered = z.looseObject({
 });
 export const onSchedule = z.looseObject({ schedule: text });
 
-const pascal = (name: string): string =>
+const pascalCase = (name: string): string =>
   name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 /**
- * Each kind of event by its name in the document: `ToolUseEvent`. Two kinds of one shape have one.
+ * Each kind of event by its name in the document: `ToolUseEvent`. Kinds with the same shape share
+ * one name.
  */
 export const eventKinds = eventSchema.options.map((schema) => {
   const { type } = schema.shape;
   const kinds: readonly string[] = 'options' in type ? type.options : [...type.values];
-  return { schema, kinds, name: `${pascal(kinds[0] ?? '')}Event` };
+  return { schema, kinds, name: `${pascalCase(kinds[0] ?? '')}Event` };
 });
 
-/** Those that several answers hold, and kinds of events, by their names in the document. */
+/** Shapes that several answers have, and kinds of events, by their names in the document. */
 export const named: Readonly<Record<string, z.ZodType>> = {
   Event: eventSchema,
   ...Object.fromEntries(eventKinds.map(({ name, schema }) => [name, schema])),

@@ -4,12 +4,12 @@ import type { z } from 'zod';
 import { RUN_OPTIONS } from '../../workflows/contract/options-problem.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { dropAbsent, refuseUnknown } from '../../client/options.ts';
-import type { Asked } from '../../client/sessions/history/recent.ts';
-import { type Operation, posting, unlessDone } from './operation.ts';
+import type { PersonRequest } from '../../client/sessions/history/recent.ts';
+import { type Operation, postOperation, unlessDone } from './operation.ts';
 import * as shapes from './schemas.ts';
 
 export const steerings: readonly Operation[] = [
-  posting(
+  postOperation(
     {
       name: 'start',
       path: '/sessions',
@@ -20,9 +20,12 @@ export const steerings: readonly Operation[] = [
     },
     shapes.start,
     ({ acting, key: messageId, traceparent, signal }, { prompt, session, options = {} }) =>
-      acting.start(prompt, dropAbsent({ ...checked(options), session, messageId, traceparent, signal, querySource })),
+      acting.start(
+        prompt,
+        dropAbsent({ ...checkOptions(options), session, messageId, traceparent, signal, querySource }),
+      ),
   ),
-  posting(
+  postOperation(
     {
       name: 'send',
       path: '/sessions/{session}/messages',
@@ -36,11 +39,11 @@ export const steerings: readonly Operation[] = [
       acting.send(
         session,
         prompt,
-        dropAbsent({ now, messageId, options: checked(options), traceparent, signal, querySource }),
+        dropAbsent({ now, messageId, options: checkOptions(options), traceparent, signal, querySource }),
       ),
   ),
   ...(['interrupt', 'resume'] as const).map((name) =>
-    posting(
+    postOperation(
       {
         name,
         path: `/sessions/{session}/${name}`,
@@ -56,7 +59,7 @@ export const steerings: readonly Operation[] = [
       },
     ),
   ),
-  posting(
+  postOperation(
     {
       name: 'cancel',
       path: '/sessions/{session}/cancel',
@@ -72,7 +75,7 @@ export const steerings: readonly Operation[] = [
       return { session };
     },
   ),
-  posting(
+  postOperation(
     {
       name: 'topUp',
       path: '/sessions/{session}/top-up',
@@ -84,12 +87,12 @@ export const steerings: readonly Operation[] = [
     async (asking, body) => {
       const { acting, session, signal } = asking;
       const limits = dropAbsent(body);
-      const isIt = (one: Asked): boolean => one.kind === 'topUp' && isDeepStrictEqual(one.limits, limits);
+      const isIt = (one: PersonRequest): boolean => one.kind === 'topUp' && isDeepStrictEqual(one.limits, limits);
       await unlessDone(asking, isIt, acting.topUp(session, limits, { signal }));
       return { session };
     },
   ),
-  posting(
+  postOperation(
     {
       name: 'setOptions',
       path: '/sessions/{session}/options',
@@ -99,11 +102,11 @@ export const steerings: readonly Operation[] = [
     },
     shapes.options,
     async ({ acting, session, signal }, body) => {
-      await acting.setOptions(session, checked(body), { signal });
+      await acting.setOptions(session, checkOptions(body), { signal });
       return { session };
     },
   ),
-  posting(
+  postOperation(
     {
       name: 'askAside',
       path: '/sessions/{session}/aside',
@@ -114,7 +117,7 @@ export const steerings: readonly Operation[] = [
     shapes.aside,
     ({ acting, session, signal }, { question }) => acting.askAside(session, question, { signal }),
   ),
-  posting(
+  postOperation(
     {
       name: 'snip',
       path: '/sessions/{session}/snip',
@@ -122,15 +125,17 @@ export const steerings: readonly Operation[] = [
       says: 'The model no longer sees these entries, by position.',
       answer: shapes.snipped,
     },
-    shapes.snip,
+    shapes.snipBody,
     ({ acting, session, signal }, { entries }) => acting.snip(session, entries, { signal }),
   ),
 ];
 
 const querySource = 'api' as const;
 
-/** Other options of the client, whose workers a session is for, say, are none of a request. */
-export function checked(options: z.infer<typeof shapes.options>): OptionChanges {
+/**
+ * Refuses the client's other options, such as the workers of a session, which a request cannot set.
+ */
+export function checkOptions(options: z.infer<typeof shapes.options>): OptionChanges {
   refuseUnknown('the options', options, RUN_OPTIONS);
   return options as OptionChanges;
 }

@@ -1,20 +1,21 @@
-// How pieces of what is happening look: words that stream, calls, lines, and what was taken back.
+// Draws pieces of what is happening: streaming words, calls, lines, and what was taken back.
 import { showUnseen } from '../../system/text.ts';
 import type { LiveEvent, Watched } from '../../store/live/events.ts';
-import { compactionText, noticeText, describeStaged, transitionText } from '../../client/render/words.ts';
+import { noticeText, transitionText } from '../../client/render/words.ts';
+import { compactionText, describeStaged } from '../../client/render/context-words.ts';
 import { searchLine } from '../../client/render/search-words.ts';
-import { steeredText } from '../../client/render/steered-words.ts';
-import { count, shortTime } from '../../client/units.ts';
+import { steeringText } from '../../client/render/steered-words.ts';
+import { formatCount, shortTime } from '../../client/units.ts';
 import { htmlOf } from '../layout.tsx';
 import { CallCard, type Progress } from '../transcript/call-card.tsx';
 import { transitionMeaning } from '../transcript/meanings.ts';
 
-export type Place = { readonly step: number; readonly attempt: number };
-export type Piece = Place & {
+export type AttemptPlace = { readonly step: number; readonly attempt: number };
+export type Piece = AttemptPlace & {
   readonly id: string;
-  /** Streams: the element that its text goes into. */
+  /** The element that a stream's text goes into. */
   readonly stream?: { readonly id: string; readonly kind: 'text' | 'thinking'; text: string };
-  /** A call: drawn again as it goes on. */
+  /** A call, which is drawn again as it goes on. */
   readonly call?: { readonly anchor: string; readonly name: string; readonly input: unknown };
   readonly html?: string;
   /** The transcript shows it already. */
@@ -23,14 +24,14 @@ export type Piece = Place & {
 
 export function drawPiece(piece: Piece, progress: (anchor: string) => Progress | undefined): string {
   const { id, stream, call, html } = piece;
-  if (html !== undefined) return wrapped(id, html);
+  if (html !== undefined) return wrapPiece(id, html);
   if (call) {
     const shown = { ...call, outcome: null, progress: progress(call.anchor) };
-    return wrapped(id, htmlOf(<CallCard call={shown} />));
+    return wrapPiece(id, htmlOf(<CallCard call={shown} />));
   }
   const text = showUnseen(stream?.text ?? '');
   if (stream?.kind === 'thinking')
-    return wrapped(
+    return wrapPiece(
       id,
       htmlOf(
         <details class="thinking">
@@ -41,7 +42,7 @@ export function drawPiece(piece: Piece, progress: (anchor: string) => Progress |
         </details>,
       ),
     );
-  return wrapped(
+  return wrapPiece(
     id,
     htmlOf(
       <pre class="said agent" id={stream?.id}>
@@ -51,10 +52,10 @@ export function drawPiece(piece: Piece, progress: (anchor: string) => Progress |
   );
 }
 
-/** Ids are made here, of numbers and names that were checked. */
-export const wrapped = (id: string, html: string): string => `<li class="item live" id="${id}">${html}</li>`;
+/** Ids are made here, of checked numbers and names. */
+export const wrapPiece = (id: string, html: string): string => `<li class="item live" id="${id}">${html}</li>`;
 
-export function asking({ model, attempt }: Extract<LiveEvent, { type: 'request_start' }>): string {
+export function requestHtml({ model, attempt }: Extract<LiveEvent, { type: 'request_start' }>): string {
   const again = attempt > 1 ? `, attempt ${attempt}` : '';
   return htmlOf(<p class="asking">{`${showUnseen(model.slice(0, 80))} is asked${again}`}</p>);
 }
@@ -68,7 +69,7 @@ export function voidHtml({ why, attempt }: Extract<Watched, { type: 'tombstone' 
   );
 }
 
-/** The same ids come again with the next attempt. */
+/** The next attempt uses the same ids. */
 const withoutIds = (html: string): string =>
   html
     .replace(/ id="[\w.-]*"/g, '')
@@ -110,11 +111,11 @@ function lineText(event: Exclude<Line, { type: 'user' | 'transition' }>): string
     case 'web_search':
       return searchLine(event.query);
     case 'steered':
-      return steeredText(event.steered);
+      return steeringText(event.steered);
     case 'notice':
       return noticeText(event.notice);
     case 'retry':
-      return `Failed ${count(event.failures, 'time')}, the next try comes after ${shortTime(event.delayMs)}: ${showUnseen(event.error.slice(0, 500))}`;
+      return `Failed ${formatCount(event.failures, 'time')}, the next try comes after ${shortTime(event.delayMs)}: ${showUnseen(event.error.slice(0, 500))}`;
     case 'compaction_start':
       return event.trigger === 'auto' ? 'Compacting' : 'Too long: compacting';
     case 'compaction_end':

@@ -1,15 +1,15 @@
-// A feed as server-sent events. The browser says where it was, and is given what came since; where
-// that is forgotten it is told so, once, and loads what is there now. Nothing is queued for one
-// viewer: what it has not read stays in the ring it shares with the others.
+// Sends a feed as server-sent events. The browser says where it was and gets what came since; if
+// that is forgotten, it is told once and loads the present state. Viewers have no queues: unread
+// changes stay in the ring that they share.
 import { timed } from '../../system/async.ts';
 import type { Change, Ring } from './ring.ts';
 
-/** Milliseconds: a proxy, or a viewer, learns that the other side is there. */
+/** Milliseconds between signs of life for a proxy or a viewer. */
 const BEAT_MS = 15_000;
 
 /**
- * `from`: `epoch.place`, as given with the page or with the last event. `left` is called when the
- * viewer goes.
+ * Opens the stream. `from` is `epoch.place`, from the page or the last event. `left` is called when
+ * the viewer goes.
  */
 export function eventStream(ring: Ring, from: string, left: () => void): Response {
   const gone = new AbortController();
@@ -42,7 +42,7 @@ export function eventStream(ring: Ring, from: string, left: () => void): Respons
         const text = await next();
         if (gone.signal.aborted) return;
         controller.enqueue(encoder.encode(text ?? ''));
-        // After a reset there is nothing to say until the viewer comes again.
+        // A reset ends the stream: the viewer must come again.
         if (text?.startsWith('event: reset')) {
           end();
           controller.close();
@@ -61,7 +61,7 @@ function eventText(id: string, changes: readonly Change[]): string {
   return `id: ${id}\ndata: ${JSON.stringify(changes)}\n\n`;
 }
 
-/** Words that came one by one for a viewer that was behind go out as one. */
+/** Joins words that came one by one into one change for a viewer that was behind. */
 function joinTexts(changes: readonly Change[]): readonly Change[] {
   const joined: Change[] = [];
   for (const change of changes) {

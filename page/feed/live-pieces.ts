@@ -1,38 +1,38 @@
-// What a session says at this moment and has not stored yet, as pieces on the screen. A piece
-// belongs to an attempt: when that is stored the transcript has it, and when it dies it is taken
-// back (L16). Pure: events in, changes out.
+// Keeps on the screen, as pieces, what a session says now and has not stored yet. A piece belongs
+// to an attempt: when that is stored, the transcript has it, and when it dies, it is taken back
+// (L16). Pure: events in, changes out.
 import { showUnseen } from '../../system/text.ts';
 import { hashOf } from '../../store/values/store.ts';
 import type { Told, Watched } from '../../store/live/events.ts';
 import { isOrdinary } from '../../client/render/words.ts';
 import type { Progress } from '../transcript/call-card.tsx';
-import { asking, drawPiece, lineHtml, type Piece, type Place, voidHtml, wrapped } from './draw-piece.tsx';
+import { requestHtml, drawPiece, lineHtml, type Piece, type AttemptPlace, voidHtml, wrapPiece } from './draw-piece.tsx';
 import type { Change } from './ring.ts';
 
-/** Where pieces are, and where transcript items are. */
+/** Elements that contain pieces and transcript items. */
 export const LIVE = 'live';
 export const ITEMS = 'items';
 
 export type LivePieces = {
   /**
-   * `current`: the run that is going on. `again`: what it says is in the transcript, and is not
-   * shown beside it.
+   * Applies an event. `current` is the current run. With `again` the transcript has the event
+   * already, so it is not shown twice.
    */
   tell(event: Told, current: number, again?: boolean): readonly Change[];
-  /** How far a call is whose outcome is not stored. */
+  /** Returns the progress of a call whose outcome is not stored. */
   progress(anchor: string): Progress | undefined;
-  /** Calls that wait for a decision now. */
+  /** Sets the calls that wait for a decision now. */
   waits(anchors: ReadonlySet<string>): readonly Change[];
-  /** For who comes now. */
+  /** The pieces for a new viewer. */
   readonly html: string;
 };
 
-/** Characters of one text while it streams; the transcript has all of it. */
+/** Most characters of one streaming text; the transcript has all of it. */
 const STREAMED = 200_000;
-/** Of what a tool says as it goes: the last of it. */
+/** Most characters of a tool's progress, of which the end is shown. */
 const SAID = 4_000;
 
-/** `card` draws a call that is in the transcript already. */
+/** Creates the pieces. `card` draws a call that is in the transcript already. */
 export function livePieces(
   card: (anchor: string) => { readonly id: string; readonly html: string } | null,
 ): LivePieces {
@@ -49,7 +49,7 @@ export function livePieces(
     return hiding ? [] : [{ do: 'put', id: piece.id, into: LIVE, html: draw(piece) }];
   };
   const drop = (id: string): Change[] => (pieces.delete(id) ? [{ do: 'drop', id }] : []);
-  const of = ({ step, attempt }: Place): Piece[] =>
+  const of = ({ step, attempt }: AttemptPlace): Piece[] =>
     [...pieces.values()].filter((piece) => piece.step === step && piece.attempt === attempt);
 
   const stream = (event: Extract<Watched, { type: 'text_delta' | 'thinking_delta' }>): Change[] => {
@@ -77,21 +77,20 @@ export function livePieces(
     return redraw(anchor);
   };
   const takeBack = (event: Extract<Watched, { type: 'tombstone' }>): Change[] => {
-    // What a step appends was true all the time: the next attempt tells it again, in the same
-    // place.
+    // Facts that a step appends stay true: the next attempt tells them again in the same place.
     const gone = of(event).filter(({ id }) => !id.startsWith(FACT));
     const said = gone.filter(({ stream: words, call }) => words ?? call).map(draw);
     const dropped = gone.flatMap(({ id }) => drop(id));
     if (event.retold || said.length === 0) return dropped;
     const id = `void-${(voids += 1)}`;
-    return [...dropped, { do: 'put', id, into: ITEMS, html: wrapped(id, voidHtml(event, said.join(''))) }];
+    return [...dropped, { do: 'put', id, into: ITEMS, html: wrapPiece(id, voidHtml(event, said.join(''))) }];
   };
 
   const fact = (event: Parameters<typeof lineHtml>[0] & Watched): readonly Change[] => {
     const html = lineHtml(event);
     const key = factKey(event);
     const id = key === null ? nameOf(event, `${event.type}-${pieces.size}`) : `${FACT}${key}`;
-    return put({ ...place(event), id, html });
+    return put({ ...placeOf(event), id, html });
   };
 
   const changesOf = (event: Told, current: number): readonly Change[] => {
@@ -102,11 +101,11 @@ export function livePieces(
       case 'thinking_delta':
         return stream(event);
       case 'request_start':
-        return put({ ...place(event), id: nameOf(event, 'ask'), html: asking(event) });
+        return put({ ...placeOf(event), id: nameOf(event, 'ask'), html: requestHtml(event) });
       case 'tool_use': {
         const anchor = anchorOf(event);
         const call = { anchor, name: event.name, input: event.input };
-        return [...drop(nameOf(event, 'ask')), ...put({ ...place(event), id: `piece-${anchor}`, call })];
+        return [...drop(nameOf(event, 'ask')), ...put({ ...placeOf(event), id: `piece-${anchor}`, call })];
       }
       case 'tool_start':
         return goOn(anchorOf(event), { kind: 'running', said: '' });
@@ -122,7 +121,7 @@ export function livePieces(
       case 'tombstone':
         return takeBack(event);
       case 'stored':
-        // Whatever is stored waited for all before it.
+        // A stored step was preceded by all earlier ones.
         return [...pieces.values()].filter(({ step }) => step <= event.step).flatMap(({ id }) => drop(id));
       case 'run_start':
         calls.clear();
@@ -160,8 +159,8 @@ export function livePieces(
 const FACT = 'fact-';
 
 /**
- * Names what is told beside an attempt and outlives it: what its step appends, and why the next one
- * waits. Null for what is its own.
+ * Names a fact that outlives its attempt: what its step appends, and why the next one waits. Null
+ * for an event of the attempt alone.
  */
 function factKey(event: Watched): string | null {
   if (event.type === 'user') return event.id.replace(/[^\w-]/g, '_');
@@ -171,5 +170,5 @@ function factKey(event: Watched): string | null {
   return hashOf(Buffer.from(JSON.stringify(event.type === 'notice' ? event.notice : event.steered))).slice(0, 16);
 }
 
-const place = ({ step, attempt }: Place): Place => ({ step, attempt });
-const nameOf = ({ step, attempt }: Place, rest: string): string => `p-${step}-${attempt}-${rest}`;
+const placeOf = ({ step, attempt }: AttemptPlace): AttemptPlace => ({ step, attempt });
+const nameOf = ({ step, attempt }: AttemptPlace, rest: string): string => `p-${step}-${attempt}-${rest}`;

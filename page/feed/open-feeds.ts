@@ -1,12 +1,12 @@
-// The feeds that are open in this process: one for each thing that somebody watches, however many
-// watch it. It stays a while after the last one has gone, for a reload, and for whoever comes next.
+// The open feeds of this process: one for each watched thing, shared by all its viewers. A feed
+// stays open for a while after its last viewer has left, for a reload or the next viewer.
 
 export type OpenFeeds<Key, Feed> = {
-  /** `leave` must be called once. Throws as opening it does. */
+  /** Opens or joins a feed. Call `leave` once. Throws the error of opening it. */
   enter(key: Key): Promise<{ readonly feed: Feed; leave(): void }>;
-  /** How many are open. */
+  /** Number of open feeds. */
   readonly size: number;
-  /** How many watch them. */
+  /** Number of viewers. */
   readonly watchers: number;
   close(): void;
 };

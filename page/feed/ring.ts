@@ -1,38 +1,37 @@
-// The last changes of one feed, shared by all who watch it. A watcher is only a place in it: one
-// that reads slowly, or not at all, costs nothing, and is told to begin again when its place has
-// been forgotten.
+// Keeps the last changes of one feed for all its watchers. A watcher is only a place in it: a slow
+// one costs nothing, and is told to begin again when its place has been forgotten.
 import { randomBytes } from 'node:crypto';
 
 /**
- * A change of what is on the screen. `text` goes on in an element as it is said; the others take
- * rendered HTML, with ids of their own.
+ * A change on the screen. `text` appends to an element; the others carry rendered HTML with ids of
+ * its own.
  */
 export type Change =
   | { readonly do: 'text'; readonly id: string; readonly text: string }
-  /** Put in the place of the element of this id, or at the end of `into` where there is none. */
+  /** Replaces the element of this id, or appends to `into` if it does not exist. */
   | { readonly do: 'put'; readonly id: string; readonly into: string; readonly html: string }
   | { readonly do: 'drop'; readonly id: string }
-  /** The elements of `into`, by their ids, are to stand in this order. */
+  /** Puts the elements of `into` in this order, by their ids. */
   | { readonly do: 'order'; readonly into: string; readonly ids: readonly string[] };
 
-/** `at`: the place of a watcher that has been given these changes. */
+/** `at` is the place of a watcher that has received these changes. */
 export type Changes = { readonly changes: readonly Change[]; readonly at: number };
 
 export type Ring = {
-  /** Differs from that of another process, or of another feed of the same session. */
+  /** Distinguishes this ring from those of other processes and other feeds of the same session. */
   readonly epoch: string;
   /** The place of a watcher that knows everything so far. */
   readonly now: number;
   push(...changes: readonly Change[]): void;
-  /** Null when what comes after `at` has been forgotten. */
+  /** Returns null when the changes after `at` have been forgotten. */
   since(at: number): Changes | null;
   /** Resolves at the next change, or when the signal is aborted. */
   changed(signal: AbortSignal): Promise<void>;
 };
 
 /**
- * Characters of changes that are kept: some seconds of the fastest model, and far more than a page
- * takes to load.
+ * Characters of changes to keep: some seconds of the fastest model, and far more than a page takes
+ * to load.
  */
 const MOST = 2_000_000;
 
@@ -83,14 +82,11 @@ export function changeRing(most = MOST): Ring {
 const sizeOf = (change: Change): number =>
   100 + (change.do === 'text' ? change.text.length : change.do === 'put' ? change.html.length : 0);
 
-/** An element with an id of its own, put where it belongs when it has changed. */
-export type Part = { readonly id: string; readonly into: string; readonly html: string };
+/** An element with an id of its own, replaced when it has changed. */
+export type FramePart = { readonly id: string; readonly into: string; readonly html: string };
 
-/**
- * Puts what has changed of the parts since they were drawn, and takes away what is no longer among
- * them.
- */
-export function frameChanges(drawn: Map<string, string>, parts: readonly Part[]): readonly Change[] {
+/** Puts the parts that have changed since they were drawn, and drops those that are gone. */
+export function frameChanges(drawn: Map<string, string>, parts: readonly FramePart[]): readonly Change[] {
   const changes: Change[] = [];
   for (const { id, into, html } of parts) {
     if (drawn.get(id) === html) continue;

@@ -1,6 +1,6 @@
-// One session, followed once for all who watch it here. The live channel says what happens, a look
-// each second how the session stands, and the store has what counts: whatever the channel loses is
-// read from there, so that a watcher has no gap.
+// Follows one session for all its viewers in this process. The live channel tells what happens, a
+// look each second tells how the session stands, and the store has what counts: anything the
+// channel loses is read from there, so that a viewer has no gap.
 import type { Told } from '../../store/live/events.ts';
 import { configReader } from '../../store/configuration.ts';
 import { createLimit, pause } from '../../system/async.ts';
@@ -10,7 +10,7 @@ import { RecentMap } from '../../system/recent-map.ts';
 import { StoreError } from '../../store/values/store.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { nothingRecent } from '../../client/sessions/history/recent.ts';
+import { noRecentRequests } from '../../client/sessions/history/recent.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { isUnderWay } from '../../client/sessions/info.ts';
 import type { PagePorts } from '../ports.ts';
@@ -28,13 +28,13 @@ import {
   readBodies,
   readLately,
   redrawFrame,
-  refresh,
+  refreshTranscript,
   standingOf,
   type Standing,
   type State,
-  storedCard,
-  taken,
-  type Voided,
+  drawStoredCard,
+  noteTaken,
+  type VoidOutput,
 } from './standing.tsx';
 import { createTroubles } from './troubles.ts';
 
@@ -42,27 +42,27 @@ export type SessionFeed = {
   readonly ring: Ring;
   readonly standing: Standing;
   readonly pieces: LivePieces;
-  readonly voided: readonly Voided[];
-  /** For items `from` up to but not including `to`. */
+  readonly voided: readonly VoidOutput[];
+  /** Returns the context for items `from` up to but not including `to`. */
   context(from: number, to: number): Promise<ItemContext>;
-  /** Look again now: something was sent, perhaps a message. */
+  /** Looks again now because something was sent, perhaps a message. */
   wake(message?: PendingMessage): void;
   close(): void;
 };
 
 const LOOK_MS = 1_000;
-/** Milliseconds without a word of the live channel after which the store is read by itself. */
+/** Milliseconds without news of the live channel after which the store is read. */
 const QUIET_MS = 2_000;
 
 /**
- * Resolves when it can be drawn. Throws ClientProblem when there is no such session, or the server
+ * Resolves when the session can be drawn. Throws ClientProblem when it does not exist or the server
  * does not answer.
  */
 export async function openSessionFeed(ports: PagePorts, session: SessionId, frame: Frame): Promise<SessionFeed> {
   const seen = await ports.describe(session);
   const items = transcriptItems();
   const context: ItemContext = { session, bodies: new Map(), progress: (anchor) => pieces.progress(anchor) };
-  const pieces: LivePieces = livePieces((anchor) => storedCard(items, anchor, context));
+  const pieces: LivePieces = livePieces((anchor) => drawStoredCard(items, anchor, context));
   const state: State = {
     session,
     ports,
@@ -78,7 +78,7 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
     inTurn: createLimit(1),
     voided: [],
     pending: [],
-    recent: nothingRecent,
+    recent: noRecentRequests,
     recentAt: 0,
     tookUp: new RecentMap(MOST_TAKEN),
     background: [],
@@ -93,7 +93,7 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
     toldAgain: new Set(),
     hearing: '',
   };
-  await refresh(state, await ports.head(session).catch(() => seen.head));
+  await refreshTranscript(state, await ports.head(session).catch(() => seen.head));
   await readApprovals(state);
   await readLately(state);
   await lookAtBackground(state);
@@ -102,8 +102,8 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
   for (const item of items.all)
     if (isReply(item) && item.run === seen.runs) state.toldAgain.add(`${item.run}.${item.entry.iteration}`);
   const stop = new AbortController();
-  const waker = wakener();
-  void listen(state, stop.signal);
+  const waker = createWaker();
+  void listenLive(state, stop.signal);
   void lookOn(state, stop.signal, waker);
   return {
     ring: state.ring,
@@ -125,33 +125,33 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
   };
 }
 
-async function listen(state: State, signal: AbortSignal): Promise<void> {
+async function listenLive(state: State, signal: AbortSignal): Promise<void> {
   try {
-    for await (const event of state.ports.live(state.session, signal)) await hear(state, event);
+    for await (const event of state.ports.live(state.session, signal)) await hearEvent(state, event);
   } catch (error) {
     if (!signal.aborted) state.trouble.set('live', reasonOf(error));
   }
 }
 
-async function hear(state: State, event: Told): Promise<void> {
+async function hearEvent(state: State, event: Told): Promise<void> {
   state.heard = Date.now();
   state.trouble.set('live', null);
   if (event.type === 'run_start') [state.run, state.recentAt] = [event.run, 0];
-  // First what is stored, then the pieces it replaces go.
-  if (event.type === 'stored') await refresh(state, event.head);
-  if (event.type === 'run_end') await refresh(state, event.head);
+  // Show what is stored first, then remove the pieces it replaces.
+  if (event.type === 'stored') await refreshTranscript(state, event.head);
+  if (event.type === 'run_end') await refreshTranscript(state, event.head);
   const changes = state.pieces.tell(event, state.run, isToldAgain(state, event));
   for (const change of changes) if (change.do === 'put' && change.id.startsWith('void-')) keepVoid(state, change.html);
   state.ring.push(...changes);
-  // What its iteration says from now on, a summing up of the run, is news.
+  // From now on its iteration tells news: the run is summed up.
   if (event.type === 'stored') state.toldAgain.delete(state.hearing);
-  if (event.type === 'user') taken(state, event.id);
+  if (event.type === 'user') noteTaken(state, event.id);
   if (event.type === 'stored' || event.type === 'run_end' || event.type === 'user') redrawFrame(state);
 }
 
 const SAYING: ReadonlySet<string> = new Set(['request_start', 'text_delta', 'thinking_delta', 'tool_use']);
 
-/** The channel begins with what is stored already, of the steps that it still has. */
+/** The channel begins with what is already stored of the steps that it still has. */
 function isToldAgain(state: State, event: Told): boolean {
   if (!SAYING.has(event.type) || !('iteration' in event)) return false;
   state.hearing = `${state.run}.${event.iteration}`;
@@ -160,7 +160,7 @@ function isToldAgain(state: State, event: Told): boolean {
 
 type Waker = { wake(): void; wait(ms: number, signal: AbortSignal): Promise<boolean> };
 
-function wakener(): Waker {
+function createWaker(): Waker {
   let current = new AbortController();
   return {
     wake: () => {
@@ -178,7 +178,7 @@ async function lookOn(state: State, signal: AbortSignal, waker: Waker): Promise<
   let isStoreDown = false;
   while (await waker.wait(LOOK_MS, signal)) {
     try {
-      await look(state);
+      await lookOnce(state);
       if (isStoreDown) state.trouble.set('store', null);
       isStoreDown = false;
     } catch (error) {
@@ -190,7 +190,7 @@ async function lookOn(state: State, signal: AbortSignal, waker: Waker): Promise<
   }
 }
 
-async function look(state: State): Promise<void> {
+async function lookOnce(state: State): Promise<void> {
   const { ports, session, trouble } = state;
   state.seen = await ports.describe(session);
   trouble.set('server', null);
@@ -202,7 +202,7 @@ async function look(state: State): Promise<void> {
   if (Date.now() - state.heard > QUIET_MS) {
     const head = await ports.head(session);
     const behind = head !== null && head !== state.view.head;
-    await refresh(state, head);
+    await refreshTranscript(state, head);
     trouble.set('live', behind && isUnderWay(state.seen) ? 'it says nothing, and the session goes on' : null);
   }
   const needed = isUnderWay(state.seen) || state.seen.unseen;

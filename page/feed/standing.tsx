@@ -1,5 +1,5 @@
-// How a session stands for all who watch it: its transcript as far as it was read, what waits for a
-// person, what is wrong; and what changes on the screen when more is known.
+// The state of a session for all its viewers: the transcript read so far, what waits for a person,
+// what is wrong; and the changes on the screen when more is known.
 import { configReader, type RunConfig } from '../../store/configuration.ts';
 import { createLimit } from '../../system/async.ts';
 import { bodyReader } from '../../store/log/bodies.ts';
@@ -9,44 +9,44 @@ import type { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
-import type { Recent } from '../../client/sessions/history/recent.ts';
+import type { RecentRequests } from '../../client/sessions/history/recent.ts';
 import {
   type BackgroundCommand,
   backgroundCommands,
-  startedCommands,
+  findBackgroundCommands,
   type StartedCommand,
 } from '../../client/sessions/history/background.ts';
-import type { WaitingApproval } from '../../client/sessions/decide.ts';
+import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { cardOf, isShown, type ItemContext, itemId, ItemView } from '../transcript/item-view.tsx';
 import { type Item, type Items, transcriptItems } from '../../client/sessions/history/items.ts';
 import { type Trouble, createTroubles } from './troubles.ts';
 import { ITEMS, type LivePieces } from './live-pieces.ts';
-import { type Change, frameChanges, type Part, type Ring } from './ring.ts';
+import { type Change, frameChanges, type FramePart, type Ring } from './ring.ts';
 
-/** What there is to draw beside the transcript itself. */
+/** Everything to draw around the transcript. */
 export type Standing = {
   readonly seen: SessionDescription;
   readonly items: Items;
   readonly approvals: readonly WaitingApproval[];
   readonly troubles: readonly Trouble[];
-  /** Of the newest run that has begun. */
+  /** Configuration of the newest run that has begun. */
   readonly config: RunConfig | null;
-  /** Sent, and not taken yet. */
+  /** Messages sent and not taken yet. */
   readonly pending: readonly PendingMessage[];
-  readonly recent: Recent;
-  /** L84. */
+  readonly recent: RecentRequests;
+  /** Background commands of the session (L84). */
   readonly background: readonly BackgroundCommand[];
 };
 
 export type PendingMessage = { readonly id: MessageId; readonly text: string; readonly now: boolean };
 
-/** What attempts showed that died, each after so many items (L16). */
-export type Voided = { readonly after: number; readonly html: string };
+/** Output of attempts that died, with the number of items before it (L16). */
+export type VoidOutput = { readonly after: number; readonly html: string };
 
 /** Draws what stands around the transcript. */
-export type Frame = (standing: Standing) => readonly Part[];
+export type Frame = (standing: Standing) => readonly FramePart[];
 
 export type State = {
   readonly session: SessionId;
@@ -61,15 +61,15 @@ export type State = {
   readonly drawn: Map<string, string>;
   readonly config: ReturnType<typeof configReader>;
   readonly inTurn: ReturnType<typeof createLimit>;
-  readonly voided: Voided[];
+  readonly voided: VoidOutput[];
   pending: readonly PendingMessage[];
-  recent: Recent;
-  /** When `recent` was read; 0: it is to be read again. */
+  recent: RecentRequests;
+  /** Time when `recent` was read; 0 means that it must be read again. */
   recentAt: number;
   /** Messages that the session has taken and the transcript may not have yet. */
   readonly tookUp: RecentMap<MessageId, true>;
   background: readonly BackgroundCommand[];
-  /** Found in so many items. */
+  /** Background commands found in the first `items` items. */
   started: { readonly items: number; readonly closed: boolean; readonly commands: readonly StartedCommand[] };
   runConfig: RunConfig | null;
   seen: SessionDescription;
@@ -77,14 +77,14 @@ export type State = {
   view: View;
   run: number;
   heard: number;
-  /** Somebody may watch it. */
+  /** True once viewers may watch. */
   opened: boolean;
   /**
-   * Replies, by `run.iteration`, that were stored when it was opened, and of which the channel may
-   * still tell.
+   * Replies, by `run.iteration`, that were stored when the feed opened and that the channel may
+   * tell again.
    */
   readonly toldAgain: Set<string>;
-  /** The reply that the channel tells of, by the same name. */
+  /** The reply that the channel is telling, by the same name. */
   hearing: string;
 };
 
@@ -93,7 +93,7 @@ export function standingOf(state: State): Standing {
   return { seen, items, approvals, troubles: trouble.list(), config, pending, recent, background };
 }
 
-export function storedCard(
+export function drawStoredCard(
   items: Items,
   anchor: string,
   context: ItemContext,
@@ -117,10 +117,10 @@ export async function readBodies(
 }
 
 /**
- * Reads the transcript up to `head`, and shows what is new of it. Never throws for the store: it is
- * told as a trouble.
+ * Reads the transcript up to `head` and shows what is new. Errors of the store become a trouble and
+ * are not thrown.
  */
-export function refresh(state: State, head: Hash | null): Promise<void> {
+export function refreshTranscript(state: State, head: Hash | null): Promise<void> {
   return state.inTurn(() => readOn(state, head));
 }
 
@@ -134,15 +134,15 @@ async function readOn(state: State, head: Hash | null): Promise<void> {
       return loadWorkingView(ports.store, session, head);
     });
     trouble.set('store', null);
-    // An older head than the one that is shown: the channel tells again what it told before.
+    // An older head than the shown one: the channel repeats what it told before.
     if (view.length <= state.view.length) return;
     const { added, changed } = state.items.add(view.from(state.view.length));
     state.view = view;
     state.run = Math.max(state.run, added.at(-1)?.run ?? 0);
     const started = added.findLast(({ entry }) => entry.kind === 'run_started')?.entry;
     if (started?.kind === 'run_started') state.runConfig = await state.config(started.config);
-    for (const { entry } of added) if (entry.kind === 'user') taken(state, entry.id);
-    // Who comes later is given the page, which draws its window itself.
+    for (const { entry } of added) if (entry.kind === 'user') noteTaken(state, entry.id);
+    // A later viewer gets the page, which draws its own window.
     if (state.opened) state.ring.push(...(await drawItems(state, changed)), ...(await drawItems(state, added)));
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
@@ -172,10 +172,10 @@ export function keepVoid({ voided, items }: State, html: string): void {
   if (voided.length > KEPT_VOIDS) voided.shift();
 }
 
-/** Messages of which it is remembered that they were taken. */
+/** Number of taken messages to remember. */
 export const MOST_TAKEN = 1_000;
 
-export function taken(state: State, id: MessageId): void {
+export function noteTaken(state: State, id: MessageId): void {
   state.tookUp.set(id, true);
   state.pending = state.pending.filter((message) => message.id !== id);
 }
@@ -198,7 +198,7 @@ export async function readApprovals(state: State): Promise<void> {
 }
 
 /**
- * Only where there is anything new: a transcript that has grown, the end of the session, a command
+ * Reads only when something is new: a transcript that has grown, the end of the session, a command
  * that runs.
  */
 export async function lookAtBackground(state: State): Promise<void> {
@@ -207,7 +207,7 @@ export async function lookAtBackground(state: State): Promise<void> {
   const closed = state.seen.status !== 'open';
   const isKnown = length === started.items && closed === started.closed;
   if (isKnown && !background.some(({ running }) => running)) return;
-  const commands = length === started.items ? started.commands : startedCommands(items.all);
+  const commands = length === started.items ? started.commands : findBackgroundCommands(items.all);
   state.started = { items: length, closed, commands };
   if (commands.length === 0) return;
   state.background = await backgroundCommands(commands, ports.background(session), closed, background);
@@ -217,12 +217,12 @@ export function redrawFrame(state: State): void {
   state.ring.push(...frameChanges(state.drawn, state.frame(standingOf(state))));
 }
 
-/** What others asked is read so often, in milliseconds; what was asked from here at once. */
+/** Milliseconds between reads of what others asked. Requests from here are read at once. */
 const RECENT_MS = 15_000;
 
 /**
- * What was asked of it, with the messages that the transcript does not have: a prompt whose first
- * reply is to come, and those that wait.
+ * Reads what was asked of the session, with the messages that the transcript does not have: a
+ * prompt before its first reply, and waiting ones.
  */
 export async function readLately(state: State): Promise<void> {
   if (Date.now() - state.recentAt < RECENT_MS) return;
@@ -240,7 +240,7 @@ export async function readLately(state: State): Promise<void> {
     text: body.kind === 'text' ? body.text : (bodies.get(body.hash) ?? `(a prompt of ${body.bytes} bytes)`),
     now: now ?? false,
   }));
-  // What was sent while the history was read is not in it.
+  // Messages sent while the history was read are not in it.
   const ids = new Set(told.map(({ id }) => id));
   const isMore = ({ id }: PendingMessage): boolean => !ids.has(id) && !known.has(id) && !state.tookUp.has(id);
   state.pending = [...told, ...state.pending.filter(isMore)];

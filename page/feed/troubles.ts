@@ -1,5 +1,5 @@
-// What is wrong right now, in the words of a banner: what it is, and what to do. A trouble that is
-// over goes by itself.
+// Collects what is wrong right now, in the words of a banner: what it is, and what to do. A trouble
+// that is over disappears.
 
 export type TroubleKind = 'gone' | 'server' | 'worker' | 'workers' | 'store' | 'live' | 'damaged';
 
@@ -18,7 +18,7 @@ const titles: Readonly<Record<TroubleKind, string>> = {
 export function createTroubles() {
   const now = new Map<TroubleKind, string>();
   return {
-    /** Null: it is over. */
+    /** Null ends the trouble. */
     set(kind: TroubleKind, detail: string | null): void {
       if (detail === null) now.delete(kind);
       else now.set(kind, detail);

@@ -1,41 +1,42 @@
-// All sessions as one view of them shows, looked at again and again for as long as somebody
-// watches: one look for all who watch the same.
+// Looks at all sessions, as one view shows them, for as long as it is watched: one look for all
+// viewers of the same view.
 import { pause } from '../../system/async.ts';
 import { showUnseen, reasonOf } from '../../system/text.ts';
 import { StoreError } from '../../store/values/store.ts';
-import type { WaitingApproval } from '../../client/sessions/decide.ts';
+import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import type { SessionCounts, SessionPage } from '../../client/sessions/find/list-sessions.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
-import { count, formatMoney, shortTime } from '../../client/units.ts';
-import { changeRing, frameChanges, type Part, type Ring } from '../feed/ring.ts';
+import { formatCount, formatMoney, shortTime } from '../../client/units.ts';
+import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { type Trouble, createTroubles } from '../feed/troubles.ts';
 import { htmlOf, Moment, Phase, Reason } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { ApprovalForm } from '../session/approval-form.tsx';
 import { Banner } from '../session/frame.tsx';
+import { dropAbsent } from '../../client/options.ts';
 
-/** A page of the sessions that the filter means, and how many there are in all. */
-type Found = SessionPage & { readonly counts: SessionCounts };
+/** A page of matching sessions, and how many there are in all. */
+type SessionsFound = SessionPage & { readonly counts: SessionCounts };
 
 export type FleetFeed = {
   readonly ring: Ring;
-  readonly parts: readonly Part[];
-  readonly found: Found;
+  readonly parts: readonly FramePart[];
+  readonly found: SessionsFound;
   close(): void;
 };
 
 /** Milliseconds between looks. */
 const LOOK_MS = 2_000;
 const PAGE = 100;
-/** Of the inbox. */
+/** Most approvals in the inbox. */
 const MOST_APPROVALS = 30;
 
 export const FLEET = { banners: 'banners', inbox: 'inbox', counts: 'counts', rows: 'rows' } as const;
 
 /**
- * `view`: the query, and where its page begins, as the address has them. Throws ClientProblem for a
- * query that is none.
+ * `view` has the query and the start of its page, as in the address. Throws ClientProblem for an
+ * invalid query.
  */
 export async function openFleetFeed(ports: PagePorts, view: string): Promise<FleetFeed> {
   const asked = new URLSearchParams(view);
@@ -46,15 +47,15 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
   const stop = new AbortController();
   const look = async () => {
     const [page, counted, approvals] = await Promise.all([
-      ports.page({ filter, size: PAGE, ...(after === null ? {} : { after }) }),
+      ports.page(dropAbsent({ filter, size: PAGE, after: after ?? undefined })),
       ports.counts(),
-      inbox(ports, trouble),
+      readInbox(ports, trouble),
     ]);
     return { found: { ...page, counts: counted }, approvals };
   };
   let { found, approvals } = await look();
   trouble.set('workers', missingWorkers(found));
-  const draw = (): readonly Part[] => fleetParts({ found, approvals, troubles: trouble.list(), filter });
+  const draw = (): readonly FramePart[] => fleetParts({ found, approvals, troubles: trouble.list(), filter });
   let parts = draw();
   frameChanges(drawn, parts);
   const goOn = async (): Promise<void> => {
@@ -87,14 +88,14 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
 }
 
 /** Null when each session that has work has a worker. */
-function missingWorkers({ counts }: Found): string | null {
+function missingWorkers({ counts }: SessionsFound): string | null {
   const waiting = counts.waiting_worker;
   if (waiting === 0) return null;
-  return `${count(waiting, 'session')} without one: \`perdure worker\` on a machine that reaches the server and the store takes them up.`;
+  return `${formatCount(waiting, 'session')} without one: \`perdure worker\` on a machine that reaches the server and the store takes them up.`;
 }
 
-/** What waits for a person, the most urgent first. */
-async function inbox(
+/** Lists what waits for a person, the most urgent first. */
+async function readInbox(
   ports: Pick<PagePorts, 'inbox'>,
   trouble: ReturnType<typeof createTroubles>,
 ): Promise<readonly WaitingApproval[]> {
@@ -110,14 +111,14 @@ async function inbox(
 }
 
 type Fleet = {
-  readonly found: Found;
+  readonly found: SessionsFound;
   readonly approvals: readonly WaitingApproval[];
   readonly troubles: readonly Trouble[];
   readonly filter: string;
 };
 
-function fleetParts({ found, approvals, troubles: wrong, filter }: Fleet): readonly Part[] {
-  const part = (id: string, into: string, node: unknown): Part => ({ id, into, html: htmlOf(node) });
+function fleetParts({ found, approvals, troubles: wrong, filter }: Fleet): readonly FramePart[] {
+  const part = (id: string, into: string, node: unknown): FramePart => ({ id, into, html: htmlOf(node) });
   const shown = approvals.slice(0, MOST_APPROVALS);
   return [
     ...wrong.map((trouble) => part(`trouble-${trouble.kind}`, FLEET.banners, <Banner trouble={trouble} />)),
@@ -126,8 +127,8 @@ function fleetParts({ found, approvals, troubles: wrong, filter }: Fleet): reado
       const form = <ApprovalForm approval={approval} linked />;
       return part(`${approval.session}-approval-${approval.call.replace(/[^\w-]/g, '-')}`, FLEET.inbox, form);
     }),
-    part('phases', FLEET.counts, <Counts found={found} filter={filter} />),
-    ...found.sessions.map((session) => part(rowId(session.session), FLEET.rows, <Row session={session} />)),
+    part('phases', FLEET.counts, <PhaseCounts found={found} filter={filter} />),
+    ...found.sessions.map((session) => part(rowId(session.session), FLEET.rows, <SessionRow session={session} />)),
   ];
 }
 
@@ -152,16 +153,16 @@ const names: Readonly<Record<(typeof PHASES)[number], string>> = {
   closed: 'closed',
 };
 
-function Counts({ found, filter }: { readonly found: Found; readonly filter: string }) {
+function PhaseCounts({ found, filter }: { readonly found: SessionsFound; readonly filter: string }) {
   const { counts } = found;
   const all = PHASES.reduce((sum, phase) => sum + counts[phase], 0);
   return (
     <nav class="tabs" id="phases" aria-label="Sessions by phase">
-      <a href="/" {...(filter === '' ? { 'aria-current': 'page' } : {})}>{`all ${all}`}</a>
+      <a href="/" aria-current={filter === '' ? 'page' : undefined}>{`all ${all}`}</a>
       {PHASES.map((phase) => (
         <a
           href={`/?q=${encodeURIComponent(`phase:${phase}`)}`}
-          {...(filter === `phase:${phase}` ? { 'aria-current': 'page' } : {})}
+          aria-current={filter === `phase:${phase}` ? 'page' : undefined}
         >
           {`${names[phase]} ${counts[phase]}`}
         </a>
@@ -179,12 +180,12 @@ const SOURCES: Readonly<Record<QuerySource, string>> = {
   agent: 'by an agent',
 };
 
-/** How the last prompt came. */
+/** Says how the last prompt came. */
 function cameBy({ facts }: Pick<SessionInfo, 'facts'>): readonly string[] {
   return facts?.querySource ? [SOURCES[facts.querySource]] : [];
 }
 
-function Row({ session }: { readonly session: SessionInfo }) {
+function SessionRow({ session }: { readonly session: SessionInfo }) {
   const { session: id, title, runs, last, startedAt, closedAt, cwd, facts } = session;
   const name = showUnseen(title) || '(no title)';
   return (

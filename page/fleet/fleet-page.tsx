@@ -1,5 +1,5 @@
-// All sessions: what waits for a person on top, how many there are of each phase, and a page of
-// them that goes on as they do.
+// Shows all sessions: what waits for a person on top, the number in each phase, and a live page of
+// them.
 import { raw } from 'hono/html';
 import { Layout } from '../layout.tsx';
 import { FLEET, type FleetFeed } from './fleet-feed.tsx';

@@ -1,6 +1,6 @@
-// Who may see the page, and act on it: a browser that was let in. Another site's script, a rebound
-// name and a guess get nothing. Cookies do not know ports, so each page of this machine has a host
-// name of its own, and no cookie: browsers keep those in files.
+// Decides who may see the page and act on it: browsers that were let in. Another site's script, a
+// rebound name and a guess get nothing. Cookies ignore ports, so each page of this machine has a
+// host name of its own; and it uses no cookie, since browsers keep cookies in files.
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import type { PageAddress } from '../page-address.ts';
@@ -8,34 +8,31 @@ import { type Forwarder, isLoopbackName, nameAt } from './forwarders.ts';
 import { codeTaker, isPass, newPass } from './passes.ts';
 import { mayDo, type Person, type Role } from './people.ts';
 
-/** Whoever has the data folder: lets browsers in by codes that are signed with its key. */
+/** The owner of the data folder, who lets browsers in by codes signed with its key. */
 export type Owner = {
   readonly person: Person;
   readonly key: string;
-  /** Whether the code is good, which it is once. */
+  /** Returns whether the code is good; a good code works once. */
   readonly spend: (code: string) => boolean;
 };
 
 export type Access = {
   /** A name that no other page has, and the port. */
   readonly host: () => string;
-  /**
-   * Of a page of this machine: names besides that of loopback, under which a forwarder of ports
-   * shows it.
-   */
+  /** Names, besides those of loopback, under which a forwarder shows a page of this machine. */
   readonly forwarders?: readonly Forwarder[];
   readonly people: readonly Person[];
-  /** Of a page of this machine. */
+  /** Present on a page of this machine. */
   readonly owner?: Owner;
-  /** It is open to other machines, over TLS. */
+  /** The page is open to other machines, over TLS. */
   readonly hosted: boolean;
-  /** The one address that may ask, where a proxy ends TLS. */
+  /** The one address that may ask if a proxy ends TLS. */
   readonly proxy?: string;
 };
 
 /**
- * For whoever has an address that was printed, and for others of this machine with tokens of their
- * own.
+ * Makes the access for browsers with a printed address, and for other people of this machine with
+ * tokens of their own.
  */
 export function ownAccess(
   { key, apiToken, run }: Pick<PageAddress, 'key' | 'apiToken' | 'run'>,
@@ -49,7 +46,7 @@ export function ownAccess(
 const ELSEWHERE =
   'this name is not one of the page: open it under localhost or the name that perdure printed, at any port, or see --page-forwarded and --page-host for others';
 export const SIGN_IN = '/sign-in';
-/** Asked with a pass once, upon which a browser sends it along with all that follows. */
+/** A browser requests it once with its pass and then sends the pass along with every request. */
 export const ENTERED = '/entered';
 
 const POLICY = [
@@ -73,7 +70,7 @@ export const HEADERS = {
   'Cache-Control': 'no-store',
 };
 
-export function guard(access: Access): MiddlewareHandler {
+export function guardPage(access: Access): MiddlewareHandler {
   return async (context, next) => {
     for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
     const { method } = context.req;
@@ -92,7 +89,7 @@ export function guard(access: Access): MiddlewareHandler {
   };
 }
 
-/** Who asks. Null: nobody who is known. */
+/** Returns the person who asks, or null for a stranger. */
 export function personIn(context: Context, access: Access): Person | null {
   const pass = access.hosted ? (getCookie(context, COOKIE) ?? '') : passSent(context);
   const { owner, people } = access;
@@ -100,7 +97,7 @@ export function personIn(context: Context, access: Access): Person | null {
   return people.find(({ token }) => isPass(token, pageName(access), pass)) ?? null;
 }
 
-/** As HTTP authentication sends it. */
+/** Reads the pass from HTTP authentication. */
 function passSent(context: Context): string {
   const [, sent = ''] = /^Basic +([\w+/=-]+)$/i.exec(context.req.header('authorization') ?? '') ?? [];
   return Buffer.from(sent, 'base64').toString().split(':')[1] ?? '';
@@ -108,20 +105,20 @@ function passSent(context: Context): string {
 
 const pageName = ({ host }: Access): string => nameIn(host());
 
-/** Of an address that was printed. */
+/** Returns the code of a printed address. */
 export function codeIn(context: Context, { owner }: Access): string | undefined {
   return owner && context.req.method === 'GET' ? context.req.query('code') : undefined;
 }
 
-/** To strangers, who may sign in. */
+/** Tells whether a stranger may request this to sign in. */
 function isOpen(context: Context, access: Access): boolean {
   const { path } = context.req;
   return path === SIGN_IN || path.startsWith('/static/') || codeIn(context, access) !== undefined;
 }
 
 /**
- * A browser sends what it keeps of HTTP authentication whoever makes it ask; it says who did. A
- * link from elsewhere leads here all the same.
+ * A browser sends its kept HTTP authentication whichever site makes it ask, but it names that site.
+ * A link from elsewhere may still lead here.
  */
 function isForeignFetch(context: Context, { hosted }: Access): boolean {
   const site = context.req.header('sec-fetch-site');
@@ -131,7 +128,7 @@ function isForeignFetch(context: Context, { hosted }: Access): boolean {
 
 type Incoming = { readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } } };
 
-/** Its word that the browser came over TLS is taken; nobody else's is. */
+/** Trusts only the named proxy that the browser came over TLS. */
 export function isFromProxy(context: Context, { proxy }: Access): boolean {
   if (proxy === undefined) return true;
   const peer = (context.env as Incoming | undefined)?.incoming?.socket?.remoteAddress?.replace(/^::ffff:/, '');
@@ -141,8 +138,8 @@ export function isFromProxy(context: Context, { proxy }: Access): boolean {
 const nameIn = (host: string): string => host.replace(/:\d{1,5}$/, '');
 
 /**
- * Under its own name and those of loopback a forwarded port may be any: no site can make them lead
- * here.
+ * Under its own name and those of loopback the port may be any, as forwarders change it: no site
+ * can make these names lead here.
  */
 export function isOwnHost(context: Context, { host, hosted, forwarders = [] }: Access): boolean {
   const asked = context.req.header('host') ?? '';
@@ -155,8 +152,8 @@ const namesOf = (forwarders: readonly Forwarder[], host: string): readonly strin
   forwarders.map((forwarder) => nameAt(forwarder, portIn(host)));
 
 /**
- * Whether a browser shows a page from here that says so. A forwarder may end TLS, and may put its
- * own end, `localhost` at our port, in place of the name that the browser knows.
+ * Tells whether a browser shows a page from here at this origin. A forwarder may end TLS, and may
+ * replace the browser's name by its own end, `localhost` at our port.
  */
 export function isOwnOrigin(context: Context, access: Access, origin: string): boolean {
   if (access.hosted) return origin === ownOrigin(access);
@@ -171,7 +168,7 @@ export function isOwnOrigin(context: Context, access: Access, origin: string): b
 const portIn = (host: string): number => Number(host.split(':').at(-1));
 
 /**
- * Only our own page posts here: another site's form cannot send JSON, and its script is known by
+ * Only our own page may post here: another site's form cannot send JSON, and its script is known by
  * its origin.
  */
 function foreignProblem(context: Context, access: Access): Response | null {
@@ -197,10 +194,10 @@ function roleProblem(context: Context, person: Person): Response | null {
   );
 }
 
-/** A cookie of this name is taken from the very host alone, and over TLS. */
+/** Browsers accept a cookie of this name only from the very host and over TLS. */
 const COOKIE = '__Host-perdure';
 
-/** `key`: of whom the pass is for. */
+/** `key` belongs to the person whom the pass is for. */
 export function letIn(context: Context, access: Access, key: string): Response {
   const pass = newPass(key, pageName(access));
   if (!access.hosted) return context.json({ pass });

@@ -1,16 +1,16 @@
-// Names under which a forwarder of ports shows a page of this machine: loopback ones, those that a
-// cloud workspace says in its environment, and those that the user names. A name is never taken
-// from a request: any site can make a name of its own lead here.
+// Names under which a forwarder of ports shows a page of this machine: loopback names, those that a
+// cloud workspace has in its environment, and those that the user names. A name is never taken from
+// a request, since any site can make a name lead here.
 import type { Env } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 
-/** A host name, where `PORT` stands for the page's port. */
+/** A host name in which `PORT` stands for the page's port. */
 export type Forwarder = string;
 
 const LABEL = '[a-z0-9](?:[a-z0-9-]*[a-z0-9])?';
 const NAME = new RegExp(`^${LABEL}(?:\\.${LABEL})+$`);
 
-/** Of GitHub Codespaces, Gitpod and Google Cloud Shell, as the environment has it. */
+/** Reads the names of GitHub Codespaces, Gitpod and Google Cloud Shell from the environment. */
 export function forwardersOf(env: Env): readonly Forwarder[] {
   const { CODESPACES: isCodespace, CODESPACE_NAME: codespace = '', GITPOD_WORKSPACE_URL: gitpod = '', WEB_HOST } = env;
   const domain = env['GITHUB_CODESPACES_PORT_FORWARDING_DOMAIN'] ?? '';
@@ -22,8 +22,8 @@ export function forwardersOf(env: Env): readonly Forwarder[] {
   return names.filter((name) => NAME.test(nameAt(name, 1)));
 }
 
-/** Throws SetupProblem. */
-export function checkedForwarder(given: string): Forwarder {
+/** Throws SetupProblem for a text that cannot be such a name. */
+export function parseForwarder(given: string): Forwarder {
   if (NAME.test(nameAt(given, 1))) return given;
   throw new SetupProblem(
     `--page-forwarded is ${JSON.stringify(given.slice(0, 80))}: give the name alone under which the page is forwarded, in small letters, with PORT for the page's port, as in PORT-me.example`,

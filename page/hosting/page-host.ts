@@ -1,6 +1,6 @@
-// A page that people open from other machines: under one name, over TLS of its own or behind one
-// proxy that is named, for people with tokens of their own. Whatever is missing or wrong of it is
-// refused before anything listens, with one sentence.
+// Configures a page that people open from other machines: under one name, over TLS of its own or
+// behind one named proxy, for people with tokens of their own. A missing or wrong setting is
+// refused with one sentence before anything listens.
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
@@ -8,7 +8,7 @@ import { reasonOf } from '../../system/text.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { type Person, readPeople } from './people.ts';
 
-/** As given on the command line. */
+/** Flags of the command line. */
 export type HostFlags = {
   readonly pageHost?: string;
   readonly pageCert?: string;
@@ -16,25 +16,25 @@ export type HostFlags = {
   readonly pageProxy?: string;
   readonly pageListen?: string;
   readonly pageTokens?: string;
-  /** Of a page of this machine. */
+  /** For a page of this machine. */
   readonly pageForwarded?: string;
 };
 
 export type PageHost = {
-  /** What browsers send as Host: the port only where it is not 443. */
+  /** The Host header that browsers send, with the port unless it is 443. */
   readonly name: string;
   readonly listen: { readonly host: string; readonly port: number };
   readonly people: readonly Person[];
   readonly by:
     | { readonly kind: 'tls'; readonly cert: string; readonly key: string }
-    /** The address of the proxy, which ends TLS: nobody else is answered. */
+    /** The address of the proxy that ends TLS; other clients get no answer. */
     | { readonly kind: 'proxy'; readonly address: string };
 };
 
 const HTTPS = 443;
 const NEEDS = 'a page that is open to other machines';
 
-/** Null: nobody asked. Throws SetupProblem. */
+/** Returns null when no host is given. Throws SetupProblem. */
 export function readPageHost(flags: HostFlags): PageHost | null {
   const { pageHost, pageTokens } = flags;
   if (pageHost === undefined) {
@@ -50,7 +50,7 @@ export function readPageHost(flags: HostFlags): PageHost | null {
     return null;
   }
   const { host, port } = hostOf(pageHost);
-  const by = termination(flags);
+  const by = readTermination(flags);
   if (pageTokens === undefined)
     throw new SetupProblem(`${NEEDS} needs people who may see it: name a file of their tokens with --page-tokens`);
   return {
@@ -72,7 +72,7 @@ function hostOf(given: string): { readonly host: string; readonly port: number }
   );
 }
 
-function termination({ pageCert, pageKey, pageProxy }: HostFlags): PageHost['by'] {
+function readTermination({ pageCert, pageKey, pageProxy }: HostFlags): PageHost['by'] {
   const tls = pageCert !== undefined || pageKey !== undefined;
   if (tls === (pageProxy !== undefined))
     throw new SetupProblem(
@@ -103,7 +103,10 @@ function readPem(path: string, option: string): string {
   }
 }
 
-/** With TLS of its own it is reached on the port of its name; a proxy knows where it is. */
+/**
+ * With TLS of its own the page listens on the port of its name; behind a proxy the address must be
+ * given.
+ */
 function listenOf({ pageListen }: HostFlags, by: PageHost['by'], port: number): PageHost['listen'] {
   if (pageListen === undefined) {
     if (by.kind === 'tls') return { host: '::', port };

@@ -1,8 +1,8 @@
-// Options of the commands that serve the ops page, and the page as they say: on this machine, or
-// under a name for others.
+// The options of commands that serve the ops page, and the page that they describe: on this
+// machine, or under a name for others.
 import type { Command } from 'commander';
 import { resolve } from 'node:path';
-import { checkedForwarder, type Forwarder, forwardersOf } from './forwarders.ts';
+import { parseForwarder, type Forwarder, forwardersOf } from './forwarders.ts';
 import type { HostFlags, PageHost } from './page-host.ts';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import type { PagePorts } from '../ports.ts';
@@ -10,6 +10,7 @@ import type { ServedPage } from '../serve-page.ts';
 import { type Env, refuseReadable } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import type { Person } from './people.ts';
+import { dropAbsent } from '../../client/options.ts';
 
 export function addPageOptions(command: Command): Command {
   return command
@@ -31,18 +32,18 @@ export function addPageOptions(command: Command): Command {
 export type PortFlags = HostFlags & { readonly port?: number };
 
 /**
- * Where a page is served: under a name for other machines, or on this one, to whoever has its
- * address and to `people`.
+ * Where a page is served: under a name for other machines, or on this one for browsers with its
+ * address and for `people`.
  */
 export type PagePlace = {
   readonly host: PageHost | null;
   readonly people: readonly Person[];
   readonly forwarders: readonly Forwarder[];
-  /** Of this machine; absent: the one that the data folder remembers. */
+  /** Port of this machine; absent: the one that the data folder remembers. */
   readonly port?: number;
 };
 
-/** Before anything is started. Throws SetupProblem. */
+/** Checks the options before anything starts. Throws SetupProblem. */
 export async function placeOfPage(
   { cwd, env }: { readonly cwd: () => string; readonly env: Env },
   { port, ...flags }: PortFlags,
@@ -56,7 +57,7 @@ export async function placeOfPage(
   const [{ readPageHost }, { readPeople }] = await Promise.all([import('./page-host.ts'), import('./people.ts')]);
   const file = (path: string | undefined): string | undefined => path && resolve(cwd(), path);
   const { pageCert, pageKey, pageTokens, pageHost, pageProxy, pageListen, pageForwarded } = flags;
-  const named = pageForwarded === undefined ? [] : [checkedForwarder(pageForwarded)];
+  const named = pageForwarded === undefined ? [] : [parseForwarder(pageForwarded)];
   const files = { pageCert: file(pageCert), pageKey: file(pageKey), pageTokens: file(pageTokens) };
   for (const name of ['pageKey', 'pageTokens'] as const)
     if (files[name] !== undefined)
@@ -67,7 +68,7 @@ export async function placeOfPage(
   const host = readPageHost(Object.fromEntries(given));
   const { pageTokens: tokens } = files;
   const people = host === null && tokens !== undefined ? readPeople(tokens) : [];
-  return { host, people, forwarders: [...named, ...forwardersOf(env)], ...(port === undefined ? {} : { port }) };
+  return dropAbsent({ host, people, forwarders: [...named, ...forwardersOf(env)], port });
 }
 
 export async function serveThePage(
@@ -75,7 +76,7 @@ export async function serveThePage(
   { folder }: Opened,
   { host, ...here }: PagePlace,
 ): Promise<ServedPage> {
-  const [{ servePage, serveHostedPage }, { keptAddress }] = await Promise.all([
+  const [{ servePage, serveHostedPage }, { openAddress: keptAddress }] = await Promise.all([
     import('../serve-page.ts'),
     import('../page-address.ts'),
   ]);

@@ -1,20 +1,20 @@
-// What lets a browser in. A code stands in a printed address: it works once, soon, and for the
-// process that it was made for alone. It is exchanged for a pass, which is in no address. Both are
-// signed, with a key that leaves neither this process nor the data folder.
+// Makes and checks what lets a browser in. A printed address has a code, which works once, soon,
+// and only for the process that made it. The browser exchanges it for a pass, which is in no
+// address. Both are signed with a key that leaves neither this process nor the data folder.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 const MINUTE_MS = 60_000;
 export const CODE_MINUTES = 10;
 const PASS_DAYS = 30;
 
-/** `run`: of the process that takes it. */
+/** `run` names the process that takes the code. */
 export type CodeMaker = { readonly key: string; readonly run: string };
 
 export function newCode({ key, run }: CodeMaker, now = Date.now()): string {
-  return signed(key, ['code', run], now + CODE_MINUTES * MINUTE_MS);
+  return signText(key, ['code', run], now + CODE_MINUTES * MINUTE_MS);
 }
 
-/** Whether the code is good: the first time that it is asked about, and never again. */
+/** Returns a function that tells whether a code is good, which it is only the first time. */
 export function codeTaker({ key, run }: CodeMaker, now = Date.now): (code: string) => boolean {
   const spent = new Map<string, number>();
   return (code) => {
@@ -26,9 +26,9 @@ export function codeTaker({ key, run }: CodeMaker, now = Date.now): (code: strin
   };
 }
 
-/** `name`: of the page that it is for. */
+/** `name` is the name of the page that the pass is for. */
 export function newPass(key: string, name: string, now = Date.now()): string {
-  return signed(key, ['pass', name], now + PASS_DAYS * 24 * 60 * MINUTE_MS);
+  return signText(key, ['pass', name], now + PASS_DAYS * 24 * 60 * MINUTE_MS);
 }
 
 export function isPass(key: string, name: string, pass: string, now = Date.now()): boolean {
@@ -36,12 +36,12 @@ export function isPass(key: string, name: string, pass: string, now = Date.now()
   return ends !== null && ends > now;
 }
 
-function signed(key: string, about: readonly string[], ends: number): string {
+function signText(key: string, about: readonly string[], ends: number): string {
   const said = `${ends.toString(36)}.${randomBytes(16).toString('base64url')}`;
   return `${said}.${macOf(key, about, said)}`;
 }
 
-/** Null: it was not signed so. */
+/** Returns when it ends, or null for a wrong signature. */
 function endOf(key: string, about: readonly string[], text: string): number | null {
   const [, said = '', ends = '', mac = ''] = /^(([0-9a-z]{1,11})\.[\w-]{22})\.([\w-]{43})$/.exec(text) ?? [];
   const wanted = macOf(key, about, said);

@@ -1,4 +1,4 @@
-// The people of a page and what each may do: look, decide about calls that wait, or steer sessions.
+// The people of a page and what each may do: look, decide about waiting calls, or steer sessions.
 // Each has a token of their own.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { statSync } from 'node:fs';
@@ -6,15 +6,15 @@ import { z } from 'zod';
 import { readJsonFile } from '../../system/json-file.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 
-/** Each may do what those before it may. */
+/** Each role includes those before it. */
 const ROLES = ['look', 'decide', 'steer'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** As Temporal's history has whoever uses the API with the data folder's own token. */
+/** Name in Temporal's history for users of the API with the data folder's own token. */
 export const OWNER = 'the owner';
 
 export type Person = {
-  /** Null: whoever has the data folder. */
+  /** Null for the owner of the data folder. */
   readonly name: string | null;
   readonly role: Role;
   readonly token: string;
@@ -54,7 +54,7 @@ export function readPeople(path: string): readonly Person[] {
   return file.value;
 }
 
-/** However it is written. */
+/** Recognizes the owner's name in any spelling. */
 const isOwners = (name: string): boolean =>
   name
     .normalize('NFKC')
@@ -62,7 +62,7 @@ const isOwners = (name: string): boolean =>
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim() === OWNER;
 
-/** Null: it is nobody's. Takes as long whoever it is. */
+/** Returns the person with this token, or null, in a time that does not depend on the token. */
 export function personWith(people: readonly Person[], token: string): Person | null {
   const found = people.filter((person) => isSame(person.token, token));
   return found[0] ?? null;

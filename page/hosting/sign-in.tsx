@@ -1,10 +1,10 @@
-// Where a browser is let in: by the code of a printed address, or by the token that a person gives.
-// What it gets for that is in no address and, on this machine, in no file of the browser's, which
-// commands of an agent may read: it is kept as HTTP authentication is, in memory.
+// Lets a browser in by the code of a printed address, or by a person's token. Its pass is in no
+// address and, on this machine, in no file that commands of an agent could read: browsers keep HTTP
+// authentication in memory.
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { Layout, htmlOf } from '../layout.tsx';
-import { sessionIdProblem } from '../../client/sessions/info.ts';
+import { sessionIdProblem } from '../../client/sessions/session-id.ts';
 import { type Access, codeIn, ENTERED, letIn, personIn, SIGN_IN } from './access.ts';
 import { CODE_MINUTES } from './passes.ts';
 import { personWith } from './people.ts';
@@ -28,7 +28,7 @@ export function addSignIn(app: Hono, access: Access): void {
     const body: unknown = await context.req.json().catch(() => null);
     const token = given.safeParse(body).data?.token.trim() ?? '';
     const { owner } = access;
-    // No token has a point in it.
+    // Codes contain a point and tokens do not.
     if (owner && token.includes('.'))
       return owner.spend(token) ? letIn(context, access, owner.key) : context.text(STALE, 401);
     if (personWith(access.people, token) === null) return context.text(NOBODY, 401);
@@ -37,7 +37,7 @@ export function addSignIn(app: Hono, access: Access): void {
 }
 
 /**
- * Only a path of ours: browsers read `//evil`, `/\\evil` and the like, with tabs between, as
+ * Allows only a path of ours: browsers read `//evil`, `/\\evil` and the like, with tabs between, as
  * another site.
  */
 function ownPath(path: string): string {

@@ -1,11 +1,10 @@
-// All schedules, looked at again and again for as long as somebody watches (L87): one look for all
-// who do.
+// Looks at all schedules for as long as they are watched (L87): one look for all viewers.
 import { pause } from '../../system/async.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
-import { clockChangeText, standingText } from '../../client/render/tables.ts';
+import { clockChangeText, scheduleStateText } from '../../client/render/tables.ts';
 import { shortTime } from '../../client/units.ts';
-import { changeRing, frameChanges, type Part, type Ring } from '../feed/ring.ts';
+import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { createTroubles, type Trouble } from '../feed/troubles.ts';
 import { htmlOf, Moment } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
@@ -13,17 +12,17 @@ import { Banner } from '../session/frame.tsx';
 
 export type SchedulesFeed = {
   readonly ring: Ring;
-  readonly parts: readonly Part[];
-  /** Looks now: something was done. */
+  readonly parts: readonly FramePart[];
+  /** Looks now because something was done. */
   look(): Promise<void>;
   close(): void;
 };
 
 /** Milliseconds between looks: each asks the server about every schedule. */
 const LOOK_MS = 5_000;
-/** On one page. */
+/** Most schedules on the page. */
 const MOST = 200;
-/** Of each. */
+/** Most firings of each schedule. */
 const FIRINGS = 5;
 
 export const SCHEDULES = { banners: 'banners', count: 'count', rows: 'rows' } as const;
@@ -64,7 +63,7 @@ export async function openSchedulesFeed(ports: Pick<PagePorts, 'schedules'>): Pr
 
 type Found = { readonly shown: readonly ScheduleInfo[]; readonly more: boolean };
 
-/** Those that are due first come first. */
+/** Lists schedules, the next one due first. */
 async function findSchedules({ schedules }: Pick<PagePorts, 'schedules'>): Promise<Found> {
   const found: ScheduleInfo[] = [];
   for await (const one of schedules.list()) {
@@ -80,12 +79,12 @@ async function findSchedules({ schedules }: Pick<PagePorts, 'schedules'>): Promi
 
 const rowId = (name: string): string => `schedule-${name}`;
 
-function partsOf({ shown, more }: Found, troubles: readonly Trouble[]): readonly Part[] {
-  const part = (id: string, into: string, node: unknown): Part => ({ id, into, html: htmlOf(node) });
+function partsOf({ shown, more }: Found, troubles: readonly Trouble[]): readonly FramePart[] {
+  const part = (id: string, into: string, node: unknown): FramePart => ({ id, into, html: htmlOf(node) });
   return [
     ...troubles.map((trouble) => part(`trouble-${trouble.kind}`, SCHEDULES.banners, <Banner trouble={trouble} />)),
     part('how-many', SCHEDULES.count, <HowMany count={shown.length} more={more} />),
-    ...shown.map((schedule) => part(rowId(schedule.name), SCHEDULES.rows, <Row schedule={schedule} />)),
+    ...shown.map((schedule) => part(rowId(schedule.name), SCHEDULES.rows, <ScheduleRow schedule={schedule} />)),
   ];
 }
 
@@ -107,7 +106,7 @@ function HowMany({ count, more }: { readonly count: number; readonly more: boole
   );
 }
 
-function Row({ schedule }: { readonly schedule: ScheduleInfo }) {
+function ScheduleRow({ schedule }: { readonly schedule: ScheduleInfo }) {
   const { name, cron, timeZone, title, next, firings, session, paused, waitsForWorker, catchUpMs, clockChanges } =
     schedule;
   const state = paused || waitsForWorker ? 'warn' : 'good';
@@ -133,19 +132,19 @@ function Row({ schedule }: { readonly schedule: ScheduleInfo }) {
             <SessionLink session={session} />
           </small>
         )}
-        <Firings firings={firings} linked={session === null} />
+        <FiringList firings={firings} linked={session === null} />
       </td>
       <td data-label="State">
-        <span class={`dot ${state}`}>{showUnseen(standingText(schedule))}</span>
+        <span class={`dot ${state}`}>{showUnseen(scheduleStateText(schedule))}</span>
       </td>
       <td>
-        <Acts name={name} paused={paused} />
+        <ScheduleButtons name={name} paused={paused} />
       </td>
     </tr>
   );
 }
 
-function Firings({ firings, linked }: { readonly firings: ScheduleInfo['firings']; readonly linked: boolean }) {
+function FiringList({ firings, linked }: { readonly firings: ScheduleInfo['firings']; readonly linked: boolean }) {
   if (firings.length === 0) return <span class="quiet">–</span>;
   return (
     <ul class="firings">
@@ -168,14 +167,14 @@ function SessionLink({ session }: { readonly session: string }) {
   return <a href={`/sessions/${encodeURIComponent(session)}`}>{showUnseen(session)}</a>;
 }
 
-function Acts({ name, paused }: { readonly name: string; readonly paused: boolean }) {
+function ScheduleButtons({ name, paused }: { readonly name: string; readonly paused: boolean }) {
   const act = (action: string, label: string, ask?: string) => (
     <button
       type="button"
       hx-post={`/schedules/${encodeURIComponent(name)}/${action}`}
       hx-target="#said"
       aria-label={`${label}: ${name}`}
-      {...(ask === undefined ? {} : { 'hx-confirm': ask })}
+      hx-confirm={ask}
     >
       {label}
     </button>

@@ -1,5 +1,5 @@
-// Schedules on the page (L87): when each fires and what its firings opened, and what a person does
-// to one.
+// Shows schedules (L87): when each fires and what its firings opened; and carries out what a person
+// does to one.
 import { raw } from 'hono/html';
 import { ClientProblem } from '../../client/problem.ts';
 import type { Schedules } from '../../client/schedules/schedules.ts';
@@ -61,7 +61,7 @@ const acts: Readonly<Record<string, (schedules: Acting, name: string) => Promise
 
 export const isScheduleAction = (name: string): boolean => Object.hasOwn(acts, name);
 
-/** A sentence for who asked. Throws ClientProblem. */
+/** Returns a sentence for the person who asked. Throws ClientProblem. */
 export async function actOnSchedule(schedules: Acting, name: string, action: string): Promise<string> {
   const act = acts[action];
   if (!act) throw new ClientProblem('refused', `there is no action ${action}`);

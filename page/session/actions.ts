@@ -1,13 +1,13 @@
-// A person's words to a session: checked, sent, and answered in a sentence. Another may have been
-// faster, and then it is said so.
+// Carries out what a person asks of a session: checks it, sends it, and answers in a sentence. It
+// says so when another person was faster.
 import { z } from 'zod';
 import { createLimit } from '../../system/async.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { dropAbsent } from '../../client/options.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import { count, shortAge } from '../../client/units.ts';
-import { newMessageId } from '../../client/sessions/prompt.ts';
+import { formatCount, shortAge } from '../../client/units.ts';
+import { newMessageId } from '../../client/sessions/message-id.ts';
 import { asideCost } from '../../client/sessions/updates/ask-aside.ts';
 import type { PendingMessage } from '../feed/standing.tsx';
 import { refuseUnless } from '../api/problems.ts';
@@ -15,9 +15,9 @@ import type { Role } from '../hosting/people.ts';
 import type { PagePorts } from '../ports.ts';
 import { permissionModes } from '../../workflows/contract/options-problem.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
-import { askedText, personName } from './lately.tsx';
+import { requestText, personName } from './lately.tsx';
 
-/** `message`: it is on its way. */
+/** `message` is on its way. */
 type Done = { readonly said: string; readonly message?: PendingMessage };
 
 const text = z.string();
@@ -27,7 +27,7 @@ const denied = z.object({ call: text, reason: text });
 const answered = z.object({ call: text, answer: text });
 const questionForm = z.object({ question: text });
 
-/** Fields of a form: what is left empty is not given. */
+/** A field of a form; an empty one counts as not given. */
 const amount = text
   .transform((given) => (given.trim() === '' ? undefined : Number(given)))
   .refine((given) => given === undefined || Number.isFinite(given), 'is no number')
@@ -51,14 +51,14 @@ type Act = (ports: PagePorts, session: SessionId, body: unknown, role: Role) => 
 
 const actions: Readonly<Record<string, Act>> = {
   send: async (ports, session, body) => {
-    const given = read(sent, body);
+    const given = readForm(sent, body);
     const now = given.now !== undefined;
     const message = { id: newMessageId(), text: given.text, now };
     await ports.send(session, given.text, { messageId: message.id, now, querySource: 'page' });
     return { said: now ? 'Sent: it interrupts what runs.' : 'Sent: it waits for its turn.', message };
   },
   aside: async (ports, session, body) => {
-    const { question } = read(questionForm, body);
+    const { question } = readForm(questionForm, body);
     const aside = await ports.askAside(session, question);
     return { said: `${showUnseen(aside.answer)}\n\n(${asideCost(aside)})` };
   },
@@ -75,7 +75,7 @@ const actions: Readonly<Record<string, Act>> = {
     return { said: 'Asked to end the session.' };
   },
   approve: async (ports, session, body, role) => {
-    const { call, inputHash, input } = read(allowed, body);
+    const { call, inputHash, input } = readForm(allowed, body);
     const edited = parseInput(input);
     const waiting = (await ports.approvals(session)).find((one) => one.call === call);
     if (waiting && waiting.inputHash !== inputHash)
@@ -90,23 +90,23 @@ const actions: Readonly<Record<string, Act>> = {
     return { said: same ? 'Allowed.' : 'Allowed, with the input as you changed it.' };
   },
   deny: async (ports, session, body) => {
-    const { call, reason } = read(denied, body);
+    const { call, reason } = readForm(denied, body);
     await firstDecision(ports, session, call, () => ports.deny(session, call, reason));
     return { said: 'Denied.' };
   },
   answer: async (ports, session, body) => {
-    const { call, answer } = read(answered, body);
+    const { call, answer } = readForm(answered, body);
     await firstDecision(ports, session, call, () => ports.answer(session, call, answer));
     return { said: 'Answered.' };
   },
   topUp: async (ports, session, body) => {
-    const { minutes, ...given } = read(more, body);
+    const { minutes, ...given } = readForm(more, body);
     const limits = { ...given, ...(minutes === undefined ? {} : { timeoutMs: minutes * 60_000 }) };
     await ports.topUp(session, limits);
     return { said: 'Raised: the run goes on with it.' };
   },
   options: async (ports, session, body) => {
-    const { allow, ask, deny, ...given } = read(next, body);
+    const { allow, ask, deny, ...given } = readForm(next, body);
     const rules = Object.fromEntries(Object.entries({ allow, ask, deny }).filter(([, list]) => list.length > 0));
     const permissions = Object.keys(rules).length === 0 ? {} : { permissions: isNone(rules) ? null : rules };
     await ports.setOptions(session, { ...given, ...permissions });
@@ -116,7 +116,7 @@ const actions: Readonly<Record<string, Act>> = {
 
 export const isAction = (name: string): boolean => Object.hasOwn(actions, name);
 
-/** Throws ClientProblem: a sentence for who asked. */
+/** Throws ClientProblem, a sentence for the person who asked. */
 export async function actOnSession(
   { ports, role }: { readonly ports: PagePorts; readonly role: Role },
   session: SessionId,
@@ -133,27 +133,27 @@ const several = z.object({
   sessions: z.array(text).min(1).max(1_000),
 });
 
-/** At once on the way to the server. */
+/** Most requests on the way to the server at once. */
 const TOGETHER = 10;
 
-/** The same for each of many; a sentence that says how many it reached, and why not the rest. */
+/** Does the same to many sessions. The sentence says how many it reached, and why not the rest. */
 export async function actOnMany(
   ports: PagePorts,
   body: unknown,
 ): Promise<{ readonly said: string; readonly ok: boolean }> {
-  const { action, sessions } = read(several, body);
+  const { action, sessions } = readForm(several, body);
   const few = createLimit(TOGETHER);
   const asked = sessions.map((session) => few(() => ports[action](session)));
   const failed = (await Promise.allSettled(asked)).flatMap((one) =>
     one.status === 'rejected' ? [reasonOf(one.reason)] : [],
   );
   const done = sessions.length - failed.length;
-  const said = `Asked ${count(done, 'session')} to ${action}.`;
+  const said = `Asked ${formatCount(done, 'session')} to ${action}.`;
   if (failed.length === 0) return { said, ok: true };
-  return { said: `${said} ${count(failed.length, 'session')} not: ${failed[0]}`, ok: false };
+  return { said: `${said} ${formatCount(failed.length, 'session')} not: ${failed[0]}`, ok: false };
 }
 
-function read<T>(schema: z.ZodType<T>, body: unknown): T {
+function readForm<T>(schema: z.ZodType<T>, body: unknown): T {
   const { success, data, error } = schema.safeParse(body);
   if (success) return data;
   const where = error.issues[0];
@@ -169,7 +169,7 @@ function parseInput(json: string): unknown {
   }
 }
 
-/** Whoever decides about a call that another has decided about is told who it was. */
+/** Tells a person who decides second who was first. */
 async function firstDecision(
   ports: PagePorts,
   session: SessionId,
@@ -186,7 +186,7 @@ async function firstDecision(
     const ago = shortAge(Date.now() - first.at);
     throw new ClientProblem(
       'no_call',
-      `another was first: ${askedText(first)} by ${personName(first.by)} ${ago} ago. Yours did nothing.`,
+      `another was first: ${requestText(first)} by ${personName(first.by)} ${ago} ago. Yours did nothing.`,
     );
   }
 }

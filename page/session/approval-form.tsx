@@ -1,8 +1,8 @@
-// A call that waits for a person: why, until when, its input as JSON to look at and to change, and
-// the two answers. A question of the model: what it asks, and what may be answered.
+// The form for a waiting call: why, until when, its input as JSON to read and change, and the two
+// answers. For a question of the model: its text and the possible answers.
 import { escapeUnseen, showUnseen } from '../../system/text.ts';
 import { isElicited } from '../../workflows/contract/people.ts';
-import type { WaitingApproval } from '../../client/sessions/decide.ts';
+import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { ofAgent, questionOf } from '../../client/render/approval-text.ts';
 import { Copy, Moment } from '../layout.tsx';
 
@@ -76,10 +76,7 @@ function AllowForm({ approval: { session, call, input, inputHash } }: { readonly
   );
 }
 
-/**
- * Lines that a text field would break where it ends: here what goes on with one stands further in,
- * below no line of its own.
- */
+/** Shows lines that a text field would break, with continuations indented below. */
 function InputRows({ json }: { readonly json: string }) {
   const lines = json.split('\n');
   if (lines.every((line) => line.length <= UNBROKEN)) return null;
@@ -92,7 +89,7 @@ function InputRows({ json }: { readonly json: string }) {
   );
 }
 
-/** Characters that the text field of a small window has room for. */
+/** Characters that fit into the text field of a small window. */
 const UNBROKEN = 36;
 
 function QuestionForm({ approval, linked = false }: Waiting) {
@@ -147,8 +144,8 @@ function QuestionForm({ approval, linked = false }: Waiting) {
 const LONGEST = 20_000;
 
 /**
- * Nothing in it that is not seen: a person decides by it. JSON reads the escapes back as what they
- * were.
+ * Escapes unseen characters, since a person decides by the text. JSON reads the escapes back as
+ * what they were.
  */
 function jsonOf(input: unknown): string {
   const json = JSON.stringify(input, null, 2) ?? 'null';

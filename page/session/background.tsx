@@ -1,18 +1,18 @@
-// Commands that a session has, or had, in the background (L84), with the last lines of each.
+// Shows the background commands of a session (L84), with the last lines of each.
 import { onOneLine, showUnseen } from '../../system/text.ts';
 import type { BackgroundCommand } from '../../client/sessions/history/background.ts';
 import { Moment } from '../layout.tsx';
 
-/** Characters of a command. */
+/** Most characters of a command. */
 const SHOWN = 160;
 
-export function Background({ commands }: { readonly commands: readonly BackgroundCommand[] }) {
+export function BackgroundList({ commands }: { readonly commands: readonly BackgroundCommand[] }) {
   return (
     <section id="background" aria-label="Commands in the background">
       <ul class="background">
         {commands.map((command) => (
           <li>
-            <Command command={command} />
+            <BackgroundItem command={command} />
           </li>
         ))}
       </ul>
@@ -20,7 +20,7 @@ export function Background({ commands }: { readonly commands: readonly Backgroun
   );
 }
 
-function Command({ command }: { readonly command: BackgroundCommand }) {
+function BackgroundItem({ command }: { readonly command: BackgroundCommand }) {
   const { id, run, startedAt, endedAt, running, state, last } = command;
   return (
     <>

@@ -1,5 +1,5 @@
-// A transcript to take away, and the texts that are too long for the page, as plain text that no
-// browser runs.
+// Offers transcripts as downloads, and texts too long for the page as plain text that a browser
+// does not run.
 import type { Context } from 'hono';
 import { stream } from 'hono/streaming';
 import { jsonLine, showUnseen } from '../../system/text.ts';
@@ -18,7 +18,12 @@ const types: Readonly<Record<Kind, string>> = {
   md: 'text/markdown; charset=utf-8',
 };
 
-export function download(context: Context, { store }: PagePorts, reading: SessionReading, kind: Kind): Response {
+export function downloadTranscript(
+  context: Context,
+  { store }: PagePorts,
+  reading: SessionReading,
+  kind: Kind,
+): Response {
   context.header('Content-Type', types[kind]);
   context.header('Content-Disposition', `attachment; filename="${reading.description.session}.${kind}"`);
   return stream(context, async (out) => {
@@ -28,7 +33,7 @@ export function download(context: Context, { store }: PagePorts, reading: Sessio
   });
 }
 
-/** What is said as it was said, all else under a heading and fenced. */
+/** Writes what was said as it was, and everything else under a heading and fenced. */
 async function* transcriptMarkdown(
   reading: SessionReading,
   whole: ReturnType<typeof readWholeResult>,
@@ -38,19 +43,19 @@ async function* transcriptMarkdown(
   for await (const { mark, text } of transcriptParts({ reading, whole })) {
     if (text === null) yield `*${showUnseen(mark ?? '')}*\n\n`;
     else if (mark === null) yield `${text.trim()}\n\n`;
-    else yield `#### ${showUnseen(mark)}\n\n${fenced(text)}\n\n`;
+    else yield `#### ${showUnseen(mark)}\n\n${fenceText(text)}\n\n`;
   }
 }
 
-function fenced(text: string): string {
+function fenceText(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
   const fence = '`'.repeat(longest + 1);
   return `${fence}\n${text}${text.endsWith('\n') ? '' : '\n'}${fence}`;
 }
 
 /**
- * The text of an entry: a message's, or that of a block of a reply, a call's being its output. Null
- * where there is none.
+ * Returns the text of an entry: a message's, or that of a block of a reply, which for a call is its
+ * output. Null when it does not exist.
  */
 export async function readWholeText(
   feed: SessionFeed,
@@ -76,8 +81,8 @@ const itemAt = ({ standing: { items } }: SessionFeed, position: number): Item | 
   items.all[position - (items.all[0]?.position ?? 0)];
 
 /**
- * An image or PDF of a message, as it was sent: its type is one of those that the API takes. Null:
- * there is none.
+ * Returns an image or PDF of a message as it was sent, with one of the types that the API accepts.
+ * Null when it does not exist.
  */
 export async function readMedium(
   feed: SessionFeed,

@@ -1,4 +1,4 @@
-// What stands around a transcript and changes with the session: its phase, figures and tasks, what
+// Draws the parts around a transcript that change with the session: phase, figures and tasks, what
 // waits for a decision, what may be done now, what is on its way, and what is wrong. Each part has
 // an id and is drawn again when it has changed.
 import { showUnseen } from '../../system/text.ts';
@@ -9,12 +9,12 @@ import type { Frame, Standing } from '../feed/standing.tsx';
 import { Moment, Phase, htmlOf } from '../layout.tsx';
 import type { Trouble } from '../feed/troubles.ts';
 import { ApprovalForm, approvalId } from './approval-form.tsx';
-import { Background } from './background.tsx';
-import { Lately } from './lately.tsx';
+import { BackgroundList } from './background.tsx';
+import { RequestList } from './lately.tsx';
 import { sumSpend, type SpendSoFar } from '../../client/sessions/history/spend.ts';
 import { taskListOf } from '../../store/view/task-list.ts';
 
-/** Where parts are put: containers of the session's page. */
+/** Containers of the session's page that parts go into. */
 export const PLACES = {
   banners: 'banners',
   state: 'state',
@@ -31,10 +31,10 @@ export const sessionFrame: Frame = (standing) => {
     ...troubles.map((trouble) => part(`trouble-${trouble.kind}`, PLACES.banners, <Banner trouble={trouble} />)),
     part('figures', PLACES.state, <Figures standing={standing} />),
     ...tasksOf(standing).map((tasks) => part('tasks', PLACES.state, <Tasks tasks={tasks} />)),
-    ...(background.length > 0 ? [part('background', PLACES.state, <Background commands={background} />)] : []),
+    ...(background.length > 0 ? [part('background', PLACES.state, <BackgroundList commands={background} />)] : []),
     ...approvals.map((approval) => part(approvalId(approval), PLACES.approvals, <ApprovalForm approval={approval} />)),
     part('steering', PLACES.controls, <Steering standing={standing} />),
-    part('lately', PLACES.controls, <Lately recent={standing.recent} />),
+    part('lately', PLACES.controls, <RequestList recent={standing.recent} />),
     ...suggestionOf(standing).map((text) => part('suggestion', PLACES.suggested, <Suggestion text={text} />)),
     ...pending.map(({ id, text, now }) =>
       part(
@@ -49,7 +49,7 @@ export const sessionFrame: Frame = (standing) => {
   ];
 };
 
-/** Nothing once something was sent. */
+/** Returns no suggestion once a message was sent. */
 function suggestionOf({ seen, pending }: Standing): readonly string[] {
   return seen.suggestion && pending.length === 0 && !seen.unseen ? [seen.suggestion.text] : [];
 }
@@ -62,7 +62,7 @@ function Suggestion({ text }: { readonly text: string }) {
   );
 }
 
-/** L83. */
+/** Returns the task list, if the session has one (L83). */
 function tasksOf({ items }: Standing): readonly string[] {
   const tasks = taskListOf(items.all.map(({ entry }) => entry));
   return tasks === null ? [] : [tasks];

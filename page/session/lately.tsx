@@ -1,13 +1,13 @@
-// What people have asked of a session: who it was, and what waits for its next run.
+// Shows what people have asked of a session, who it was, and what waits for its next run.
 import { showUnseen } from '../../system/text.ts';
-import type { Asked, Recent } from '../../client/sessions/history/recent.ts';
-import { DEEDS, limitsText, optionsText } from '../../client/render/steered-words.ts';
+import type { PersonRequest, RecentRequests } from '../../client/sessions/history/recent.ts';
+import { PLAIN_ACTIONS, limitsText, optionsText } from '../../client/render/steered-words.ts';
 import { Moment } from '../layout.tsx';
 
-/** Of them, the newest. */
+/** Most requests to show, the newest ones. */
 const SHOWN = 5;
 
-export function Lately({ recent: { asked, next } }: { readonly recent: Recent }) {
+export function RequestList({ recent: { asked, next } }: { readonly recent: RecentRequests }) {
   const waiting = optionsText(next);
   return (
     <div id="lately" class="lately">
@@ -16,7 +16,7 @@ export function Lately({ recent: { asked, next } }: { readonly recent: Recent })
         <ul aria-label="Asked lately">
           {asked.slice(-SHOWN).map((one) => (
             <li>
-              {`${askedText(one)} by `}
+              {`${requestText(one)} by `}
               <b>{personName(one.by)}</b> <Moment at={one.at} />
             </li>
           ))}
@@ -26,13 +26,13 @@ export function Lately({ recent: { asked, next } }: { readonly recent: Recent })
   );
 }
 
-/** Clients name themselves, as `pid@host` where nobody gave them a name. */
+/** Shows the client's identity, which is `pid@host` for an unnamed client. */
 export function personName(by: string): string {
   return showUnseen(by.slice(0, 100)) || 'somebody';
 }
 
-/** Without who it was. */
-export function askedText(one: Asked): string {
+/** Describes a request without the person. */
+export function requestText(one: PersonRequest): string {
   switch (one.kind) {
     case 'approve':
       return `call ${showUnseen(one.call.slice(0, 60))} allowed${one.edited ? ', with its input changed,' : ''}`;
@@ -45,6 +45,6 @@ export function askedText(one: Asked): string {
     case 'setOptions':
       return `options for the next run set: ${optionsText(one.changes)};`;
     default:
-      return DEEDS[one.kind];
+      return PLAIN_ACTIONS[one.kind];
   }
 }

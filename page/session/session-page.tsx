@@ -1,6 +1,5 @@
-// One session: what it is doing, what waits for a person, the transcript as it grows, and a place
-// to write to it. A window of a long transcript is drawn; the rest comes when it is scrolled to, or
-// asked for by a link.
+// Shows one session: what it is doing, what waits for a person, the growing transcript, and a place
+// to write to it. It draws a window of a long transcript; the rest loads on scrolling or by a link.
 import { raw } from 'hono/html';
 import { LONGEST_ASIDE } from '../../workflows/contract/aside.ts';
 import type { PagePorts } from '../ports.ts';
@@ -14,12 +13,12 @@ import { placeIn, SessionShell } from './session-shell.tsx';
 
 /** Entries drawn at once. */
 const WINDOW = 240;
-/** Of them, before the one that a link names. */
+/** Entries drawn before the one that a link names. */
 const BEFORE = 40;
 
 export type Shown = { readonly from: number; readonly to: number };
 
-/** The newest entries, or those around the one that `at` names. */
+/** Returns the window with the newest entries, or around the one that `at` names. */
 export function windowOf(feed: SessionFeed, at: string | undefined): Shown {
   const { length } = feed.standing.items.all;
   const named = at === undefined ? null : positionOf(feed.standing.items, at);
@@ -72,7 +71,9 @@ function Composer({ path, suggested }: { readonly path: string; readonly suggest
   );
 }
 
-/** Drawn once with the page: what is typed and what was answered stay while all else changes. */
+/**
+ * Drawn once with the page, so that typed text and the answer stay while everything else changes.
+ */
 function AsideForm({ path }: { readonly path: string }) {
   return (
     <details class="steer" id="aside">
@@ -87,10 +88,10 @@ function AsideForm({ path }: { readonly path: string }) {
   );
 }
 
-/** Milliseconds, of a request. */
+/** Timeout of the request in milliseconds. */
 const LONG = JSON.stringify({ timeout: 660_000 });
 
-/** The transcript's list: what is above, the window, what happens now. */
+/** Draws the transcript: what is above, the window, what happens now. */
 export async function transcriptPart(feed: SessionFeed, shown: Shown, place: number | null = null): Promise<string> {
   const { length } = feed.standing.items.all;
   const items = await itemsPart(feed, shown);
@@ -118,7 +119,7 @@ export async function transcriptPart(feed: SessionFeed, shown: Shown, place: num
   );
 }
 
-/** Items of a window, with what loads those before it. */
+/** Draws the items of a window, with an element that loads earlier ones. */
 export async function itemsPart(feed: SessionFeed, { from, to }: Shown): Promise<string> {
   const { items, seen } = feed.standing;
   const context = await feed.context(from, to);

@@ -1,5 +1,5 @@
-// What the pages of one session have around them: its name, what is wrong, how it stands, what may
-// be done, and its other pages.
+// The shell around the pages of one session: its name, what is wrong, its state, what may be done,
+// and its other pages.
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import { showUnseen } from '../../system/text.ts';
@@ -12,9 +12,9 @@ const PARTS = { transcript: 'Transcript', timeline: 'Timeline' } as const;
 
 type Props = {
   readonly feed: SessionFeed;
-  /** How far what is drawn goes, taken before it was drawn. */
+  /** Place in the feed up to which the page is drawn, taken before drawing. */
   readonly place: string;
-  /** In Temporal's own UI. */
+  /** Address of the session in Temporal's own UI. */
   readonly ui: string | null;
   readonly part: keyof typeof PARTS;
   readonly children: Child;
@@ -56,10 +56,10 @@ export function SessionShell({ feed, place, ui, part, children }: Props) {
       </div>
       <SteerForms path={path} config={feed.standing.config} />
       <nav class="tabs" aria-label="Parts of this session">
-        <a href={path} {...(part === 'transcript' ? { 'aria-current': 'page' } : {})}>
+        <a href={path} aria-current={part === 'transcript' ? 'page' : undefined}>
           {PARTS.transcript}
         </a>
-        <a href={`${path}/timeline`} {...(part === 'timeline' ? { 'aria-current': 'page' } : {})}>
+        <a href={`${path}/timeline`} aria-current={part === 'timeline' ? 'page' : undefined}>
           {PARTS.timeline}
         </a>
         <a href={`${path}.jsonl`} download>

@@ -1,5 +1,5 @@
-// More for the run under way, and options for the next one. Drawn once with the page, so that what
-// is typed stays while all else changes.
+// Forms to raise limits of the current run and to set options for the next. They are drawn once
+// with the page, so that typed text stays while everything else changes.
 import { showUnseen } from '../../system/text.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { permissionModes } from '../../workflows/contract/options-problem.ts';
@@ -24,17 +24,25 @@ function MoreForm({ path, config }: Props) {
       <h2 id="more-title">More for the run under way</h2>
       <p class="quiet">Each is counted from the run’s beginning, and must be above the limit it has.</p>
       <div class="fields">
-        <Amount name="maxTurns" label="Turns" now={rules?.maxTurns ?? null} />
-        <Amount name="maxBudgetUsd" label="US dollars" now={rules?.maxBudgetUsd ?? null} />
-        <Amount name="maxTokens" label="Tokens" now={rules?.maxTokens ?? null} />
-        <Amount name="minutes" label="Minutes" now={minutes} />
+        <AmountField name="maxTurns" label="Turns" now={rules?.maxTurns ?? null} />
+        <AmountField name="maxBudgetUsd" label="US dollars" now={rules?.maxBudgetUsd ?? null} />
+        <AmountField name="maxTokens" label="Tokens" now={rules?.maxTokens ?? null} />
+        <AmountField name="minutes" label="Minutes" now={minutes} />
       </div>
       <button>Raise</button>
     </form>
   );
 }
 
-function Amount({ name, label, now }: { readonly name: string; readonly label: string; readonly now: number | null }) {
+function AmountField({
+  name,
+  label,
+  now,
+}: {
+  readonly name: string;
+  readonly label: string;
+  readonly now: number | null;
+}) {
   return (
     <label>
       <span>{label}</span>
@@ -73,16 +81,16 @@ function NextForm({ path, config }: Props) {
         </label>
       </div>
       <div class="fields">
-        <Rules name="allow" label="Rules that allow" now={allow} />
-        <Rules name="ask" label="Rules that ask" now={ask} />
-        <Rules name="deny" label="Rules that deny" now={deny} />
+        <RulesField name="allow" label="Rules that allow" now={allow} />
+        <RulesField name="ask" label="Rules that ask" now={ask} />
+        <RulesField name="deny" label="Rules that deny" now={deny} />
       </div>
       <button>Set</button>
     </form>
   );
 }
 
-function Rules({
+function RulesField({
   name,
   label,
   now,

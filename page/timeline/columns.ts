@@ -1,17 +1,17 @@
-// What iterations came to in numbers, as columns of a plot: few enough to draw, each for as many
-// iterations as it takes. Pure.
+// Sums iterations into columns of a plot: few enough to draw, each for as many iterations as
+// needed. Pure.
 import { addSpend, noSpend, totalTokens, type Spend } from '../../workflows/contract/loop.ts';
 import type { Iteration } from '../../client/sessions/history/iterations.ts';
 
 export type Column = {
   readonly first: Iteration;
   readonly last: Iteration;
-  /** Tokens in the context at its fullest. */
+  /** Most tokens that the context had. */
   readonly context: number;
   readonly tokens: number;
-  /** US dollars; null where a price is not known. */
+  /** US dollars; null when a price is not known. */
   readonly usd: number | null;
-  /** Of the run so far. */
+  /** Tokens of the run so far. */
   readonly runTokens: number;
   readonly runUsd: number | null;
   /** Share of the prompts' tokens that came from the cache; null without any. */

@@ -1,25 +1,24 @@
-// The plots above a timeline, drawn here: how full the context was, tokens, cost, and what came
-// from the cache, over all iterations of a session. A column tells its numbers on hover and leads
-// to its bar.
+// Draws the plots above a timeline: how full the context was, tokens, cost, and cache hits, over
+// all iterations of a session. A column shows its numbers on hover and links to its bar.
 import type { Child } from 'hono/jsx';
 import type { RunConfig } from '../../store/configuration.ts';
-import { count, formatMoney, formatTokens } from '../../client/units.ts';
+import { formatCount, formatMoney, formatTokens } from '../../client/units.ts';
 import type { Column } from './columns.ts';
 import { rowId } from './links.ts';
 
 type Props = { readonly session: string; readonly columns: readonly Column[]; readonly config: RunConfig | null };
 
-/** A plot's own units; what fills it stays below its edge. */
+/** Height in the plot's own units; content stays below the edge. */
 const HIGH = 100;
 
-export function Plots({ session, columns, config }: Props) {
+export function PlotList({ session, columns, config }: Props) {
   const last = columns.at(-1);
   if (!last) return <p class="quiet">Plots begin with the first reply.</p>;
   const at = { session, columns };
   return (
     <div class="plots">
-      <Context {...at} last={last} config={config} />
-      <Spent
+      <ContextPlot {...at} last={last} config={config} />
+      <SpendPlot
         {...at}
         name="Tokens"
         amount={({ tokens }) => tokens}
@@ -27,7 +26,7 @@ export function Plots({ session, columns, config }: Props) {
         limit={config?.rules.maxTokens ?? null}
         words={formatTokens}
       />
-      <Spent
+      <SpendPlot
         {...at}
         name="Cost"
         amount={({ usd }) => usd ?? 0}
@@ -35,12 +34,12 @@ export function Plots({ session, columns, config }: Props) {
         limit={config?.rules.maxBudgetUsd ?? null}
         words={(usd) => formatMoney(last.runUsd === null ? null : usd)}
       />
-      <Cache {...at} />
+      <CachePlot {...at} />
     </div>
   );
 }
 
-function Context({ session, columns, config, last }: Props & { readonly last: Column }) {
+function ContextPlot({ session, columns, config, last }: Props & { readonly last: Column }) {
   const window = config?.models[0].window ?? null;
   const top = Math.max(window ?? 0, ...columns.map(({ context }) => context), 1);
   const compactions = columns.reduce((sum, one) => sum + one.compactions, 0);
@@ -50,68 +49,68 @@ function Context({ session, columns, config, last }: Props & { readonly last: Co
   const share =
     window === null ? '' : `, ${Math.round((last.context / window) * 100)} % of the window of ${formatTokens(window)}`;
   return (
-    <Plot
+    <PlotFrame
       name="Context"
-      words={`${formatTokens(last.context)}${share}; compacted ${count(compactions, 'time')}`}
+      words={`${formatTokens(last.context)}${share}; compacted ${formatCount(compactions, 'time')}`}
       session={session}
       columns={columns}
       told={({ context, compactions: here }) => `${formatTokens(context)}${here > 0 ? ', compacted before' : ''}`}
     >
-      <Bars columns={columns} value={({ context }) => context / top} />
+      <PlotBars columns={columns} value={({ context }) => context / top} />
       {columns.map((one, x) =>
         one.compactions > 0 ? <rect class="compacted" x={x + 0.1} y={0} width={0.3} height={HIGH} /> : null,
       )}
       {marks.map((tokens, which) => (
-        <Level at={tokens / top} across={columns.length} kind={which === 0 ? 'warn' : 'bad'} />
+        <LevelLine at={tokens / top} across={columns.length} kind={which === 0 ? 'warn' : 'bad'} />
       ))}
-    </Plot>
+    </PlotFrame>
   );
 }
 
-type SpentProps = Omit<Props, 'config'> & {
+type SpendPlotProps = Omit<Props, 'config'> & {
   readonly name: string;
   readonly amount: (column: Column) => number;
   readonly total: (column: Column) => number;
-  /** Of the newest run. */
+  /** Limit of the newest run. */
   readonly limit: number | null;
   readonly words: (amount: number) => string;
 };
 
-/** Bars for what each took, and a line for what the run has come to, each to its own scale. */
-function Spent({ session, columns, name, amount, total, limit, words }: SpentProps) {
+/** Plots what each column took as bars, and the run's total as a line, each to its own scale. */
+function SpendPlot({ session, columns, name, amount, total, limit, words }: SpendPlotProps) {
   const most = Math.max(...columns.map(amount), Number.MIN_VALUE);
   const top = Math.max(...columns.map(total), limit ?? 0, Number.MIN_VALUE);
   const last = columns.at(-1);
   const spent = last ? total(last) : 0;
   const of = limit === null ? '' : ` of ${words(limit)}`;
   return (
-    <Plot
+    <PlotFrame
       name={name}
       words={`${words(spent)}${of} in run ${last?.last.run}`}
       session={session}
       columns={columns}
       told={(column) => `${words(amount(column))}, ${words(total(column))} in the run`}
     >
-      <Bars columns={columns} value={(column) => amount(column) / most} />
+      <PlotBars columns={columns} value={(column) => amount(column) / most} />
       <polyline class="total" points={columns.map((one, x) => `${x + 0.5},${heightAt(total(one) / top)}`).join(' ')} />
-      {limit === null ? null : <Level at={limit / top} across={columns.length} kind="bad" />}
-    </Plot>
+      {limit === null ? null : <LevelLine at={limit / top} across={columns.length} kind="bad" />}
+    </PlotFrame>
   );
 }
 
-function Cache({ session, columns }: Omit<Props, 'config'>) {
+function CachePlot({ session, columns }: Omit<Props, 'config'>) {
   const last = columns.at(-1)?.cached ?? null;
   const percent = (share: number | null): string => (share === null ? 'no prompt' : `${Math.round(share * 100)} %`);
   return (
-    <Plot
+    <PlotFrame
       name="Cache hits"
       words={`${percent(last)} of the last prompt`}
       session={session}
       columns={columns}
       told={({ cached }) => `${percent(cached)} from the cache`}
     >
-      <Bars columns={columns} value={({ cached }) => cached ?? 0} />
-    </Plot>
+      <PlotBars columns={columns} value={({ cached }) => cached ?? 0} />
+    </PlotFrame>
   );
 }
 
@@ -122,7 +121,7 @@ type PlotProps = Omit<Props, 'config'> & {
   readonly children: Child;
 };
 
-function Plot({ name, words, session, columns, told, children }: PlotProps) {
+function PlotFrame({ name, words, session, columns, told, children }: PlotProps) {
   return (
     <figure class="plot">
       <figcaption>
@@ -142,7 +141,13 @@ function Plot({ name, words, session, columns, told, children }: PlotProps) {
   );
 }
 
-function Bars({ columns, value }: { readonly columns: readonly Column[]; readonly value: (column: Column) => number }) {
+function PlotBars({
+  columns,
+  value,
+}: {
+  readonly columns: readonly Column[];
+  readonly value: (column: Column) => number;
+}) {
   return (
     <>
       {columns.map((column, x) => {
@@ -153,7 +158,15 @@ function Bars({ columns, value }: { readonly columns: readonly Column[]; readonl
   );
 }
 
-function Level({ at, across, kind }: { readonly at: number; readonly across: number; readonly kind: 'warn' | 'bad' }) {
+function LevelLine({
+  at,
+  across,
+  kind,
+}: {
+  readonly at: number;
+  readonly across: number;
+  readonly kind: 'warn' | 'bad';
+}) {
   const y = heightAt(at);
   return <line class={`level ${kind}`} x1={0} x2={Math.max(24, across)} y1={y} y2={y} />;
 }

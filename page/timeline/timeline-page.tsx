@@ -1,10 +1,10 @@
-// The timeline of a session: a bar for each iteration of a window, what it spent its time with, why
-// it went round, and who worked on it; plots of all iterations above. Drawn here, from the
-// transcript and the history that Temporal keeps anyway.
+// The timeline of a session: a bar for each iteration of a window, with how it spent its time, why
+// the loop went round, and who worked on it; above it plots of all iterations. It uses the
+// transcript and Temporal's own history.
 import { raw } from 'hono/html';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import { reasonText, transitionText } from '../../client/render/words.ts';
-import { count, shortTime } from '../../client/units.ts';
+import { formatCount, shortTime } from '../../client/units.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
@@ -21,11 +21,11 @@ import {
   withUnstored,
 } from '../../client/sessions/history/iterations.ts';
 import { linkOf, rowId } from './links.ts';
-import { Plots } from './plots.tsx';
+import { PlotList } from './plots.tsx';
 
 /** Bars drawn at once. */
 const WINDOW = 200;
-/** Of them, before the one that a link names. */
+/** Bars drawn before the one that a link names. */
 const BEFORE = 20;
 
 export async function timelinePage(feed: SessionFeed, ports: PagePorts, at: string | undefined): Promise<string> {
@@ -40,12 +40,12 @@ export async function timelinePage(feed: SessionFeed, ports: PagePorts, at: stri
   return htmlOf(
     <SessionShell feed={feed} place={place} ui={ports.temporalUi(seen.session)} part="timeline">
       <section id="plots" aria-label="Plots" data-fresh>
-        <Plots session={seen.session} columns={columnsOf(stored)} config={config} />
+        <PlotList session={seen.session} columns={columnsOf(stored)} config={config} />
       </section>
       <section id="timeline" aria-label="Timeline" data-fresh>
-        <Legend note={note} />
-        <Paging path={path} all={stored} shown={shown} />
-        <Bars bars={bars} session={seen.session} />
+        <BarLegend note={note} />
+        <PagingLinks path={path} all={stored} shown={shown} />
+        <BarList bars={bars} session={seen.session} />
       </section>
     </SessionShell>,
   );
@@ -98,7 +98,7 @@ const names: readonly (readonly [SegmentKind, string])[] = [
   ['gap', 'nobody: dead attempts, no worker'],
 ];
 
-function Legend({ note }: { readonly note: string | null }) {
+function BarLegend({ note }: { readonly note: string | null }) {
   return (
     <>
       <ul class="legend" aria-label="Colours of the bars">
@@ -114,7 +114,7 @@ function Legend({ note }: { readonly note: string | null }) {
   );
 }
 
-function Paging({
+function PagingLinks({
   path,
   all,
   shown,
@@ -139,7 +139,7 @@ function Paging({
   );
 }
 
-function Bars({ bars, session }: { readonly bars: readonly Bar[]; readonly session: string }) {
+function BarList({ bars, session }: { readonly bars: readonly Bar[]; readonly session: string }) {
   if (bars.length === 0) return <p class="quiet">No iteration has begun.</p>;
   const longest = Math.max(1, ...bars.map(lengthOf));
   return (
@@ -147,7 +147,7 @@ function Bars({ bars, session }: { readonly bars: readonly Bar[]; readonly sessi
       {bars.map((bar, at) => (
         <>
           {bars[at - 1]?.of.run === bar.of.run ? null : <li class="run">{`Run ${bar.of.run}`}</li>}
-          {raw(htmlOf(<Row bar={bar} before={bars[at - 1]} longest={longest} session={session} />))}
+          {raw(htmlOf(<IterationRow bar={bar} before={bars[at - 1]} longest={longest} session={session} />))}
         </>
       ))}
     </ol>
@@ -163,7 +163,7 @@ type RowProps = {
   readonly session: string;
 };
 
-function Row({ bar, before, longest, session }: RowProps) {
+function IterationRow({ bar, before, longest, session }: RowProps) {
   const { of, from, to, died, open, workers } = bar;
   const [last] = workers.slice(-1);
   const moved = last !== undefined && last !== before?.workers.at(-1);
@@ -171,7 +171,7 @@ function Row({ bar, before, longest, session }: RowProps) {
     <li id={rowId(of)} class="iteration">
       <a class="name" href={linkOf(session, of)}>{`#${of.iteration}`}</a>
       <a class="span" href={linkOf(session, of)} tabindex={-1} aria-hidden="true">
-        <Drawn bar={bar} longest={longest} />
+        <BarShape bar={bar} longest={longest} />
       </a>
       <span class="time">{`${shortTime(to - from)}${open ? ' …' : ''}`}</span>
       <span class="why">
@@ -182,7 +182,7 @@ function Row({ bar, before, longest, session }: RowProps) {
         ))}
         {of.ended ? <span class="badge">{reasonText(of.ended.terminal.reason)}</span> : null}
         {of.compacted ? <span class="badge">compacted</span> : null}
-        {died > 0 ? <span class="badge bad">{`${count(died, 'attempt')} died`}</span> : null}
+        {died > 0 ? <span class="badge bad">{`${formatCount(died, 'attempt')} died`}</span> : null}
       </span>
       <small class={moved ? 'worker moved' : 'worker'} title={workers.map((one) => showUnseen(one)).join('\n')}>
         {last === undefined ? '' : workerName(last)}
@@ -191,7 +191,7 @@ function Row({ bar, before, longest, session }: RowProps) {
   );
 }
 
-function Drawn({ bar: { segments, from, to }, longest }: { readonly bar: Bar; readonly longest: number }) {
+function BarShape({ bar: { segments, from, to }, longest }: { readonly bar: Bar; readonly longest: number }) {
   const total = Math.max(1, to - from);
   const scale = (lengthOf({ from, to } as Bar) / longest) * 1_000;
   const place = (at: number): number => Math.round(((at - from) / total) * scale * 10) / 10;

@@ -1,13 +1,15 @@
-// One tool call: folded to a line with how it came out; open, its input, its output and how long it
-// took.
+// Shows one tool call: folded to a line with how it came out; open with its input, output and
+// duration.
 import { showUnseen } from '../../system/text.ts';
 import type { Outcome } from '../../store/log/entries.ts';
 import { isUntimed } from '../../store/live/tell.ts';
 import { changeOf, diffRows, SHOWN } from '../../client/render/diff-rows.ts';
-import { compactInput, endWord, outcomeWords, REPEATED } from '../../client/render/tool-lines.ts';
-import { count, shortTime } from '../../client/units.ts';
+import { compactInput } from '../../client/render/tool-lines.ts';
+import { endWord, outcomeWords } from '../../client/render/outcome-words.ts';
+import { REPEATED } from '../../client/render/paired-outcomes.ts';
+import { formatCount, shortTime } from '../../client/units.ts';
 
-/** How far a call has come, as the live channel tells, while its outcome is not stored. */
+/** Progress of a call from the live channel, until its outcome is stored. */
 export type Progress =
   | { readonly kind: 'running'; readonly said: string }
   | { readonly kind: 'waiting' }
@@ -19,14 +21,14 @@ export type Progress =
     };
 
 export type Call = {
-  /** In links: `run-iteration-index`. */
+  /** Name in links: `run-iteration-index`. */
   readonly anchor: string;
   readonly name: string;
   readonly input: unknown;
   readonly outcome: Outcome | null;
   readonly progress?: Progress | undefined;
   readonly repeated?: boolean;
-  /** Where all of its output is, when it is not here. */
+  /** Address of its whole output, if that is not shown here. */
   readonly whole?: string;
 };
 
@@ -104,7 +106,7 @@ function Output({
       </pre>
       {more || whole !== undefined ? (
         <p class="links">
-          {more ? `${count(text.length - SHOWN, 'more character')}. ` : ''}
+          {more ? `${formatCount(text.length - SHOWN, 'more character')}. ` : ''}
           {whole === undefined ? null : <a href={whole}>All of the output, as text</a>}
         </p>
       ) : null}
@@ -125,7 +127,7 @@ function Input({ name, input }: { readonly name: string; readonly input: unknown
         {showUnseen(shown.slice(0, SHOWN))}
       </pre>
       {shown.length > SHOWN ? (
-        <p class="links">{`${count(shown.length - SHOWN, 'more character')}: download the transcript`}</p>
+        <p class="links">{`${formatCount(shown.length - SHOWN, 'more character')}: download the transcript`}</p>
       ) : null}
     </>
   );
@@ -143,7 +145,7 @@ function Diff({ path, before, after }: DiffProps) {
           <span class={mark === '+' ? 'add' : mark === '-' ? 'del' : 'same'}>{`${mark} ${showUnseen(text)}\n`}</span>
         ))}
       </pre>
-      {left > 0 ? <p class="links">{`${count(left, 'more character')}: download the transcript`}</p> : null}
+      {left > 0 ? <p class="links">{`${formatCount(left, 'more character')}: download the transcript`}</p> : null}
     </figure>
   );
 }

@@ -1,36 +1,42 @@
-// One entry of a transcript on the page. All of a model's, a tool's or a person's words are text,
-// with whatever is unseen in them named.
+// Shows one entry of a transcript. All words of models, tools and people are text, with unseen
+// characters named.
 import { showUnseen } from '../../system/text.ts';
-import type { BoundaryEntry, Entry, EpochEntry, ReplyEntry } from '../../store/log/entries.ts';
-import { isRepeated } from '../../store/log/entries.ts';
+import {
+  type BoundaryEntry,
+  type Entry,
+  type EpochEntry,
+  type ReplyEntry,
+  isRepeated,
+} from '../../store/log/entries.ts';
 import { systemText } from '../../store/transcript/preamble.ts';
 import type { RunEnded } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { epochText } from '../../client/render/epoch-words.ts';
-import { contextText, isOrdinary, noticeText, outcomeText, transitionText } from '../../client/render/words.ts';
+import { isOrdinary, noticeText, transitionText } from '../../client/render/words.ts';
+import { contextText } from '../../client/render/context-words.ts';
+import { outcomeText } from '../../client/render/ending-words.ts';
 import { searchBlockLine } from '../../client/render/search-words.ts';
-import { steeredText } from '../../client/render/steered-words.ts';
+import { steeringText } from '../../client/render/steered-words.ts';
 import { terminalDetail } from '../../client/sessions/outcome.ts';
-import { count, formatMoney, formatTokens } from '../../client/units.ts';
+import { formatCount, formatMoney, formatTokens } from '../../client/units.ts';
 import { SHOWN } from '../../client/render/diff-rows.ts';
 import { CallCard, type Progress, callId, placeOf } from './call-card.tsx';
-import type { Item, ReplyItem } from '../../client/sessions/history/items.ts';
-import { isReply } from '../../client/sessions/history/items.ts';
+import { type Item, type ReplyItem, isReply } from '../../client/sessions/history/items.ts';
 import { Moment, htmlOf } from '../layout.tsx';
-import { Folded, Media, Said } from './said.tsx';
+import { FoldedText, PromptMedia, SpokenText } from './said.tsx';
 import { transitionMeaning } from './meanings.ts';
 
 export type ItemContext = {
   readonly session: string;
   readonly bodies: ReadonlyMap<Hash, string>;
-  /** Of a call whose outcome is not stored, by its anchor. */
+  /** Returns the progress of a call whose outcome is not stored, by its anchor. */
   readonly progress: (anchor: string) => Progress | undefined;
 };
 
 export const itemId = (position: number): string => `e${position}`;
 
-/** Outcomes have no element: they are shown at their calls. */
+/** Outcomes have no element, since they are shown at their calls. */
 export function isShown({ entry }: Item): boolean {
   return entry.kind !== 'outcomes' && !(entry.kind === 'transition' && isOrdinary(entry.reason));
 }
@@ -38,12 +44,18 @@ export function isShown({ entry }: Item): boolean {
 export function ItemView({ item, context }: { readonly item: Item; readonly context: ItemContext }) {
   return (
     <li id={itemId(item.position)} class={`item ${item.entry.kind}`}>
-      {isReply(item) ? <Reply item={item} context={context} /> : <Plain item={item} context={context} />}
+      {isReply(item) ? <ReplyArticle item={item} context={context} /> : <PlainItem item={item} context={context} />}
     </li>
   );
 }
 
-function Plain({ item: { entry, run, position }, context }: { readonly item: Item; readonly context: ItemContext }) {
+function PlainItem({
+  item: { entry, run, position },
+  context,
+}: {
+  readonly item: Item;
+  readonly context: ItemContext;
+}) {
   switch (entry.kind) {
     case 'run_started':
       return (
@@ -54,29 +66,29 @@ function Plain({ item: { entry, run, position }, context }: { readonly item: Ite
     case 'user':
       return (
         <>
-          <Said who="user" text={userText(entry, context)} whole={`${at(context, position)}/text`} />
+          <SpokenText who="user" text={userText(entry, context)} whole={`${entryPath(context, position)}/text`} />
           {entry.by === undefined ? null : <small>{`from ${showUnseen(entry.by.slice(0, 100))}`}</small>}
-          <Media media={entry.body.media ?? []} path={`${at(context, position)}/media`} />
+          <PromptMedia media={entry.body.media ?? []} path={`${entryPath(context, position)}/media`} />
         </>
       );
     case 'boundary':
-      return <Boundary entry={entry} />;
+      return <BoundaryItem entry={entry} />;
     case 'collapse_staged':
-      return <Folded line={contextText(entry, '')} text={entry.short} />;
+      return <FoldedText line={contextText(entry, '')} text={entry.short} />;
     case 'microcompact':
     case 'collapse_committed':
     case 'snip':
       return <p class="mark">{contextText(entry, 'it is above')}</p>;
     case 'epoch':
-      return <Epoch entry={entry} />;
+      return <EpochItem entry={entry} />;
     case 'steered':
-      return <p class="mark">{steeredText(entry.steered)}</p>;
+      return <p class="mark">{steeringText(entry.steered)}</p>;
     case 'notice':
-      return <Notice entry={entry} />;
+      return <NoticeItem entry={entry} />;
     case 'transition':
-      return <Transition reason={entry.reason} />;
+      return <TransitionItem reason={entry.reason} />;
     case 'run_ended':
-      return <Ended ended={entry.ended} />;
+      return <RunEndLine ended={entry.ended} />;
     case 'session_closed':
       return <p class="mark">The session is closed.</p>;
     case 'reply':
@@ -85,22 +97,22 @@ function Plain({ item: { entry, run, position }, context }: { readonly item: Ite
   }
 }
 
-/** What the model is sent before all messages, folded. */
-function Epoch({ entry }: { readonly entry: EpochEntry }) {
+/** Shows, folded, what the model is sent before all messages. */
+function EpochItem({ entry }: { readonly entry: EpochEntry }) {
   const line = epochText(entry) ?? 'system prompt and tools';
   return (
-    <Folded line={line} text={`${systemText(entry.system)}\n\n${entry.tools.map(({ name }) => name).join(', ')}`} />
+    <FoldedText line={line} text={`${systemText(entry.system)}\n\n${entry.tools.map(({ name }) => name).join(', ')}`} />
   );
 }
 
-const at = ({ session }: ItemContext, position: number): string => `/sessions/${session}/entries/${position}`;
+const entryPath = ({ session }: ItemContext, position: number): string => `/sessions/${session}/entries/${position}`;
 
 function userText(entry: Extract<Entry, { kind: 'user' }>, { bodies }: ItemContext): string {
   const text = entry.body.kind === 'text' ? entry.body.text : bodies.get(entry.body.hash);
   return text ?? '(its text cannot be read)';
 }
 
-function Boundary({ entry }: { readonly entry: BoundaryEntry }) {
+function BoundaryItem({ entry }: { readonly entry: BoundaryEntry }) {
   const { before, after, from, prompts, summary, trigger } = entry;
   const line = `${trigger === 'auto' ? 'Compacted' : 'Too long: compacted'}, about ${before.toLocaleString('en')} → ${formatTokens(after)}`;
   return (
@@ -109,7 +121,7 @@ function Boundary({ entry }: { readonly entry: BoundaryEntry }) {
       <p>
         {'The model sees this summary, and everything from '}
         <a href={`?at=e${from}#${itemId(from)}`}>{`entry ${from}`}</a>
-        {prompts.length > 0 ? `, with ${count(prompts.length, 'prompt')} from before it word for word.` : ' on.'}
+        {prompts.length > 0 ? `, with ${formatCount(prompts.length, 'prompt')} from before it word for word.` : ' on.'}
         {' Everything it replaced is still above.'}
       </p>
       <pre class="said">{showUnseen(summary.slice(0, SHOWN))}</pre>
@@ -119,15 +131,15 @@ function Boundary({ entry }: { readonly entry: BoundaryEntry }) {
 
 const LONG = 160;
 
-function Notice({ entry: { notice } }: { readonly entry: Extract<Entry, { kind: 'notice' }> }) {
+function NoticeItem({ entry: { notice } }: { readonly entry: Extract<Entry, { kind: 'notice' }> }) {
   const line = noticeText(notice);
   const kind = notice.kind === 'error' || notice.kind === 'hook_failed' ? 'mark bad' : 'mark';
   const text = 'text' in notice ? notice.text : line;
   if (line.length <= LONG && text.length <= LONG) return <p class={kind}>{line}</p>;
-  return <Folded line={line.slice(0, LONG)} text={text} kind={kind} />;
+  return <FoldedText line={line.slice(0, LONG)} text={text} kind={kind} />;
 }
 
-function Transition({ reason }: { readonly reason: Extract<Entry, { kind: 'transition' }>['reason'] }) {
+function TransitionItem({ reason }: { readonly reason: Extract<Entry, { kind: 'transition' }>['reason'] }) {
   return (
     <p class="transition">
       <span class="badge" title={transitionMeaning(reason)}>
@@ -137,7 +149,7 @@ function Transition({ reason }: { readonly reason: Extract<Entry, { kind: 'trans
   );
 }
 
-function Ended({ ended }: { readonly ended: RunEnded }) {
+function RunEndLine({ ended }: { readonly ended: RunEnded }) {
   const { terminal, turns, spend, durationMs, run, at: moment } = ended;
   const words = outcomeText({
     reason: terminal.reason,
@@ -154,7 +166,7 @@ function Ended({ ended }: { readonly ended: RunEnded }) {
   );
 }
 
-function Reply({ item, context }: { readonly item: ReplyItem; readonly context: ItemContext }) {
+function ReplyArticle({ item, context }: { readonly item: ReplyItem; readonly context: ItemContext }) {
   const { entry, anchor, position } = item;
   return (
     <article id={`it-${anchor}`}>
@@ -163,10 +175,10 @@ function Reply({ item, context }: { readonly item: ReplyItem; readonly context: 
         switch (block.type) {
           case 'text':
             return block.text.trim() === '' ? null : (
-              <Said who="agent" text={block.text} whole={`${at(context, position)}/${index}`} />
+              <SpokenText who="agent" text={block.text} whole={`${entryPath(context, position)}/${index}`} />
             );
           case 'thinking':
-            return <Folded line="Thinking" text={block.thinking} kind="thinking" />;
+            return <FoldedText line="Thinking" text={block.thinking} kind="thinking" />;
           case 'redacted_thinking':
             return <p class="mark">Thinking that the provider keeps to itself</p>;
           case 'tool_use':
@@ -175,7 +187,7 @@ function Reply({ item, context }: { readonly item: ReplyItem; readonly context: 
           case 'web_search_tool_result':
             return <p class="mark">{searchBlockLine(block) ?? block.type}</p>;
           default:
-            return <Folded line={block.type} text={JSON.stringify(block, null, 2)} />;
+            return <FoldedText line={block.type} text={JSON.stringify(block, null, 2)} />;
         }
       })}
       {entry.fate === 'whole' ? null : <p class="mark">{`the reply was ${entry.fate}`}</p>}
@@ -211,11 +223,11 @@ function callOf(item: ReplyItem, index: number, { name, input }: Block, context:
     outcome,
     progress: outcome ? undefined : context.progress(anchor),
     repeated: isRepeated(item.entry, index),
-    ...(more ? { whole: `${at(context, item.position)}/${index}` } : {}),
+    ...(more ? { whole: `${entryPath(context, item.position)}/${index}` } : {}),
   };
 }
 
-/** The card alone, as it stands now; null when the reply has no such call. */
+/** Draws a call's card as it stands now; null when the reply has no such call. */
 export function cardOf(
   item: ReplyItem,
   index: number,

@@ -1,4 +1,4 @@
-// What each transition means, for who hovers over it: the rule in a sentence (docs/rules.md).
+// Explains each transition to a person who hovers over it: the rule in a sentence (docs/rules.md).
 import type { TransitionReason } from '../../workflows/contract/loop.ts';
 
 const meanings: Readonly<Record<TransitionReason, string>> = {

@@ -1,11 +1,11 @@
-// What somebody said, as text with whatever is unseen in it named; what opens to a text; the images
-// and documents of a prompt.
+// Shows what was said as text with unseen characters named; texts that unfold; the images and
+// documents of a prompt.
 import { showUnseen } from '../../system/text.ts';
 import type { MessageMedium } from '../../workflows/contract/people.ts';
-import { count } from '../../client/units.ts';
+import { formatCount } from '../../client/units.ts';
 import { SHOWN } from '../../client/render/diff-rows.ts';
 
-export function Said({
+export function SpokenText({
   who,
   text,
   whole,
@@ -18,20 +18,20 @@ export function Said({
 }) {
   return (
     <>
-      <pre class={`said ${who}`} {...(id === undefined ? {} : { id })}>
+      <pre class={`said ${who}`} id={id}>
         {showUnseen(text.slice(0, SHOWN))}
       </pre>
       {text.length > SHOWN && whole !== undefined ? (
         <p class="links">
-          <a href={whole}>{`All of it, ${count(text.length, 'character')}`}</a>
+          <a href={whole}>{`All of it, ${formatCount(text.length, 'character')}`}</a>
         </p>
       ) : null}
     </>
   );
 }
 
-/** A line that opens to the text behind it. */
-export function Folded({
+/** A line that unfolds to the text behind it. */
+export function FoldedText({
   line,
   text,
   kind = 'mark',
@@ -49,19 +49,19 @@ export function Folded({
 }
 
 /**
- * Images as they were sent, in a bounded place, whose bytes come when they are scrolled to;
- * documents by their size, to be taken away.
+ * Shows images in a bounded place and loads them when they are scrolled to; offers documents, with
+ * their size, as downloads.
  */
-export function Media({ media, path }: { readonly media: readonly MessageMedium[]; readonly path: string }) {
+export function PromptMedia({ media, path }: { readonly media: readonly MessageMedium[]; readonly path: string }) {
   if (media.length === 0) return null;
   return (
     <div class="media">
       {media.map((medium, index) => (
         <a href={`${path}/${index}`}>
           {medium.mediaType === 'application/pdf' ? (
-            words(medium, index)
+            mediumLabel(medium, index)
           ) : (
-            <img src={`${path}/${index}`} loading="lazy" alt={words(medium, index)} />
+            <img src={`${path}/${index}`} loading="lazy" alt={mediumLabel(medium, index)} />
           )}
         </a>
       ))}
@@ -69,7 +69,7 @@ export function Media({ media, path }: { readonly media: readonly MessageMedium[
   );
 }
 
-function words({ mediaType, bytes }: MessageMedium, index: number): string {
+function mediumLabel({ mediaType, bytes }: MessageMedium, index: number): string {
   const what = mediaType === 'application/pdf' ? 'Document' : 'Image';
   return `${what} ${index + 1}, ${mediaType}, ${bytes.toLocaleString('en')} bytes`;
 }

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { keptAddress } from '../../page/page-address.ts';
+import { openAddress } from '../../page/page-address.ts';
 import { openServer, type Opened } from '../../client/runtime/open-server.ts';
 import { clientConverter } from '../../connection/payloads/data-converter.ts';
 import { findPlaces } from '../../system/process/places.ts';
@@ -95,7 +95,7 @@ test('hides the keys from shell commands and from file tools, also where the dat
   await opened(folder);
   const cwd = join(folder.root, '..');
   const args = bwrapArguments({ cwd, dataDir: folder.root }, findPlaces({ HOME: '/nowhere' }));
-  keptAddress(folder.root).keep({ port: 1 });
+  openAddress(folder.root).keep({ port: 1 });
   for (const path of [folder.payloadKeys, join(folder.root, 'page.json')]) {
     expect(statSync(path).mode & 0o777).toBe(0o600);
     const look = () => execFileSync('bwrap', [...args, 'cat', path], { stdio: 'pipe' });

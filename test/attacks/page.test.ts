@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { forwardersOf } from '../../page/hosting/forwarders.ts';
-import { keptAddress, newAddress } from '../../page/page-address.ts';
+import { openAddress, newAddress } from '../../page/page-address.ts';
 import { type ServedPage, servePage } from '../../page/serve-page.ts';
 import { basic, stagedPorts } from '../support/page-ports.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -134,7 +134,7 @@ test('a code that was used opens neither the same page again nor the next proces
   const root = tempDir();
   let used = '';
   for (const status of [200, 401]) {
-    const served = await servePage(ports, keptAddress(root));
+    const served = await servePage(ports, openAddress(root));
     const { host, port, origin } = new URL(served.url);
     used ||= new URL(served.entrance()).searchParams.get('code') ?? '';
     const enter = () => ask('/sign-in', { host, port, origin, body: JSON.stringify({ token: used }) });

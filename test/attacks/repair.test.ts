@@ -6,7 +6,7 @@ import { fileLayout } from '../../store/values/key-record.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import { createClient } from '../../client/client.ts';
 import { readSession } from '../../client/sessions/read.ts';
-import { lossOf } from '../../client/sessions/repair.ts';
+import { describeLoss } from '../../client/sessions/repair.ts';
 import { readChain } from '../../store/log/read-chain.ts';
 import { type ParsedRequest, reply, type Reply, toolUse } from '../../scripted-model/index.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
@@ -153,7 +153,7 @@ test('a closed session is only looked at', async () => {
 
 test('what is lost is said in as many characters as a session takes, however long the names of messages are', () => {
   const messages = Array.from({ length: 300 }, (_, n) => `${n}`.padEnd(LONGEST_ID, 'x'));
-  const lost = lossOf({ entries: [], length: 0 }, [{ heads: [], messages }], { last: null });
+  const lost = describeLoss({ entries: [], length: 0 }, [{ heads: [], messages }], { last: null });
   expect(lost).toContain('300 messages: 0xxx');
   expect(lost.length).toBeLessThanOrEqual(LONGEST_LOSS);
 });

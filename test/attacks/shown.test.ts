@@ -2,7 +2,7 @@
 // hidden.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { WaitingApproval } from '../../client/sessions/decide.ts';
+import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { approvalsTable, sessionTable } from '../../client/render/tables.ts';
 import { approvalText } from '../../client/render/approval-text.ts';
 import { sessionInfo } from '../../client/sessions/info.ts';

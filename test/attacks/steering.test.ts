@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import type { LiveEvent } from '../../store/live/events.ts';
 import type { Cli } from '../../cli/cli.ts';
 import { textsLast } from '../../cli/main.ts';
-import { program } from '../../cli/program.ts';
+import { createProgram } from '../../cli/program.ts';
 import { dataFolder } from '../../connection/data-folder.ts';
 import { livingMembers } from '../../worker/embedded/members.ts';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
@@ -162,7 +162,7 @@ test.each([
     ['run', '--', '-- text'],
   ],
 ])('takes what begins with a dash and has a blank for a text: %j', (given, taken) => {
-  expect(textsLast(program({} as Cli), given)).toEqual(taken);
+  expect(textsLast(createProgram({} as Cli), given)).toEqual(taken);
 });
 
 const start = (run: number): LiveEvent => {

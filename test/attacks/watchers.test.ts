@@ -5,8 +5,8 @@ import type { Told, Watched } from '../../store/live/events.ts';
 import { contentEvents, outcomeEvents, replyEvent } from '../../store/live/tell.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
-import { createConverging } from '../../client/follow/converge.ts';
-import { transcriptReader } from '../../client/sessions/read.ts';
+import { createConverger } from '../../client/follow/converge.ts';
+import { transcriptReader } from '../../client/sessions/transcript-reader.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { random, type Random } from '../support/random.ts';
 import { shownLines, storedLines } from '../support/standing.ts';
@@ -124,7 +124,7 @@ function* disturbed(steps: readonly Step[], from: Random): Iterable<Told> {
 
 async function watched(seed: number, channel: (steps: readonly Step[], from: Random) => Iterable<Told>) {
   const { store, view, steps, runs } = await anySession(seed);
-  const told = createConverging(transcriptReader(store), session, 1);
+  const told = createConverger(transcriptReader(store), session, 1);
   const shown: Watched[] = [];
   for (const event of channel(steps, random(seed + 1))) shown.push(...(await told.pass(event)));
   shown.push(...(await told.end(view.head as Hash, runs)));

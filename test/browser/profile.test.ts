@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type BrowserContext } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
-import { keptAddress } from '../../page/page-address.ts';
+import { openAddress } from '../../page/page-address.ts';
 import { type ServedPage, servePage } from '../../page/serve-page.ts';
 import { findChromium } from '../support/programs.mjs';
 import { stagedPorts } from '../support/page-ports.ts';
@@ -53,7 +53,7 @@ async function statusOf(page: ServedPage, code: string): Promise<number> {
 }
 
 test('neither the history nor any other file of the browser holds what lets one in, once the address was opened (O12)', async () => {
-  const kept = keptAddress(tempDir());
+  const kept = openAddress(tempDir());
   const { ports } = await stagedPorts();
   const page = await servePage(ports, kept);
   onTestFinished(() => page.close());

@@ -2,7 +2,7 @@
 // when something is down.
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { keptAddress } from '../../page/page-address.ts';
+import { openAddress } from '../../page/page-address.ts';
 import { pagePorts } from '../../page/ports.ts';
 import { servePage } from '../../page/serve-page.ts';
 import { fault, gate, reply, text, thinking, toolUse } from '../../scripted-model/index.ts';
@@ -174,7 +174,7 @@ test('a viewer whose stream was cut catches up by itself, without a reload and w
 
 test('a page whose process ends and comes back goes on in the same tab, without a reload and without a gap (O10)', async () => {
   const session = await stage.play('Say this.', [reply('Before the end.'), reply('While it was away.')]);
-  const address = keptAddress(join(stage.cwd, '..'));
+  const address = openAddress(join(stage.cwd, '..'));
   const ports = pagePorts(stage.opened, stage.env);
   const first = await servePage(ports, address);
   const { tab, close } = await stage.visit(`/sessions/${session}`);
@@ -186,7 +186,7 @@ test('a page whose process ends and comes back goes on in the same tab, without 
   await tab.getByText('The page’s server does not answer').waitFor();
   await stage.opened.sessions.send(session, 'And this.');
   await until(async () => (await stage.opened.sessions.result(session))?.run === 2);
-  const second = await servePage(ports, keptAddress(join(stage.cwd, '..')));
+  const second = await servePage(ports, openAddress(join(stage.cwd, '..')));
   await tab.getByText('While it was away.').waitFor();
   expect([await tab.evaluate('globalThis.mark'), await tab.getByText('Before the end.').count()]).toEqual(['kept', 1]);
   await until(async () => (await tab.locator('#connection').textContent()) === '');

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { openUnlessTold } from '../../cli/with-server.ts';
+import { openUnlessTold } from '../../cli/open-unless-told.ts';
 
 const signals = () => {
   const [interrupt, terminate] = [new AbortController(), new AbortController()];

@@ -8,7 +8,7 @@ import { wordStart } from '../../tools/builtin/shell/background.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { createPaint } from '../../client/paint.ts';
 import { backgroundText } from '../../cli/render/transcript.ts';
-import { backgroundCommands, startedCommands } from '../../client/sessions/history/background.ts';
+import { backgroundCommands, findBackgroundCommands } from '../../client/sessions/history/background.ts';
 import { backgroundReader } from '../../client/sessions/history/background-reader.ts';
 import { transcriptItems } from '../../client/sessions/history/items.ts';
 import { lookAtBackground, type State } from '../../page/feed/standing.tsx';
@@ -37,7 +37,7 @@ const nowhere = backgroundReader('/nowhere', 's-1');
 function commandsOf(all: readonly Entry[], files: Parameters<typeof backgroundCommands>[1] = nowhere, closed = false) {
   const items = transcriptItems();
   items.add(all);
-  return backgroundCommands(startedCommands(items.all), files, closed);
+  return backgroundCommands(findBackgroundCommands(items.all), files, closed);
 }
 
 function keptHere() {

@@ -3,8 +3,9 @@
 import { expect, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
-import { keepWorker } from '../../client/runtime/own-worker.ts';
-import { pollerPatience, watchPollers, workerPolls } from '../../client/sessions/worker-polls.ts';
+import { keepWorker } from '../../client/runtime/keep-worker.ts';
+import { isQueuePolled } from '../../client/sessions/worker-polls.ts';
+import { pollerPatience, watchPollers } from '../../client/sessions/watch-pollers.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { until } from '../support/until.ts';
 
@@ -106,7 +107,7 @@ test.each<[string, readonly Poller[], boolean]>([
     true,
   ],
 ])('knows whether someone polls: %s', async (_who, pollers, polls) => {
-  expect(await workerPolls({ temporal: server(() => pollers) })).toBe(polls);
+  expect(await isQueuePolled({ temporal: server(() => pollers) })).toBe(polls);
 });
 
 const patience = { first: 20, look: 1, later: 1 };

@@ -8,7 +8,7 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { inputHashOf } from '../../client/sessions/decide.ts';
+import { inputHashOf } from '../../client/sessions/waiting-approval.ts';
 import { createClient } from '../../client/client.ts';
 import { clientConverter } from '../../connection/payloads/data-converter.ts';
 import { ClientProblem } from '../../client/problem.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { goalAfter, goalOf, isNone, lookForGoal } from '../../client/follow/goal.ts';
+import { goalAfter, goalOf, hasNoRun, lookForGoal } from '../../client/follow/goal.ts';
 import { description, ended, message } from './support.ts';
 
 const last = (run: number, ...messages: string[]) => ({ ...ended({ run, messages }), head: null });
@@ -35,7 +35,7 @@ test('takes an interrupt that opened no run for no reason to wait', () => {
 test('expects a run after the last one while agents work in the background (L71)', () => {
   const idle = { phase: 'idle', runs: 1, last: last(1) } as const;
   const atWork = description({ ...idle, background: 1 });
-  expect(isNone(goalAfter(1), atWork)).toBe(false);
+  expect(hasNoRun(goalAfter(1), atWork)).toBe(false);
   expect(lookForGoal(goalAfter(1), atWork)).toEqual({ kind: 'not_yet' });
-  expect(isNone(goalAfter(1), description(idle))).toBe(true);
+  expect(hasNoRun(goalAfter(1), description(idle))).toBe(true);
 });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { defaultDataConverter, defaultPayloadConverter } from '@temporalio/common';
 import { hashOf } from '../../store/values/store.ts';
-import { headOf } from '../../client/sessions/read.ts';
+import { headOf } from '../../client/sessions/newest-head.ts';
 import { session } from './support.ts';
 
 const hash = (text: string) => hashOf(Buffer.from(text));

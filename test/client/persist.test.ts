@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
-import { persist } from '../../client/sessions/persist.ts';
+import { callUntilAnswered } from '../../client/sessions/persist.ts';
 
 const client = { withDeadline: <T>(_at: unknown, call: () => Promise<T>) => call() } as unknown as Client;
 const grpc = (code: number, details: string): Error =>
@@ -16,7 +16,7 @@ test.each([
   [9, 'Unable to perform workflow execution update due to Workflow Task in failed state.'],
 ])('tries again after code %d, %s', async (code, details) => {
   const call = vi.fn<() => Promise<string>>().mockRejectedValueOnce(grpc(code, details)).mockResolvedValueOnce('done');
-  expect(await persist(client, 'do it', call, quick)).toBe('done');
+  expect(await callUntilAnswered(client, 'do it', call, quick)).toBe('done');
 });
 
 test.each([
@@ -26,13 +26,13 @@ test.each([
   [16, 'unauthenticated'],
 ])('does not try again after code %d, %s', async (code, details) => {
   const call = vi.fn<() => Promise<string>>().mockRejectedValue(grpc(code, details));
-  await expect(persist(client, 'do it', call, quick)).rejects.toThrow(details);
+  await expect(callUntilAnswered(client, 'do it', call, quick)).rejects.toThrow(details);
   expect(call).toHaveBeenCalledOnce();
 });
 
 test('gives up with a sentence that says why and what to do', async () => {
   const call = vi.fn<() => Promise<string>>().mockRejectedValue(grpc(14, 'no connection'));
-  const trying = persist(client, 'reach session s-1', call, { ...quick, total: 0 });
+  const trying = callUntilAnswered(client, 'reach session s-1', call, { ...quick, total: 0 });
   await expect(trying).rejects.toThrow(
     'cannot reach session s-1: the Temporal server did not take it for 0 s (no connection); see that it runs and try again',
   );

@@ -2,8 +2,8 @@
 // `perdure/agent-sdk` costs no second reading.
 import { expect, test } from 'vitest';
 import { memoryStore } from '../../store/values/memory-store.ts';
-import { createConverging } from '../../client/follow/converge.ts';
-import { transcriptReader } from '../../client/sessions/read.ts';
+import { createConverger } from '../../client/follow/converge.ts';
+import { transcriptReader } from '../../client/sessions/transcript-reader.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { reply, session, stored, textBlock, user } from '../support/transcript.ts';
 
@@ -15,7 +15,7 @@ test('each segment is read once for a follower and for whoever it tells of it (Q
   const got: Hash[] = [];
   const store = { ...inMemory, get: (hash: Hash) => (got.push(hash), inMemory.get(hash)) };
   const read: Promise<number>[] = [];
-  const told = createConverging(transcriptReader(store), session, 1, (head) => {
+  const told = createConverger(transcriptReader(store), session, 1, (head) => {
     const since = transcriptReader(store).since(session, head, 1);
     read.push(since.then(({ entries }) => entries.length));
   });

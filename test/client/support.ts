@@ -9,7 +9,7 @@ import type { Followed } from '../../client/follow/cursor.ts';
 import { follow, type FollowOptions } from '../../client/follow/follow.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
 import type { LiveEvents } from '../../client/sessions/start.ts';
-import { transcriptReader } from '../../client/sessions/read.ts';
+import { transcriptReader } from '../../client/sessions/transcript-reader.ts';
 import type { Hash, MessageId } from '../../workflows/contract/ids.ts';
 import { noSpend, type Terminal } from '../../workflows/contract/loop.ts';
 import type { RunSummary } from '../../workflows/contract/session.ts';

@@ -9,7 +9,7 @@ import type { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { connectClient } from '../../connection/connect-client.ts';
 import { dataFolder } from '../../connection/data-folder.ts';
-import { attributesUsable, ensureAttributes } from '../../client/sessions/find/attributes.ts';
+import { canUseAttributes, ensureAttributes } from '../../client/sessions/find/attributes.ts';
 import { ATTRIBUTES } from '../../workflows/contract/visibility.ts';
 import { freePort } from '../../worker/embedded/server-args.ts';
 import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts';
@@ -53,7 +53,7 @@ test('a namespace of an earlier release gets the attributes it lacks, and is ask
   const { connection } = await connected();
   const namespace = 'other';
   await namespaceWith(connection, namespace, { PerdurePhase: KEYWORD });
-  const answers = await Promise.all([attributesUsable(connection, namespace), attributesUsable(connection, namespace)]);
+  const answers = await Promise.all([canUseAttributes(connection, namespace), canUseAttributes(connection, namespace)]);
   expect(answers).toEqual([true, true]);
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
   expect(Object.keys(customAttributes)).toEqual(

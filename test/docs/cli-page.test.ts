@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cliOf } from '../../cli/cli.ts';
 import { STATUS } from '../../cli/errors.ts';
-import { program } from '../../cli/program.ts';
+import { createProgram } from '../../cli/program.ts';
 import { addRunOptions } from '../../cli/run-options.ts';
 import { TOPS } from './house-report.mjs';
 
@@ -15,7 +15,7 @@ const page = readFileSync(join(root, 'docs/cli.md'), 'utf8');
 const made = /(?<=<!-- made from the help -->\n)[\s\S]*(?=<!-- end -->)/;
 
 const commands = (): readonly Command[] => {
-  const { commands: all } = program(cliOf(process, false, () => undefined));
+  const { commands: all } = createProgram(cliOf(process, false, () => undefined));
   const shown = all.filter((command) => command.name() !== 'start-here');
   return shown.flatMap((command) => (command.commands.length > 0 ? command.commands : [command]));
 };
@@ -65,7 +65,7 @@ function section(command: Command, shared: ReadonlySet<string>): string {
 }
 
 function reference(): string {
-  const options = addRunOptions(program(cliOf(process, false, () => undefined)).createCommand('run')).options;
+  const options = addRunOptions(createProgram(cliOf(process, false, () => undefined)).createCommand('run')).options;
   const shared = new Set(options.map(({ flags }) => flags));
   const rows = options.map((option): Row => [option.flags, meaning(option)]);
   const ofRun = `### Options of a run\n\n\`run\`, \`start\` and \`schedule create\` take these.\n${table(['option', 'meaning'], rows)}`;

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { hashOf } from '../../store/values/store.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import { type Asked, nothingRecent, type Recent } from '../../client/sessions/history/recent.ts';
+import { type PersonRequest, noRecentRequests, type RecentRequests } from '../../client/sessions/history/recent.ts';
 import { stagedPage } from '../support/page-ports.ts';
 import { callBlock, reply, user } from '../support/transcript.ts';
 
@@ -96,12 +96,12 @@ test('model, mode and rules of the next run are set; what is empty stays, and no
 });
 
 test('whoever decides second is told who was first, and what was decided (O8)', async () => {
-  const asked: readonly Asked[] = [
+  const asked: readonly PersonRequest[] = [
     { kind: 'deny', call: '1.1.0', reason: 'too risky', at: Date.now() - 5_000, by: '<b>ana</b>' },
   ];
   const late = (): Promise<never> => Promise.reject(new ClientProblem('no_call', 'no call 1.1.0 waits'));
   const { post } = await stagedPage({
-    ports: { approve: late, deny: late, recent: () => Promise.resolve({ ...nothingRecent, asked }) },
+    ports: { approve: late, deny: late, recent: () => Promise.resolve({ ...noRecentRequests, asked }) },
   });
   for (const [action, body] of [
     ['approve', { call: '1.1.0', inputHash: 'h', input: '{}' }],
@@ -120,7 +120,7 @@ test('whoever decides second is told who was first, and what was decided (O8)', 
 });
 
 test('who asked what lately is shown, and options that wait for the next run; figures have raised limits (O8)', async () => {
-  const recent: Recent = {
+  const recent: RecentRequests = {
     messages: [],
     before: [],
     asked: [

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { readFileSync, writeFileSync, statSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { entranceNow, keptAddress, keptApiToken } from '../../page/page-address.ts';
+import { entranceNow, openAddress, readApiToken } from '../../page/page-address.ts';
 import { servePage } from '../../page/serve-page.ts';
 import { stagedPorts } from '../support/page-ports.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -11,24 +11,24 @@ import { tempDir } from '../support/temp-dir.ts';
 test('a page of one data folder has the same address after a restart, and nobody else can read it (O9)', async () => {
   const root = tempDir();
   const { ports } = await stagedPorts();
-  const first = await servePage(ports, keptAddress(root));
+  const first = await servePage(ports, openAddress(root));
   await first.close();
-  const token = keptApiToken(root);
-  const second = await servePage(ports, keptAddress(root));
+  const token = readApiToken(root);
+  const second = await servePage(ports, openAddress(root));
   await second.close();
-  expect([second.url, keptApiToken(root)]).toEqual([first.url, token]);
+  expect([second.url, readApiToken(root)]).toEqual([first.url, token]);
   expect(statSync(join(root, 'page.json')).mode & 0o077).toBe(0);
 });
 
 test('a port that another has meanwhile is given up for a free one, and the name stays (O9)', async () => {
   const root = tempDir();
   const { ports } = await stagedPorts();
-  const first = await servePage(ports, keptAddress(root));
+  const first = await servePage(ports, openAddress(root));
   await first.close();
   const taken = new URL(first.url).port;
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(Number(taken), '127.0.0.1', resolve));
-  const second = await servePage(ports, keptAddress(root));
+  const second = await servePage(ports, openAddress(root));
   await second.close();
   await new Promise((resolve) => other.close(resolve));
   expect(new URL(second.url).port).not.toBe(taken);
@@ -38,7 +38,7 @@ test('a port that another has meanwhile is given up for a free one, and the name
 test('a new address of a page is to be had while it is served, by whoever can read the data folder (O9 O12)', async () => {
   const root = tempDir();
   expect(await entranceNow(root)).toBeNull();
-  const page = await servePage((await stagedPorts()).ports, keptAddress(root));
+  const page = await servePage((await stagedPorts()).ports, openAddress(root));
   const address = new URL((await entranceNow(root)) ?? '');
   expect(`${address.origin}/`).toBe(page.url);
   expect(address.searchParams.get('code')).not.toBe(new URL((await entranceNow(root)) ?? '').searchParams.get('code'));
@@ -48,9 +48,9 @@ test('a new address of a page is to be had while it is served, by whoever can re
 
 test('the token of the API is there before anything is served, and is not what lets browsers in (Q11 O12)', () => {
   const root = tempDir();
-  const token = keptApiToken(root);
-  expect(keptApiToken(root)).toBe(token);
-  const { key, apiToken } = keptAddress(root).address;
+  const token = readApiToken(root);
+  expect(readApiToken(root)).toBe(token);
+  const { key, apiToken } = openAddress(root).address;
   expect([apiToken, key === token]).toEqual([token, false]);
 });
 
@@ -62,7 +62,7 @@ test.each([
 ])('a damaged address, or one of an earlier version, %j, is replaced by a new one (O9)', (text) => {
   const root = tempDir();
   writeFileSync(join(root, 'page.json'), text);
-  const { address, keep } = keptAddress(root);
+  const { address, keep } = openAddress(root);
   expect(address.name).toMatch(/^perdure-[0-9a-f]{16}\.localhost$/);
   expect(address.name).not.toBe('perdure-0123456789abcdef.localhost');
   keep({ port: 1 });

@@ -1,7 +1,7 @@
 // Reads that the page shares with the client.
 import { expect, test } from 'vitest';
 import type { Opened } from '../../client/runtime/open-server.ts';
-import { inputHashOf } from '../../client/sessions/decide.ts';
+import { inputHashOf } from '../../client/sessions/waiting-approval.ts';
 import { pagePorts } from '../../page/ports.ts';
 import { nextSegment } from '../../store/view/next-segment.ts';
 import { emptyView } from '../../store/view/view.ts';

@@ -8,7 +8,7 @@ import { reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-m
 import { processesWith } from '../tools/support.ts';
 import { backgroundRoot } from '../../system/process/background-files.ts';
 import { backgroundReader } from '../../client/sessions/history/background-reader.ts';
-import { backgroundCommands, startedCommands } from '../../client/sessions/history/background.ts';
+import { backgroundCommands, findBackgroundCommands } from '../../client/sessions/history/background.ts';
 import { transcriptItems } from '../../client/sessions/history/items.ts';
 import { harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';
@@ -58,7 +58,7 @@ test('people see it run, with its last lines, and it ends when its session is te
   const items = transcriptItems();
   items.add(await session.entries());
   const files = backgroundReader(backgroundRoot(join(dirname(h.storePlace), 'data')), session.id);
-  const seen = () => backgroundCommands(startedCommands(items.all), files, false);
+  const seen = () => backgroundCommands(findBackgroundCommands(items.all), files, false);
   await until(async () => (await seen())[0]?.last === 'up');
   expect(await seen()).toMatchObject([{ command, run: 1, running: true, state: 'is running', endedAt: null }]);
   await session.handle.terminate();

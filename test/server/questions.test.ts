@@ -1,7 +1,7 @@
 // Questions of the model on a real server (L81): each waits in the workflow, with nothing running,
 // until it is answered.
 import { expect, test } from 'vitest';
-import { chosenAnswer } from '../../cli/approving/answer-question.ts';
+import { chooseAnswer } from '../../cli/approving/answer-question.ts';
 import { stepReader } from '../../client/sessions/history/steps.ts';
 import { reply, toolUse, type Reply } from '../../scripted-model/index.ts';
 import { defaultHandover, UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
@@ -56,8 +56,8 @@ test('an option with blanks around it is answered by its number, or without them
   const sessions = clientOf(h);
   const { call } = await questionOf(session);
   const [waiting] = await sessions.approvals(session.id);
-  expect(['1', 'red', 'red '].map((given) => chosenAnswer(waiting?.input, given))).toEqual(['red', 'red', 'red']);
-  await sessions.answer(session.id, call, chosenAnswer(waiting?.input, '2'));
+  expect(['1', 'red', 'red '].map((given) => chooseAnswer(waiting?.input, given))).toEqual(['red', 'red', 'red']);
+  await sessions.answer(session.id, call, chooseAnswer(waiting?.input, '2'));
   await session.ended(1);
   expect(told(h)).toContain('The user answered: green');
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { openStore } from '../../store/values/open-store.ts';
 import { exportSession } from '../../client/store-care/export-session.ts';
-import { importSession, type Imported } from '../../client/store-care/import-session.ts';
+import { importSession, type ImportResult } from '../../client/store-care/import-session.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { useS3Keys } from '../support/shared-store.ts';
@@ -28,7 +28,7 @@ const LONG = 'a long prompt, '.repeat(200);
 const exported = (town: Town, session: string, path: string) =>
   exportSession({ ...town, temporal: town.temporal.client, session: session as SessionId, path });
 
-function imported(town: Town, path: string, temporal = town.temporal.client): Promise<Imported> {
+function imported(town: Town, path: string, temporal = town.temporal.client): Promise<ImportResult> {
   const { storeId, cwd, target, taskQueue } = town;
   const { store } = openStore({ ...town.folder, dataDir: town.folder.root });
   const sealed = target.keys !== undefined;

@@ -10,7 +10,7 @@ import type { PerdureConfig } from '../../worker/config/config.ts';
 import { bundlePath } from '../../worker/bundle.ts';
 import { startScriptedModel, type ParsedRequest, type ScriptedModelOptions } from '../../scripted-model/index.ts';
 import { UPDATES, type HandoverLimits, type RunOptions } from '../../workflows/contract/session.ts';
-import { NotYet, patience, persist } from '../../client/sessions/persist.ts';
+import { NotYet, patience, callUntilAnswered } from '../../client/sessions/persist.ts';
 import { chainOf } from './chain.ts';
 import { follower } from './follower.ts';
 import { fastBackoff, liveText, openSession, type OpenSession } from './harness.ts';
@@ -109,7 +109,7 @@ export async function decidePatiently(
       throw error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ? new NotYet(error) : error;
     }
   };
-  await persist(client, decision, decide, { ...patience, total: 240_000, oneCall: 20_000 });
+  await callUntilAnswered(client, decision, decide, { ...patience, total: 240_000, oneCall: 20_000 });
 }
 
 let replayed: Promise<unknown> = Promise.resolve();

@@ -7,12 +7,12 @@ import { ownAccess } from '../../page/hosting/access.ts';
 import { newPass } from '../../page/hosting/passes.ts';
 import { opsPage } from '../../page/page-app.tsx';
 import type { PagePorts } from '../../page/ports.ts';
-import { nothingRecent } from '../../client/sessions/history/recent.ts';
+import { noRecentRequests } from '../../client/sessions/history/recent.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
-import { createMailbox } from '../../client/async.ts';
+import { createMailbox } from '../../client/mailbox.ts';
 import { description } from '../client/support.ts';
 import { stored } from './transcript.ts';
 
@@ -81,7 +81,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     counts: () => Promise.resolve({ ...noSessions, [described.phase]: 1 }),
     describe: (id) =>
       id === 's-1' ? Promise.resolve(described) : Promise.reject(new ClientProblem('no_session', `no session ${id}`)),
-    recent: () => Promise.resolve(nothingRecent),
+    recent: () => Promise.resolve(noRecentRequests),
     head: () => Promise.resolve(view.head),
     live: () => live,
     waiting: (session, pending) => Promise.resolve({ ...pending, session, input: { path: 'a.txt' } }),

@@ -7,7 +7,7 @@ import { inject, onTestFinished } from 'vitest';
 import { openStore } from '../../store/values/open-store.ts';
 import type { StoreCare, StoredObject } from '../../store/values/store-care.ts';
 import { openServer } from '../../client/runtime/open-server.ts';
-import { cleanStore, GRACE_MS, type Cleaned, type CleanStore } from '../../client/store-care/clean-store.ts';
+import { cleanStore, GRACE_MS, type CleanResult, type CleanStore } from '../../client/store-care/clean-store.ts';
 import { dataFolder } from '../../connection/data-folder.ts';
 import { makeKeyFile } from '../../connection/payloads/key-ring.ts';
 import type { ScriptedModelOptions } from '../../scripted-model/index.ts';
@@ -57,7 +57,7 @@ export async function storeTown(kind: StoreKind, script: ScriptedModelOptions['s
   }
   const { care, id } = openStore({ ...folder, dataDir });
   const store = await id();
-  const clean = (more: Partial<CleanStore> = {}): Promise<Cleaned> =>
+  const clean = (more: Partial<CleanStore> = {}): Promise<CleanResult> =>
     cleanStore({ temporal: temporal.client, care, store, graceMs: GRACE_MS, dryRun: false, ...more });
   return { ...server, env, cwd, model, care, clean, taskQueue, storeId: store, list: () => listed(care) };
 }

@@ -7,8 +7,8 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
-import { newSessionId } from '../../sessions/info.ts';
-import { newMessageId } from '../../sessions/prompt.ts';
+import { newSessionId } from '../../sessions/session-id.ts';
+import { newMessageId } from '../../sessions/message-id.ts';
 import { leftByOthers, type OpenSessions, openedHere } from './left-over.ts';
 import { readIfThere, shortHash } from './program-files.ts';
 import type { Options } from '../shapes/options.ts';

@@ -6,7 +6,8 @@ import { bodyReader } from '../../../store/log/bodies.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { type Opened, openServer } from '../../runtime/open-server.ts';
 import { ClientProblem } from '../../problem.ts';
-import { checkedId, type SessionInfo } from '../../sessions/info.ts';
+import type { SessionInfo } from '../../sessions/info.ts';
+import { parseSessionId } from '../../sessions/session-id.ts';
 import { messageOfEntry, uuidOf } from '../messages.ts';
 import type {
   ForkSessionOptions,
@@ -80,7 +81,7 @@ export function tagSession(sessionId: string, tag: string | null, options: Sessi
  */
 export function deleteSession(sessionId: string, options: SessionMutationOptions = {}): Promise<void> {
   return onServer(options, async (opened) => {
-    await removeSession(opened.temporal.client, checkedId(await known(opened, sessionId, options)));
+    await removeSession(opened.temporal.client, parseSessionId(await known(opened, sessionId, options)));
   });
 }
 

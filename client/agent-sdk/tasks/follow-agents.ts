@@ -8,7 +8,7 @@ import type { Outcome, ReplyEntry } from '../../../store/log/entries.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import type { PerdureClient } from '../../perdure-client.ts';
 import { ClientProblem } from '../../problem.ts';
-import type { TranscriptReader } from '../../sessions/read.ts';
+import type { TranscriptReader } from '../../sessions/transcript-reader.ts';
 import type { ProgramQuery } from '../program/program.ts';
 import type { SDKMessage } from '../shapes/messages.ts';
 import { agentTeller } from './agent-messages.ts';

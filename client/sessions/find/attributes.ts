@@ -1,26 +1,25 @@
-// The search attributes of a namespace: which of ours it has, and registering those it lacks (O1).
-// A server refuses a workflow with an attribute that it does not know, so that sessions carry all
-// of them or none.
+// Checks the search attributes of a namespace and registers missing ones (O1). A server refuses a
+// workflow with an attribute that it does not know, so sessions carry all of them or none.
 import type { Connection } from '@temporalio/client';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
 import { GRPC, grpcFailure } from '../../../connection/connect-client.ts';
 import { ATTRIBUTES, type AttributeType } from '../../../workflows/contract/visibility.ts';
 
-/** `other_type`: the name is taken by an attribute of somebody else's. */
+/** `other_type`: a foreign attribute has the name. */
 export type AttributeState = 'there' | 'added' | 'missing' | 'other_type';
 
 export type AttributeCheck = { readonly name: string; readonly type: AttributeType; readonly state: AttributeState };
 
 export type AttributesFound = {
   readonly checks: readonly AttributeCheck[];
-  /** Every attribute is there and can be asked for. */
+  /** True when every attribute exists and can be queried. */
   readonly usable: boolean;
-  /** Why not: the answer of the server. */
+  /** The server's answer that explains why they are not usable. */
   readonly why?: string;
 };
 
 /**
- * The answers of servers where a client may not add an attribute, or cannot add one that way (as in
+ * Answers of servers where a client may not add an attribute, or cannot add one that way (as in
  * Temporal Cloud).
  */
 const refusals: ReadonlySet<number | undefined> = new Set([
@@ -34,7 +33,9 @@ const refusals: ReadonlySet<number | undefined> = new Set([
 
 const wanted = Object.values(ATTRIBUTES);
 
-/** Adds those that are missing. A refusal is an answer; a server that does not answer is thrown. */
+/**
+ * Adds missing attributes. A refusal is an answer; a server that does not answer makes it throw.
+ */
 export async function ensureAttributes(connection: Connection, namespace: string): Promise<AttributesFound> {
   let checks: readonly AttributeCheck[] = wanted.map((each) => ({ ...each, state: 'missing' }));
   try {
@@ -42,7 +43,7 @@ export async function ensureAttributes(connection: Connection, namespace: string
     checks = wanted.map((each) => ({ ...each, state: stateOf(customAttributes[each.name], each.type) }));
     const missing = checks.filter(({ state }) => state === 'missing');
     if (missing.length > 0) {
-      const searchAttributes = Object.fromEntries(missing.map(({ name, type }) => [name, encoded(type)]));
+      const searchAttributes = Object.fromEntries(missing.map(({ name, type }) => [name, encodeType(type)]));
       await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
       checks = checks.map((each) => (each.state === 'missing' ? { ...each, state: 'added' } : each));
     }
@@ -57,7 +58,7 @@ export async function ensureAttributes(connection: Connection, namespace: string
 }
 
 /**
- * A cluster's frontends learn of a new attribute within a minute; until then they refuse it, and
+ * A cluster's frontends learn of a new attribute within a minute. Until then they refuse it, and
  * sessions go without.
  */
 async function askForAll({ workflowService }: Connection, namespace: string): Promise<void> {
@@ -67,29 +68,32 @@ async function askForAll({ workflowService }: Connection, namespace: string): Pr
 
 function stateOf(type: number | null | undefined, needed: AttributeType): AttributeState {
   if (type === undefined || type === null) return 'missing';
-  return type === encoded(needed) ? 'there' : 'other_type';
+  return type === encodeType(needed) ? 'there' : 'other_type';
 }
 
-function encoded(type: AttributeType): number {
+function encodeType(type: AttributeType): number {
   const value = encodeSearchAttributeIndexedValueType(type);
   if (value === undefined) throw new Error(`Temporal's SDK does not know attributes of type ${type}`);
   return value;
 }
 
-type Kept = { readonly found: Promise<boolean>; readonly until: number };
+type KeptAnswer = { readonly found: Promise<boolean>; readonly until: number };
 
-const known = new WeakMap<Connection, Map<string, Kept>>();
+const knownAnswers = new WeakMap<Connection, Map<string, KeptAnswer>>();
 
-/** Someone may register them while a page or a program runs. */
+/**
+ * Milliseconds for which a bad answer is kept, since someone may register them while a page or a
+ * program runs.
+ */
 const ASK_AGAIN_MS = 60_000;
 
 /**
- * Whether sessions may carry them. A good answer is kept for the connection, another for a minute;
- * a failed call is thrown.
+ * Tells whether sessions may carry the attributes. A good answer is kept for the connection, a bad
+ * one for a minute; a failed call throws.
  */
-export async function attributesUsable(connection: Connection, namespace: string): Promise<boolean> {
-  const answers = known.get(connection) ?? new Map<string, Kept>();
-  known.set(connection, answers);
+export async function canUseAttributes(connection: Connection, namespace: string): Promise<boolean> {
+  const answers = knownAnswers.get(connection) ?? new Map<string, KeptAnswer>();
+  knownAnswers.set(connection, answers);
   const kept = answers.get(namespace);
   if (kept !== undefined && ((await kept.found) || kept.until > Date.now())) return kept.found;
   const found = ensureAttributes(connection, namespace).then(({ usable }) => usable);

@@ -1,27 +1,27 @@
-// A filter as a query to Temporal's visibility. It finds all sessions that the filter means, and
-// may find more: memos decide. Sessions without attributes, of 0.1.0 or children of a workflow, are
-// always found.
+// Compiles a filter to a query for Temporal's visibility. It finds all sessions that the filter
+// means and may find more: memos decide. Sessions without attributes, of 0.1.0 or children of a
+// workflow, are always found.
 import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import { WORKFLOW_TYPE } from '../../../workflows/contract/session.ts';
 import type { FieldTerm, Filter, Operator } from './parse-filter.ts';
 
-/** All that are sessions: one that has continued as new goes on in another run of its workflow. */
+/** Matches all sessions. One that has continued as new goes on in another run of its workflow. */
 const SESSIONS = `WorkflowType = '${WORKFLOW_TYPE}'`;
 
 const OPEN = `ExecutionStatus = 'Running'`;
 
 export type Compiled = {
   readonly query: string;
-  /** Nothing is left to the memos but sessions without attributes. */
+  /** True when memos have nothing left to decide except for sessions without attributes. */
   readonly exact: boolean;
 };
 
 export type CompileOptions = {
-  /** The server has the search attributes. */
+  /** Whether the server has the search attributes. */
   readonly attributes: boolean;
-  /** Only those that are not closed. */
+  /** Only sessions that are not closed. */
   readonly open?: boolean | undefined;
-  /** Only those with something that waits for a person, where the server knows which. */
+  /** Only sessions with something that waits for a person, if the server knows which. */
   readonly waiting?: boolean | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -30,7 +30,8 @@ export type CompileOptions = {
 export function compileFilter({ terms }: Pick<Filter, 'terms'>, options: CompileOptions): Compiled {
   const clauses = terms.map((term) => (term.kind === 'field' ? clauseOf(term, options) : null));
   const status = options.open ? OPEN : `ExecutionStatus != 'ContinuedAsNew'`;
-  const waits = options.waiting && options.attributes ? known(`${ATTRIBUTES.waitingSince.name} IS NOT NULL`) : null;
+  const waits =
+    options.waiting && options.attributes ? orWithoutAttributes(`${ATTRIBUTES.waitingSince.name} IS NOT NULL`) : null;
   const query = [SESSIONS, status, waits, ...clauses].filter((clause) => clause !== null).join(' AND ');
   const seenOnly = terms.some(
     (term) => term.kind === 'field' && term.field === 'phase' && term.values.some(isSeenOnly),
@@ -38,12 +39,12 @@ export function compileFilter({ terms }: Pick<Filter, 'terms'>, options: Compile
   return { query, exact: !seenOnly && clauses.every((clause) => clause !== null) };
 }
 
-/** Null: left to the memos. */
+/** Returns null for a term that is left to the memos. */
 function clauseOf(term: FieldTerm, { attributes, now }: CompileOptions): string | null {
   if (term.field === 'status') return oneOf('ExecutionStatus', term.values.map(statusOf), term.not);
   if (term.field === 'phase') return phaseClause(term, attributes);
   if (term.field === 'age') return ageClause(term, now);
-  if (term.field === 'id' && term.operator === '=' && !term.not) return quotedOneOf('WorkflowId', term.values);
+  if (term.field === 'id' && term.operator === '=' && !term.not) return oneOfTexts('WorkflowId', term.values);
   return attributes ? attributeClause(term, now) : null;
 }
 
@@ -63,26 +64,25 @@ const RUNNING = 'running';
 const isSeenOnly = (phase: string | number): boolean => phase === RUNNING || phase === 'waiting_worker';
 
 /**
- * One that waits for a worker says itself that it runs: which of the two it does is left to whoever
- * sees it.
+ * The memo of a session that waits for a worker says `running`: the observer decides which it is.
  */
-const toldPhase = (phase: string): string => (phase === 'waiting_worker' ? RUNNING : phase);
+const memoPhase = (phase: string): string => (phase === 'waiting_worker' ? RUNNING : phase);
 
-/** A session that was ended by force could not say so itself: its status does. */
+/** A session that was ended by force could not report its phase, so its status decides. */
 function phaseClause({ values, not }: FieldTerm, attributes: boolean): string | null {
   const { name } = ATTRIBUTES.phase;
   const closed = values.includes('closed');
-  const open = [...new Set(values.filter((value) => value !== 'closed').map((value) => toldPhase(String(value))))];
+  const open = [...new Set(values.filter((value) => value !== 'closed').map((value) => memoPhase(String(value))))];
   if (not) {
     const told = open.filter((phase) => phase !== RUNNING);
-    const others = attributes && told.length > 0 ? withoutIt(name, oneOf(name, told, true)) : null;
-    // Closed ones are none of the open phases, whatever they said last.
+    const others = attributes && told.length > 0 ? orIsNull(name, oneOf(name, told, true)) : null;
+    // Closed sessions count as outside the open phases, whatever they reported last.
     const clauses = [closed ? OPEN : null, others && (closed ? others : `(${others} OR ExecutionStatus != 'Running')`)];
     const given = clauses.filter((clause) => clause !== null);
     return given.length === 0 ? null : given.join(' AND ');
   }
   if (open.length === 0) return `ExecutionStatus != 'Running'`;
-  const phased = attributes ? `(${OPEN} AND ${withoutIt(name, oneOf(name, open, false))})` : OPEN;
+  const phased = attributes ? `(${OPEN} AND ${orIsNull(name, oneOf(name, open, false))})` : OPEN;
   return closed ? `(${phased} OR ExecutionStatus != 'Running')` : phased;
 }
 
@@ -102,18 +102,18 @@ function attributeClause(term: FieldTerm, now: number): string | null {
       return numberClause(ATTRIBUTES.cents.name, term);
     case 'reason':
       return not
-        ? unknownToo(oneOf(ATTRIBUTES.reason.name, values.map(String), true), ATTRIBUTES.reason.name)
-        : known(oneOf(ATTRIBUTES.reason.name, values.map(String), false));
+        ? orUnknown(oneOf(ATTRIBUTES.reason.name, values.map(String), true), ATTRIBUTES.reason.name)
+        : orWithoutAttributes(oneOf(ATTRIBUTES.reason.name, values.map(String), false));
     case 'model':
     case 'agent':
     case 'parent':
     case 'root':
-      return operator === '=' && !not ? known(quotedOneOf(ATTRIBUTES[field].name, values)) : null;
+      return operator === '=' && !not ? orWithoutAttributes(oneOfTexts(ATTRIBUTES[field].name, values)) : null;
     case 'tag':
-      // One that only names a tag is left to the memos.
+      // A term that only names a tag is left to the memos.
       return not || !values.every((value) => String(value).includes('='))
         ? null
-        : known(quotedOneOf(ATTRIBUTES.tags.name, values));
+        : orWithoutAttributes(oneOfTexts(ATTRIBUTES.tags.name, values));
     case 'waiting':
       return operator === '>' || operator === '>=' ? waitingClause(term, now) : null;
     default:
@@ -121,10 +121,10 @@ function attributeClause(term: FieldTerm, now: number): string | null {
   }
 }
 
-/** One that waits since earlier waits longer. */
+/** A session that waits since earlier waits longer. */
 function waitingClause({ values: [wait], not }: FieldTerm, now: number): string | null {
   if (not) return null;
-  return known(`${ATTRIBUTES.waitingSince.name} <= '${new Date(now - Number(wait)).toISOString()}'`);
+  return orWithoutAttributes(`${ATTRIBUTES.waitingSince.name} <= '${new Date(now - Number(wait)).toISOString()}'`);
 }
 
 const opposites: Readonly<Record<Operator, string>> = {
@@ -140,30 +140,30 @@ function numberClause(name: string, { operator, values, not }: FieldTerm): strin
   const sign = operator === ':' ? '=' : operator;
   if (not) {
     const clauses = values.map((value) => `${name} ${opposites[operator]} ${value}`);
-    return unknownToo(clauses.join(' AND '), name);
+    return orUnknown(clauses.join(' AND '), name);
   }
-  return known(values.map((value) => `${name} ${sign} ${value}`).join(' OR '));
+  return orWithoutAttributes(values.map((value) => `${name} ${sign} ${value}`).join(' OR '));
 }
 
 function oneOf(name: string, values: readonly string[], not: boolean): string {
   return `${name} ${not ? 'NOT IN' : 'IN'} (${values.map((value) => `'${value}'`).join(', ')})`;
 }
 
-/** Null for what would have to be escaped, or was cut. */
-function quotedOneOf(name: string, values: readonly (string | number)[]): string | null {
+/** Returns null for a value that would need escaping, or that was cut. */
+function oneOfTexts(name: string, values: readonly (string | number)[]): string | null {
   const texts = values.map(String);
   return texts.every((text) => /^[^'"\\\p{C}]{1,200}$/u.test(text)) ? oneOf(name, texts, false) : null;
 }
 
-/** Or the session has no attributes at all, of which every one that has them has turns. */
-function known(clause: string | null): string | null {
-  return clause === null ? null : withoutIt(ATTRIBUTES.turns.name, clause);
+/** Also matches sessions without attributes. Every session that has them has turns. */
+function orWithoutAttributes(clause: string | null): string | null {
+  return clause === null ? null : orIsNull(ATTRIBUTES.turns.name, clause);
 }
 
-function unknownToo(clause: string, name: string): string {
-  return withoutIt(name, `(${clause})`);
+function orUnknown(clause: string, name: string): string {
+  return orIsNull(name, `(${clause})`);
 }
 
-function withoutIt(name: string, clause: string): string {
+function orIsNull(name: string, clause: string): string {
   return `(${clause} OR ${name} IS NULL)`;
 }

@@ -2,7 +2,7 @@
 import type { TerminalReason } from '../../../workflows/contract/loop.ts';
 import type { SeenPhase, SessionInfo, SessionStatus } from '../info.ts';
 
-/** `time`: a length of time until now, in milliseconds. `money`: US dollars, kept as cents. */
+/** `time` is a span until now in milliseconds. `money` is US dollars, kept as cents. */
 export type FieldKind = 'choice' | 'text' | 'tag' | 'number' | 'money' | 'time';
 
 export type FieldName = keyof typeof fields;
@@ -12,7 +12,7 @@ type Value = string | number | null | undefined;
 type Field = {
   readonly kind: FieldKind;
   readonly value: (session: SessionInfo, now: number) => Value;
-  /** Of a choice: all there are. */
+  /** All values of a choice. */
   readonly choices?: readonly string[];
   readonly sorts?: true;
 };
@@ -71,20 +71,20 @@ export const fields = {
   turns: { kind: 'number', value: ({ facts }) => facts?.turns, sorts: true },
   tokens: { kind: 'number', value: ({ facts }) => facts?.tokens, sorts: true },
   cost: { kind: 'money', value: ({ facts }) => facts?.cents, sorts: true },
-  waiting: { kind: 'time', value: ({ facts }, now) => ago(facts?.waitingSince, now), sorts: true },
-  age: { kind: 'time', value: ({ startedAt }, now) => ago(startedAt, now), sorts: true },
+  waiting: { kind: 'time', value: ({ facts }, now) => timeSince(facts?.waitingSince, now), sorts: true },
+  age: { kind: 'time', value: ({ startedAt }, now) => timeSince(startedAt, now), sorts: true },
 } as const satisfies Readonly<Record<string, Field>>;
 
 export const fieldOf = (name: FieldName): Field => fields[name];
 
-/** People write the phase as they say it. */
+/** Short forms that people write for a phase. */
 export const shortChoices: Readonly<Record<string, string>> = { waiting: 'waiting_approval' };
 
-function ago(at: number | undefined, now: number): number | undefined {
+function timeSince(at: number | undefined, now: number): number | undefined {
   return at === undefined ? undefined : now - at;
 }
 
-/** The reason of an end other than `completed`, with its detail. */
+/** Returns the reason of an end other than `completed`, with its detail. */
 function errorOf({ last }: SessionInfo): string | undefined {
   if (last === null || last.terminal.reason === 'completed') return undefined;
   return 'detail' in last.terminal ? `${last.terminal.reason}: ${last.terminal.detail}` : last.terminal.reason;

@@ -1,10 +1,9 @@
-// A folder's open sessions, newest first: what a program that comes back to the folder, or a
-// person, goes on with.
+// Lists a folder's open sessions, newest first, for a person or program that comes back to it.
 import type { SessionInfo } from '../info.ts';
 
 /**
- * Sessions that agents began are not among them: their parents talk to them. `lookedAt`: sessions
- * that are looked through at most.
+ * Leaves out sessions that agents began, since their parents talk to them. Looks through at most
+ * `lookedAt` sessions.
  */
 export async function* openSessionsIn(
   sessions: { list(which: { readonly open: true }): AsyncIterable<SessionInfo> },

@@ -1,48 +1,52 @@
-// Finds sessions: narrowed by visibility where the server has the attributes, decided by memos; in
-// pages whose cursor holds all that is needed to go on, so that any process can (O3).
+// Finds sessions: visibility narrows the search if the server has the attributes, and memos decide.
+// A page's cursor holds everything needed to go on, so any process can continue (O3).
 import type { Client } from '@temporalio/client';
 import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
 import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import type { Abortable } from '../../async.ts';
 import { ClientProblem } from '../../problem.ts';
 import { type SeenPhase, type SessionInfo, sessionInfo } from '../info.ts';
-import { patience, persist } from '../persist.ts';
+import { patience, callUntilAnswered } from '../persist.ts';
 import { compileFilter, type Compiled } from './compile-filter.ts';
 import { matchesFilter, sortSessions } from './match-session.ts';
 import { type Filter, parseFilter } from './parse-filter.ts';
+import { dropAbsent } from '../../options.ts';
 
 export type ListOptions = Abortable & {
-  /** Only those that are not closed. */
+  /** Only sessions that are not closed. */
   readonly open?: boolean;
   /**
-   * As in `phase:waiting cost>1 -tag:team=web "text" sort:-cost`. Throws ClientProblem `refused`
-   * for a mistake, with its place.
+   * A query such as `phase:waiting cost>1 -tag:team=web "text" sort:-cost`. A mistake throws
+   * ClientProblem `refused` with its place.
    */
   readonly filter?: string;
 };
 
-/** `size`: at most 1,000; absent: 50. `after`: the `next` of the page before. */
+/** `size` is at most 1,000 and defaults to 50. `after` is the `next` of the page before. */
 export type PageOptions = ListOptions & { readonly size?: number; readonly after?: string };
 
 export type SessionPage = {
   readonly sessions: readonly SessionInfo[];
   /**
-   * For the next page; null on the last. A page may hold fewer than `size`, or none, and still have
-   * a next one.
+   * Cursor of the next page; null on the last. A page may hold fewer than `size` sessions, even
+   * none, and still have a next one.
    */
   readonly next: string | null;
-  /** Why this was slower, or is less, than it could be: a sentence. */
+  /** A sentence that says why this was slower or is less than it could be. */
   readonly note?: string;
 };
 
 export type Finder = {
   readonly temporal: Client;
   readonly visibility: () => Promise<boolean>;
-  /** The session with the phase that it is seen in. */
-  readonly seen: (session: SessionInfo) => Promise<SessionInfo>;
+  /** Returns the session with the phase that an observer sees. */
+  readonly observePhase: (session: SessionInfo) => Promise<SessionInfo>;
 };
 
-/** What a list looks through before it says so; the order of others would need all of them. */
+/**
+ * Most sessions that are read for a sorted list, which needs all of them, and for one page of an
+ * unsorted one.
+ */
 const MOST_SORTED = 10_000;
 const MOST_SCANNED = 5_000;
 const SERVER_PAGE = 500;
@@ -58,42 +62,43 @@ const SORT_CUT = `only the newest ${MOST_SORTED.toLocaleString('en')} sessions w
 type Plan = { readonly filter: Filter; readonly compiled: Compiled; readonly now: number; readonly note?: string };
 
 type Wanted = Omit<ListOptions, 'signal'> & {
-  /**
-   * Only those with something that waits for a person; where the server cannot tell, others too.
-   */
+  /** Only sessions with something that waits for a person; others too if the server cannot tell. */
   readonly waiting?: boolean;
 };
 
-async function planOf({ visibility }: Finder, { open, waiting, filter: text = '' }: Wanted): Promise<Plan> {
+async function planSearch({ visibility }: Finder, { open, waiting, filter: text = '' }: Wanted): Promise<Plan> {
   const filter = parseFilter(text);
   const now = Date.now();
   const attributes = (filter.terms.length > 0 || waiting === true) && (await visibility());
   const compiled = compileFilter(filter, { attributes, open, waiting, now });
   const slow = filter.terms.length > 0 && !attributes;
-  return { filter, compiled, now, ...(slow ? { note: NO_ATTRIBUTES } : {}) };
+  return dropAbsent({ filter, compiled, now, note: slow ? NO_ATTRIBUTES : undefined });
 }
 
-/** Newest first, or as the filter says. */
+/** Yields sessions newest first, or in the filter's order. */
 export async function* listSessions(finder: Finder, options: Wanted): AsyncIterable<SessionInfo> {
-  const plan = await planOf(finder, options);
-  if (plan.filter.sort === undefined) yield* matching(finder, plan);
-  else yield* (await sorted(finder, plan)).sessions;
+  const plan = await planSearch(finder, options);
+  if (plan.filter.sort === undefined) yield* matchingSessions(finder, plan);
+  else yield* (await collectSorted(finder, plan)).sessions;
 }
 
-async function* matching({ temporal, seen }: Finder, { filter, compiled, now }: Plan): AsyncIterable<SessionInfo> {
+async function* matchingSessions(
+  { temporal, observePhase: seen }: Finder,
+  { filter, compiled, now }: Plan,
+): AsyncIterable<SessionInfo> {
   for await (const execution of temporal.workflow.list({ query: compiled.query, pageSize: SERVER_PAGE })) {
     const session = await seen(sessionInfo(execution));
     if (matchesFilter(filter, session, now)) yield session;
   }
 }
 
-async function sorted(
+async function collectSorted(
   finder: Finder,
   plan: Plan,
 ): Promise<{ readonly sessions: readonly SessionInfo[]; readonly cut: boolean }> {
   const found: SessionInfo[] = [];
   let cut = false;
-  for await (const session of matching(finder, plan)) {
+  for await (const session of matchingSessions(finder, plan)) {
     cut = found.length === MOST_SORTED;
     if (cut) break;
     found.push(session);
@@ -101,14 +106,14 @@ async function sorted(
   return { sessions: sortSessions(plan.filter, found, plan.now), cut };
 }
 
-export async function pageOfSessions(finder: Finder, options: PageOptions): Promise<SessionPage> {
+export async function listPage(finder: Finder, options: PageOptions): Promise<SessionPage> {
   const { size = PAGE } = options;
   if (!Number.isInteger(size) || size < 1 || size > LARGEST_PAGE)
     throw new ClientProblem('refused', `a page of ${size} sessions: give a whole number from 1 to ${LARGEST_PAGE}`);
   const cursor = readCursor(options.after);
-  const plan = await planOf(finder, options);
-  if (plan.filter.sort === undefined) return scannedPage(finder, plan, size, cursor);
-  const { sessions, cut } = await sorted(finder, plan);
+  const plan = await planSearch(finder, options);
+  if (plan.filter.sort === undefined) return scanPage(finder, plan, size, cursor);
+  const { sessions, cut } = await collectSorted(finder, plan);
   const from = cursor.offset ?? 0;
   const more = from + size < sessions.length;
   const notes = [plan.note, cut ? SORT_CUT : undefined].filter((note) => note !== undefined);
@@ -119,11 +124,11 @@ export async function pageOfSessions(finder: Finder, options: PageOptions): Prom
   };
 }
 
-async function scannedPage(finder: Finder, plan: Plan, size: number, cursor: Cursor): Promise<SessionPage> {
+async function scanPage(finder: Finder, plan: Plan, size: number, cursor: Cursor): Promise<SessionPage> {
   const noted = plan.note === undefined ? {} : { note: plan.note };
   const found: SessionInfo[] = [];
   let { token = '', last } = cursor;
-  // One more than asked for: only then is there a next page.
+  // Ask for one more than wanted: only then is there a next page.
   const pageSize = plan.compiled.exact ? Math.min(size + 1, SERVER_PAGE) : SERVER_PAGE;
   for (let scanned = 0; scanned < MOST_SCANNED;) {
     const page = await serverPage(finder, { query: plan.compiled.query, pageSize, token });
@@ -145,17 +150,17 @@ async function scannedPage(finder: Finder, plan: Plan, size: number, cursor: Cur
 type ServerPage = {
   readonly query: string;
   readonly pageSize: number;
-  /** '' for the first. */
+  /** Empty for the first page. */
   readonly token: string;
 };
 
 async function serverPage(
-  { temporal, seen }: Finder,
+  { temporal, observePhase: seen }: Finder,
   { query, pageSize, token }: ServerPage,
 ): Promise<{ readonly sessions: readonly SessionInfo[]; readonly next: string }> {
   const { namespace, loadedDataConverter } = temporal.options;
   const asked = { namespace, query, pageSize, nextPageToken: Buffer.from(token, 'base64url') };
-  const { executions, nextPageToken } = await persist(
+  const { executions, nextPageToken } = await callUntilAnswered(
     temporal,
     'list the sessions',
     () => temporal.workflowService.listWorkflowExecutions(asked),
@@ -168,8 +173,8 @@ async function serverPage(
 }
 
 /**
- * The place where a page ends: in a page of the server's, behind session `last` if that is in it;
- * or an offset into a sorted list.
+ * The place where a page ends: within a server page, after session `last` if that is in it; or an
+ * offset into a sorted list.
  */
 type Cursor = { readonly token?: string; readonly last?: string; readonly offset?: number };
 
@@ -177,7 +182,7 @@ function writeCursor(cursor: Cursor): string {
   return Buffer.from(JSON.stringify(cursor)).toString('base64url');
 }
 
-/** Throws ClientProblem: it may be anyone's. */
+/** Throws ClientProblem for a text that is not a cursor, since it may come from anyone. */
 function readCursor(text: string | undefined): Cursor {
   if (text === undefined) return {};
   try {
@@ -198,9 +203,9 @@ export type SessionCounts = Readonly<Record<SeenPhase, number>> & { readonly not
 
 const counted = ['waiting_approval', 'parked', 'idle', 'closed'] as const;
 
-/** Asked of the server where nothing is left to memos. */
+/** Asks the server for counts if memos have nothing to decide. */
 export async function countSessions(finder: Finder, options: ListOptions): Promise<SessionCounts> {
-  const plan = await planOf(finder, options);
+  const plan = await planSearch(finder, options);
   const counts: Record<SeenPhase, number> = {
     running: 0,
     waiting_worker: 0,
@@ -210,8 +215,8 @@ export async function countSessions(finder: Finder, options: ListOptions): Promi
     closed: 0,
   };
   if (!plan.compiled.exact || !(await finder.visibility())) {
-    for await (const { phase } of matching(finder, plan)) counts[phase] += 1;
-    return { ...counts, ...(plan.note === undefined ? {} : { note: plan.note }) };
+    for await (const { phase } of matchingSessions(finder, plan)) counts[phase] += 1;
+    return { ...counts, ...dropAbsent({ note: plan.note }) };
   }
   const withAttributes = `${plan.compiled.query} AND ${ATTRIBUTES.turns.name} IS NOT NULL`;
   await Promise.all(
@@ -221,11 +226,12 @@ export async function countSessions(finder: Finder, options: ListOptions): Promi
       counts[phase] += (await finder.temporal.workflow.count(`${withAttributes} AND ${clause}`)).count;
     }),
   );
-  // Whether one that runs has a worker is not in visibility, and those without attributes are in no
-  // count.
+  // Visibility does not know whether a running session has a worker, and sessions without
+  // attributes are in no count.
   const told = counted.map((phase) => `'${phase}'`).join(', ');
   const rest = `ExecutionStatus = 'Running' AND ${ATTRIBUTES.phase.name} NOT IN (${told})`;
   const query = `${plan.compiled.query} AND (${ATTRIBUTES.turns.name} IS NULL OR (${rest}))`;
-  for await (const { phase } of matching(finder, { ...plan, compiled: { query, exact: false } })) counts[phase] += 1;
+  for await (const { phase } of matchingSessions(finder, { ...plan, compiled: { query, exact: false } }))
+    counts[phase] += 1;
   return counts;
 }

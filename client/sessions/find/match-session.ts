@@ -1,38 +1,38 @@
-// Whether a session is one that a filter means, from its memo and status alone; and the order that
-// a filter asks for.
+// Decides from memo and status alone whether a filter matches a session, and sorts sessions as a
+// filter asks.
 import type { SessionInfo } from '../info.ts';
 import { fieldOf } from './fields.ts';
 import type { FieldTerm, Filter, Term } from './parse-filter.ts';
 
 /**
- * `now` in milliseconds since the epoch. A value that is not known fits no comparison, and every
- * comparison with a minus before it.
+ * `now` is in milliseconds since the epoch. An unknown value fits no comparison, and fits every
+ * negated one.
  */
 export function matchesFilter({ terms }: Pick<Filter, 'terms'>, session: SessionInfo, now: number): boolean {
-  return terms.every((term) => holds(term, session, now) !== term.not);
+  return terms.every((term) => matchesTerm(term, session, now) !== term.not);
 }
 
-function holds(term: Term, session: SessionInfo, now: number): boolean {
+function matchesTerm(term: Term, session: SessionInfo, now: number): boolean {
   if (term.kind === 'text') return textOf(session).includes(term.text.toLowerCase());
   if (term.field === 'tag') return term.values.some((value) => hasTag(session, String(value)));
   const value = fieldOf(term.field).value(session, now);
   if (value === undefined || value === null) return false;
-  return term.values.some((wanted) => fits(term, value, wanted));
+  return term.values.some((wanted) => matchesValue(term, value, wanted));
 }
 
-/** The texts that a list shows of it. */
+/** Returns the texts that a list shows of a session. */
 function textOf({ session, title, cwd, last, facts }: SessionInfo): string {
   const tags = Object.entries(facts?.tags ?? {}).map(([name, value]) => `${name}=${value}`);
   const detail = last && 'detail' in last.terminal ? last.terminal.detail : '';
   return [session, title, cwd, facts?.model ?? '', detail, ...tags].join('\n').toLowerCase();
 }
 
-/** `team=web` is one tag; `team` any of that name. */
+/** `team=web` means one tag, `team` any tag of that name. */
 function hasTag({ facts }: SessionInfo, wanted: string): boolean {
   return Object.entries(facts?.tags ?? {}).some(([name, value]) => wanted === name || wanted === `${name}=${value}`);
 }
 
-function fits({ field, operator }: FieldTerm, value: string | number, wanted: string | number): boolean {
+function matchesValue({ field, operator }: FieldTerm, value: string | number, wanted: string | number): boolean {
   if (typeof value === 'number' && typeof wanted === 'number') {
     if (operator === '>') return value > wanted;
     if (operator === '>=') return value >= wanted;
@@ -45,7 +45,10 @@ function fits({ field, operator }: FieldTerm, value: string | number, wanted: st
   return String(value).toLowerCase().includes(String(wanted).toLowerCase());
 }
 
-/** As the filter says, those without a value last; absent: as they come. */
+/**
+ * Sorts sessions in the filter's order, those without a value last; without an order they keep
+ * theirs.
+ */
 export function sortSessions(
   { sort }: Pick<Filter, 'sort'>,
   sessions: readonly SessionInfo[],

@@ -1,14 +1,15 @@
-// The query language of lists, page and client (O3), read without knowing any session:
-// phase:waiting cost>1 -tag:team=web "text" sort:-cost.
+// Parses the query language of lists, page and client (O3): phase:waiting cost>1 -tag:team=web
+// "text" sort:-cost. It does not look at any session.
 import { didYouMean } from '../../../workflows/contract/did-you-mean.ts';
 import { ClientProblem } from '../../problem.ts';
 import { fieldOf, fields, type FieldName, shortChoices } from './fields.ts';
+import { dropAbsent } from '../../options.ts';
 
 export type Operator = ':' | '=' | '>' | '>=' | '<' | '<=';
 
 /**
- * One of `values` holds, or with `not` none does. Numbers are in the field's own unit: cents,
- * milliseconds.
+ * Holds when one of `values` matches, or with `not` when none does. Numbers are in the field's own
+ * unit: cents, milliseconds.
  */
 export type FieldTerm = {
   readonly kind: 'field';
@@ -21,7 +22,7 @@ export type FieldTerm = {
 export type Term = FieldTerm | { readonly kind: 'text'; readonly text: string; readonly not: boolean };
 
 export type Filter = {
-  /** All hold. */
+  /** All terms must hold. */
   readonly terms: readonly Term[];
   /** Absent: newest first. */
   readonly sort?: { readonly field: FieldName; readonly descending: boolean };
@@ -30,7 +31,7 @@ export type Filter = {
 /** Characters. */
 const LONGEST = 2_000;
 
-/** The place of a mistake: characters of the query, from 0. */
+/** Locates a mistake by characters of the query, from 0. */
 export class FilterProblem extends ClientProblem {
   readonly from: number;
   readonly to: number;
@@ -46,7 +47,7 @@ export class FilterProblem extends ClientProblem {
 export function parseFilter(query: string): Filter {
   if (query.length > LONGEST)
     throw new FilterProblem(query, LONGEST, query.length, `it is longer than ${LONGEST} characters`);
-  const reader = new Reader(query);
+  const reader = new QueryReader(query);
   const terms: Term[] = [];
   let sort: Filter['sort'];
   for (reader.skipBlanks(); !reader.atEnd; reader.skipBlanks()) {
@@ -57,12 +58,12 @@ export function parseFilter(query: string): Filter {
     else sort = term.sort;
     if (!reader.atEnd && !reader.atBlank) throw reader.problem(reader.at, 'put a blank before it');
   }
-  return { terms, ...(sort ? { sort } : {}) };
+  return dropAbsent({ terms, sort });
 }
 
 type SortTerm = { readonly kind: 'sort'; readonly sort: NonNullable<Filter['sort']> };
 
-function readTerm(reader: Reader): Term | SortTerm {
+function readTerm(reader: QueryReader): Term | SortTerm {
   const from = reader.at;
   const not = reader.take(/-(?=\S)/y) !== null;
   if (reader.peek === '"') return { kind: 'text', text: reader.quoted(), not };
@@ -84,7 +85,7 @@ function readTerm(reader: Reader): Term | SortTerm {
   return { ...term, not: not !== (operator === '!=') };
 }
 
-function readSort(reader: Reader): SortTerm['sort'] {
+function readSort(reader: QueryReader): SortTerm['sort'] {
   const from = reader.at;
   const descending = reader.take(/-/y) !== null;
   const name = reader.word();
@@ -93,7 +94,7 @@ function readSort(reader: Reader): SortTerm['sort'] {
   throw reader.problem(from, `nothing is sorted by ${JSON.stringify(name)}: ${didYouMean(name, sortable)}`);
 }
 
-function readValues(reader: Reader, field: FieldName, operator: Operator, from: number): Omit<FieldTerm, 'not'> {
+function readValues(reader: QueryReader, field: FieldName, operator: Operator, from: number): Omit<FieldTerm, 'not'> {
   const { kind } = fieldOf(field);
   const ordered = kind === 'number' || kind === 'money' || kind === 'time';
   if (!ordered && operator !== ':' && operator !== '=')
@@ -112,9 +113,9 @@ function readValues(reader: Reader, field: FieldName, operator: Operator, from: 
   return { kind: 'field', field, operator, values };
 }
 
-type Read = { readonly value?: string | number; readonly problem?: string };
+type ParsedValue = { readonly value?: string | number; readonly problem?: string };
 
-function valueOf(field: FieldName, text: string): Read {
+function valueOf(field: FieldName, text: string): ParsedValue {
   const { kind, choices = [] } = fieldOf(field);
   if (kind === 'choice') {
     const name = text.toLowerCase();
@@ -138,7 +139,7 @@ const examples = {
 const sizes: Readonly<Record<string, number>> = { k: 1_000, m: 1_000_000 };
 const times: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Undefined for a unit that the kind does not have. A time needs one. */
+/** Returns undefined for a unit that the kind does not have. A time needs one. */
 function factorOf(kind: 'number' | 'money' | 'time', unit: string | undefined): number | undefined {
   if (kind === 'time') return unit === undefined ? undefined : times[unit];
   if (kind === 'money') return unit === undefined ? 100 : undefined;
@@ -149,7 +150,7 @@ function isField(name: string): name is FieldName {
   return Object.hasOwn(fields, name);
 }
 
-class Reader {
+class QueryReader {
   at = 0;
   private readonly query: string;
 
@@ -180,17 +181,17 @@ class Reader {
     return found;
   }
 
-  /** To the next blank. */
+  /** Reads to the next blank. */
   word(): string {
     return this.take(/\S+/y)?.[0] ?? '';
   }
 
-  /** To the next blank or comma. */
+  /** Reads to the next blank or comma. */
   part(): string {
     return this.take(/[^\s,"]+/y)?.[0] ?? '';
   }
 
-  /** In it \" is a quote and \\ a backslash. */
+  /** Reads a quoted text, in which \" is a quote and \\ a backslash. */
   quoted(): string {
     const from = this.at;
     const found = this.take(/"((?:[^"\\]|\\.)*)"/sy);
@@ -200,7 +201,7 @@ class Reader {
     return text;
   }
 
-  /** About what lies from there to here, or to the next blank. */
+  /** Makes a problem about the text from `from` to `to`, or to the next blank. */
   problem(from: number, why: string, to?: number): FilterProblem {
     const end = this.query.slice(from).search(/\s/);
     return new FilterProblem(this.query, from, to ?? (end <= 0 ? this.query.length : from + end), why);

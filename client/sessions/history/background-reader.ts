@@ -1,14 +1,14 @@
-// Looks at the files of commands in the background without holding up whoever looks (L84): the page
-// does so again and again.
+// Reads the files of background commands without holding up the reader (L84): the page does so
+// again and again.
 import { open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BackgroundRecord, folderOf, parseRecord, piecesOf } from '../../../system/process/background-files.ts';
 
-/** Of one session. */
+/** Reads the background commands of one session. */
 export type BackgroundReader = {
-  /** Null for one that is not known on this machine. */
+  /** Returns null for a command that is unknown on this machine. */
   read(id: string): Promise<BackgroundRecord | null>;
-  /** The last bytes that it wrote; none where they are gone. */
+  /** Returns the last bytes that the command wrote, or an empty buffer when its files are gone. */
   lastOf(id: string, most: number): Promise<Buffer>;
 };
 
@@ -19,24 +19,24 @@ export function backgroundReader(root: string, session: string): BackgroundReade
       try {
         return parseRecord(await readFile(join(folder, `${id}.json`), 'utf8'));
       } catch {
-        // Not there, or no longer what we wrote: there is no such command.
+        // The file is missing or no longer ours, so the command counts as unknown.
         return null;
       }
     },
     async lastOf(id, most) {
       try {
         const pieces = piecesOf(await readdir(folder), id).slice(-2);
-        const parts = await Promise.all(pieces.map((piece) => endOf(join(folder, `${id}.${piece}`), most)));
+        const parts = await Promise.all(pieces.map((piece) => readEnd(join(folder, `${id}.${piece}`), most)));
         return Buffer.concat(parts).subarray(-most);
       } catch {
-        // Its session has ended meanwhile, and its files went with it.
+        // The session has ended meanwhile, and its files went with it.
         return Buffer.alloc(0);
       }
     },
   };
 }
 
-async function endOf(path: string, most: number): Promise<Buffer> {
+async function readEnd(path: string, most: number): Promise<Buffer> {
   const file = await open(path);
   try {
     const { size } = await file.stat();

@@ -1,5 +1,5 @@
-// Commands in the background of a session (L84): those that its transcript tells of, and, on the
-// machine that has them, how each stands now and what it wrote last.
+// Describes a session's background commands (L84): the ones its transcript mentions and, on the
+// machine that ran them, their state and latest output.
 import { describeCommand, describeEnd, sourceOf, startedIn, textOf } from '../../../tools/builtin/shell/background.ts';
 import type { BackgroundReader } from './background-reader.ts';
 import { isReply, type Item } from './items.ts';
@@ -7,28 +7,28 @@ import { isReply, type Item } from './items.ts';
 export type BackgroundCommand = {
   readonly id: string;
   readonly command: string;
-  /** In which it was started. */
+  /** Number of the run in which it was started. */
   readonly run: number;
   /** Milliseconds since the epoch; null where its files are not on this machine. */
   readonly startedAt: number | null;
   readonly endedAt: number | null;
   readonly running: boolean;
-  /** "is running", "has ended with exit status 4". */
+  /** A phrase: "is running", "has ended with exit status 4". */
   readonly state: string;
-  /** The end of what it wrote; '' where nothing is known here. */
+  /** The end of its output; empty when nothing is known here. */
   readonly last: string;
 };
 
-/** Of a session, the newest. */
+/** Number of commands to describe, the newest ones of a session. */
 const MOST = 16;
 const LAST_BYTES = 2_000;
 
-/** `told`: what the model was told last of how it stands. */
+/** `told` is the last state that the model was told. */
 export type StartedCommand = Pick<BackgroundCommand, 'id' | 'command' | 'run'> & { readonly told: string | null };
 
 /**
- * `closed`: the session is over, and with it whatever it had left running. `seen`: as they stood
- * before; one that had ended here is not read again.
+ * Describes the commands as they are now. `closed`: the session is over, and with it any command it
+ * had left running. `seen`: earlier descriptions; a command that had ended there is not read again.
  */
 export function backgroundCommands(
   started: readonly StartedCommand[],
@@ -37,11 +37,11 @@ export function backgroundCommands(
   seen: readonly BackgroundCommand[] = [],
 ): Promise<readonly BackgroundCommand[]> {
   const ended = new Map(seen.filter(({ endedAt }) => endedAt !== null).map((one) => [one.id, one]));
-  return Promise.all(started.map(async (one) => ended.get(one.id) ?? (await standing(one, files, closed))));
+  return Promise.all(started.map(async (one) => ended.get(one.id) ?? (await describeCommandState(one, files, closed))));
 }
 
-/** Those that a transcript tells of, oldest first. */
-export function startedCommands(items: readonly Item[]): readonly StartedCommand[] {
+/** Finds the background commands in a transcript, oldest first. */
+export function findBackgroundCommands(items: readonly Item[]): readonly StartedCommand[] {
   const found = items.filter(isReply).flatMap(({ entry, run, outcomes }) =>
     entry.message.content.flatMap((block, index) => {
       const outcome = outcomes.get(index);
@@ -55,11 +55,14 @@ export function startedCommands(items: readonly Item[]): readonly StartedCommand
       return id === null || background !== true || typeof command !== 'string' ? [] : [{ id, command, run }];
     }),
   );
-  return found.slice(-MOST).map((one) => ({ ...one, told: lastTold(items, one) }));
+  return found.slice(-MOST).map((one) => ({ ...one, told: lastReportedState(items, one) }));
 }
 
-/** In the words of the tools. */
-function lastTold(items: readonly Item[], { id, command }: Pick<StartedCommand, 'id' | 'command'>): string | null {
+/** Returns the last state that the model was told, in the words of the tools. */
+function lastReportedState(
+  items: readonly Item[],
+  { id, command }: Pick<StartedCommand, 'id' | 'command'>,
+): string | null {
   const begins = `${describeCommand({ id, command })} `;
   const stands = (text: string): string | null => {
     if (!text.startsWith(begins)) return null;
@@ -78,7 +81,7 @@ function lastTold(items: readonly Item[], { id, command }: Pick<StartedCommand, 
   return null;
 }
 
-async function standing(
+async function describeCommandState(
   { told, ...started }: StartedCommand,
   files: BackgroundReader,
   closed: boolean,

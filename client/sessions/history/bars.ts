@@ -1,5 +1,5 @@
-// What an iteration spent its time with: segments of a bar, from the steps of its history, or from
-// the transcript alone where its server has forgotten them. Pure.
+// Shows how an iteration spent its time, as segments of a bar: from the steps of its history, or
+// from the transcript alone if the server has forgotten them. Pure.
 import { parseIdentity } from '../../../system/process/identity.ts';
 import { showUnseen } from '../../../system/text.ts';
 import { isUntimed } from '../../../store/live/tell.ts';
@@ -7,10 +7,10 @@ import type { Step } from './steps.ts';
 import { shortTime } from '../../units.ts';
 import type { Iteration } from './iterations.ts';
 
-/** `gap`: nobody worked on it: no worker took it, or an attempt died. */
+/** During a `gap` nothing ran: no worker took the work, or an attempt died. */
 export type SegmentKind = 'model' | 'tools' | 'context' | 'other' | 'waiting' | 'parked' | 'gap';
 
-/** Times in milliseconds since the epoch. */
+/** Times are in milliseconds since the epoch. */
 export type Segment = {
   readonly kind: SegmentKind;
   readonly from: number;
@@ -25,18 +25,18 @@ export type Bar = {
   readonly to: number;
   /** Processes that worked on it, in their order. */
   readonly workers: readonly string[];
-  /** Attempts that died. */
+  /** Number of attempts that died. */
   readonly died: number;
   readonly open: boolean;
 };
 
-/** `host 1234` of a worker of ours; others name themselves as they like. */
+/** Shows a worker of ours as `host 1234`; others choose their own names. */
 export function workerName(identity: string): string {
   const known = parseIdentity(identity);
   return showUnseen((known ? `${known.host} ${known.pid}` : identity).slice(0, 60));
 }
 
-/** Shorter pauses are the server's and the workflow's own. */
+/** Shorter pauses belong to the server and the workflow. */
 const PAUSE_MS = 200;
 
 const kinds: Readonly<Record<string, readonly [SegmentKind, string]>> = {
@@ -50,7 +50,7 @@ const kinds: Readonly<Record<string, readonly [SegmentKind, string]>> = {
   runStopHooks: ['other', 'stop hooks'],
 };
 
-/** `now`: until which what is not over lasts. */
+/** Draws the bar of an iteration. Work that is not over lasts until `now`. */
 export function barOf(iteration: Iteration, steps: readonly Step[], now: number): Bar {
   if (steps.length === 0) return barWithoutHistory(iteration);
   const segments: Segment[] = [];
@@ -74,11 +74,11 @@ export function barOf(iteration: Iteration, steps: readonly Step[], now: number)
 
 type Add = (kind: SegmentKind, from: number, to: number, what: string) => void;
 
-/** Between two steps nothing runs. */
+/** Adds the pause between two steps, in which nothing runs. */
 function addPause(add: Add, from: number, step: Step, before: Step | undefined): void {
   if (step.decided) return add('waiting', from, step.askedAt, 'waiting for a decision');
   if (step.delegated) return add('tools', from, step.askedAt, 'carried out by the workflow');
-  // The same is asked again only after a wait that the provider wanted.
+  // The same step follows itself only after a wait that the provider asked for.
   if (before?.name === step.name && step.name !== 'runTool')
     return add('parked', from, step.askedAt, 'parked until it was asked again');
   if (step.askedAt - from > PAUSE_MS) add('gap', from, step.askedAt, 'no worker took the workflow');
@@ -87,7 +87,7 @@ function addPause(add: Add, from: number, step: Step, before: Step | undefined):
 function addStep(add: Add, step: Step, { reply }: Iteration, now: number): void {
   const { askedAt, beganAt, attempt, failure, name } = step;
   const began = beganAt ?? now;
-  if (attempt > 1) add('gap', askedAt, began, diedWords(attempt - 1, failure));
+  if (attempt > 1) add('gap', askedAt, began, deathText(attempt - 1, failure));
   else if (began - askedAt > PAUSE_MS || beganAt === null) add('gap', askedAt, began, 'no worker took it');
   if (beganAt === null) return;
   const [kind, what] = kinds[name] ?? ['other', name];
@@ -99,14 +99,14 @@ function addStep(add: Add, step: Step, { reply }: Iteration, now: number): void 
   } else add(kind, began, end, what);
 }
 
-const diedWords = (died: number, failure: string | null): string =>
+const deathText = (died: number, failure: string | null): string =>
   `${died === 1 ? 'an attempt died' : `${died} attempts died`}${failure === null ? '' : `: ${failure}`}`;
 
 /** Calls with an effect run in the activity of the reply. */
 const hasRun = (reply: Iteration['reply']): boolean =>
   reply?.entry.message.content.some(({ type }) => type === 'tool_use') ?? false;
 
-/** The transcript knows when a reply was stored, and how long each tool took. */
+/** The transcript knows only when a reply was stored and how long each tool took. */
 function barWithoutHistory(iteration: Iteration): Bar {
   const { reply, after } = iteration;
   const bar = { of: iteration, workers: [], died: 0, open: false };

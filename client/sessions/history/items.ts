@@ -1,15 +1,18 @@
-// A transcript as it is shown to people: entries in their order, each with the run it is of, and
-// each call with its outcome, which is stored after it. Grows with the transcript; what an addition
-// changes of older items is told.
+// Prepares a transcript for people: entries in order, each with its run, and each call with its
+// outcome, which is stored after it. It grows with the transcript and reports which older items an
+// addition changes.
 import { type Entry, type Outcome, type ReplyEntry } from '../../../store/log/entries.ts';
 
 export type Item = {
   readonly position: number;
   readonly entry: Entry;
   readonly run: number;
-  /** Of a reply: its calls' outcomes by the index of their block. */
+  /** Outcomes of a reply's calls, by the index of their block. */
   readonly outcomes: ReadonlyMap<number, Outcome>;
-  /** Of a reply: names it in links. Two of one iteration: the second sums up the run (L51). */
+  /**
+   * Name of a reply in links; null for other entries. If an iteration has two replies, the second
+   * sums up the run (L51).
+   */
   readonly anchor: string | null;
 };
 
@@ -17,9 +20,9 @@ export type ReplyItem = Item & { readonly entry: ReplyEntry; readonly anchor: st
 
 export type Items = {
   readonly all: readonly Item[];
-  /** Returns the items that are new, and the older ones that are changed. */
+  /** Returns the new items and the older ones that have changed. */
   add(entries: readonly Entry[]): { readonly added: readonly Item[]; readonly changed: readonly Item[] };
-  /** The reply of an iteration, by `run.iteration`: the first of them. */
+  /** Returns the first reply of an iteration, named `run.iteration`. */
   reply(name: string): ReplyItem | undefined;
 };
 
@@ -71,8 +74,8 @@ export function isReply(item: Item): item is ReplyItem {
 }
 
 /**
- * The position that a link means: to an iteration, `2.17`, to an entry, `e300`, or to a run, `r2`.
- * Null where there is none.
+ * Returns the position that a link means, to an iteration (`2.17`), an entry (`e300`) or a run
+ * (`r2`); null when it does not exist.
  */
 export function positionOf(items: Items, at: string): number | null {
   const named = /^(\d{1,9})\.(\d{1,9})$/.exec(at);

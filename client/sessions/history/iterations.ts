@@ -1,5 +1,5 @@
-// The iterations of a session, as its transcript has them: one for each pass of the loop, with what
-// was written in it. Pure.
+// Collects the iterations of a session from its transcript: one for each pass of the loop, with
+// what was written in it. Pure.
 import { isReply, type Item, type ReplyItem } from './items.ts';
 import type { Step } from './steps.ts';
 import type { RunEnded } from '../../../workflows/contract/activities.ts';
@@ -8,16 +8,16 @@ import type { TransitionReason } from '../../../workflows/contract/loop.ts';
 export type Iteration = {
   readonly run: number;
   readonly iteration: number;
-  /** Of the first entry of it; null while nothing of it is stored. */
+  /** Position of its first entry; null while nothing of it is stored. */
   readonly position: number | null;
   readonly reply: ReplyItem | null;
   /** Why the loop came to it. */
   readonly transitions: readonly TransitionReason[];
-  /** The context was compacted before its reply. */
+  /** True when the context was compacted before its reply. */
   readonly compacted: boolean;
-  /** It was the run's last. */
+  /** The end of the run if this was its last iteration. */
   readonly ended: RunEnded | null;
-  /** Milliseconds since the epoch: the last moment that is known before it. */
+  /** The last known moment before it, in milliseconds since the epoch. */
   readonly after: number;
 };
 
@@ -61,21 +61,21 @@ export function iterationsOf(items: readonly Item[]): readonly Iteration[] {
 
 type Numbers = Pick<Iteration, 'run' | 'iteration'>;
 
-/** 2.17 */
+/** Names an iteration, such as 2.17. */
 export const iterationName = ({ run, iteration }: Numbers): string => `${run}.${iteration}`;
 
 export type StepsByName = ReadonlyMap<string, readonly Step[]>;
 
 /**
- * By the names of their iterations; what is of none, a run's opening and its end, is left out.
- * Where calls ended without a step of their own, their iteration lasts until the step that records
- * them.
+ * Groups steps by the names of their iterations and leaves out steps without one, the opening and
+ * the end of a run. If calls ended without a step of their own, their iteration lasts until the
+ * step that records them.
  */
 export function stepsByIteration(steps: readonly Step[]): StepsByName {
   const found = new Map<string, Step[]>();
   const add = (name: string, step: Step): Map<string, Step[]> => found.set(name, [...(found.get(name) ?? []), step]);
   let last: string | null = null;
-  // A step that comes to nothing leaves what it would have recorded to the next one.
+  // A step that comes to nothing leaves its records to the next one.
   const known = new Set<number>();
   for (const step of steps) {
     const ends = step.endsCalls.some((each) => !known.has(each));
@@ -88,15 +88,15 @@ export function stepsByIteration(steps: readonly Step[]): StepsByName {
   return found;
 }
 
-/** Takes no time itself. */
+/** Makes a step without duration for calls that ended. */
 function callsEnd({ run, iteration, askedAt }: Step): Step {
   const none = { attempt: 1, worker: null, failure: null, decided: false, endsCalls: [] } as const;
   return { name: 'runTool', run, iteration, askedAt, beganAt: askedAt, endedAt: askedAt, delegated: true, ...none };
 }
 
 /**
- * With the iterations between them that stored nothing: they failed, or go on. `newest`: with those
- * after them too.
+ * Adds iterations between the shown ones that stored nothing because they failed or still go on,
+ * and with `newest` those after them too.
  */
 export function withUnstored(shown: readonly Iteration[], steps: StepsByName, newest: boolean): readonly Iteration[] {
   const [first, last] = [shown[0], shown.at(-1)];

@@ -1,6 +1,6 @@
-// What people have lately asked of a session, as its history tells: messages, decisions, more for
-// its run, options for the next one; each with who asked. Of the newest execution of its workflow:
-// what came before a handover is not among it.
+// Lists what people have lately asked of a session, with who asked: messages, decisions, higher
+// limits, options for the next run. It reads the newest workflow execution only, so requests from
+// before a handover are missing.
 import { unwrapAsked } from '../../../workflows/contract/steered.ts';
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
@@ -14,11 +14,11 @@ import {
   UPDATES,
   type UserMessage,
 } from '../../../workflows/contract/session.ts';
-import { contextOf } from '../read.ts';
+import { contextOf } from '../newest-head.ts';
 import { type HistoryEvent, timeOf } from './steps.ts';
 
-/** `at` in milliseconds since the epoch; `by`: the client as it named itself. */
-export type Asked = { readonly at: number; readonly by: string } & (
+/** `at` is in milliseconds since the epoch; `by` is the client's identity. */
+export type PersonRequest = { readonly at: number; readonly by: string } & (
   | { readonly kind: 'approve'; readonly call: string; readonly edited: boolean }
   | { readonly kind: 'deny'; readonly call: string; readonly reason: string }
   | { readonly kind: 'answer'; readonly call: string }
@@ -27,38 +27,45 @@ export type Asked = { readonly at: number; readonly by: string } & (
   | { readonly kind: 'interrupt' | 'resume' | 'repair' | 'cancel' }
 );
 
-export type Recent = {
-  /** Taken or not; oldest first. */
+export type RecentRequests = {
+  /** Messages, taken or not, oldest first. */
   readonly messages: readonly UserMessage[];
   /**
-   * Ids of messages that reached it before the handover: as many as it remembers against repeats.
+   * Ids of messages that arrived before the handover, as many as the session remembers against
+   * repeats.
    */
   readonly before: readonly string[];
-  /** That the session has taken; oldest first. */
-  readonly asked: readonly Asked[];
-  /** Limits that the run under way was given beside those it began with. */
+  /** Requests that the session has taken, oldest first. */
+  readonly asked: readonly PersonRequest[];
+  /** Limits that the current run was given in addition to its own. */
   readonly raised: TopUp;
   /** Options that wait for the next run. */
   readonly next: OptionChanges;
 };
 
-export const nothingRecent: Recent = { messages: [], before: [], asked: [], raised: {}, next: {} };
+export const noRecentRequests: RecentRequests = { messages: [], before: [], asked: [], raised: {}, next: {} };
 
-type Draft = { messages: UserMessage[]; before: readonly string[]; asked: Asked[]; raised: TopUp; next: OptionChanges };
+type Draft = {
+  messages: UserMessage[];
+  before: readonly string[];
+  asked: PersonRequest[];
+  raised: TopUp;
+  next: OptionChanges;
+};
 
-export async function readRecent(client: Client, session: SessionId): Promise<Recent> {
+export async function readRecent(client: Client, session: SessionId): Promise<RecentRequests> {
   const { events } = await client.workflow.getHandle(session).fetchHistory();
   const read = async (payloads: Payloads): Promise<unknown> =>
     (await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads, contextOf(client, session, null)))[0];
   const draft: Draft = { messages: [], before: [], asked: [], raised: {}, next: {} };
-  for (const event of events ?? []) await takeUp(draft, event, read);
+  for (const event of events ?? []) await absorbEvent(draft, event, read);
   return draft;
 }
 
 type Payloads = Parameters<typeof decodeArrayFromPayloads>[1];
 type Read = (payloads: Payloads) => Promise<unknown>;
 
-async function takeUp(draft: Draft, event: HistoryEvent, read: Read): Promise<void> {
+async function absorbEvent(draft: Draft, event: HistoryEvent, read: Read): Promise<void> {
   const at = timeOf(event.eventTime);
   const { workflowExecutionStartedEventAttributes: started, workflowExecutionSignaledEventAttributes: signaled } =
     event;
@@ -90,8 +97,8 @@ async function takeUp(draft: Draft, event: HistoryEvent, read: Read): Promise<vo
 
 type Bare<One> = One extends unknown ? Omit<One, 'at' | 'by'> : never;
 
-/** Null for what no client of ours sends. */
-function updateOf(name: string, given: unknown): Bare<Asked> | null {
+/** Returns null for an update that our clients do not send. */
+function updateOf(name: string, given: unknown): Bare<PersonRequest> | null {
   if (name === UPDATES.approve) {
     const read = approval.safeParse(given).data;
     return read ? { kind: 'approve', call: read.call, edited: read.edited !== undefined } : null;
@@ -111,7 +118,7 @@ function updateOf(name: string, given: unknown): Bare<Asked> | null {
   return name === UPDATES.repair ? { kind: 'repair' } : null;
 }
 
-/** As much of each as is read here; any client may send another. */
+/** These schemas cover only what is read here, since any client may send something else. */
 const aMessage = z.looseObject({
   id: z.string(),
   body: z.discriminatedUnion('kind', [
@@ -131,7 +138,7 @@ const limits = z
 const carried = z.object({
   carry: z.object({ run: z.object({ snapshot: z.object({ rules: limits }) }).nullish() }).optional(),
 });
-/** One that another workflow begins has its first message in its argument. */
+/** A session that another workflow begins has its first message in its argument. */
 const reached = z.object({
   first: z.object({ id: z.string() }).optional(),
   carry: z.object({ inbox: z.object({ seen: z.array(z.string()) }) }).optional(),

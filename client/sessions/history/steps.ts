@@ -1,51 +1,51 @@
-// The steps of a session as Temporal's history tells them: when each was asked for, when the
-// attempt that ended it began, by which worker, and why the attempt before died. Nothing is added
-// to a history for it; one that its server has forgotten tells nothing.
+// Reads the steps of a session from Temporal's history: when each was scheduled, when its last
+// attempt began, on which worker, and why the attempt before died. Nothing is added to a history
+// for this, and a history that the server has forgotten yields nothing.
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
 import { createLimit } from '../../../system/async.ts';
 import { RecentMap } from '../../../system/recent-map.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import { contextOf } from '../read.ts';
+import { contextOf } from '../newest-head.ts';
 
-/** Times in milliseconds since the epoch, by the server's clock. */
+/** Times are in milliseconds since the epoch, by the server's clock. */
 export type Step = {
-  /** Of the activity: callModel, runTool, … */
+  /** Name of the activity: callModel, runTool, … */
   readonly name: string;
   readonly run: number;
-  /** Null for what is of no iteration: a run's opening and its end. */
+  /** Null for steps outside iterations: the opening and the end of a run. */
   readonly iteration: number | null;
   readonly askedAt: number;
-  /** Of the last attempt. Null: no worker has taken it yet. */
+  /** When the last attempt began; null when no worker has taken the step yet. */
   readonly beganAt: number | null;
-  /** Null: it is not over. */
+  /** Null while the step goes on. */
   readonly endedAt: number | null;
   readonly attempt: number;
-  /** The process that made the last attempt. */
+  /** Identity of the process that made the last attempt. */
   readonly worker: string | null;
   /** Why the attempt before the last died. */
   readonly failure: string | null;
-  /** A person had decided about the call. */
+  /** True when a person had decided about the call. */
   readonly decided: boolean;
-  /** The workflow had carried the call out. */
+  /** True when the workflow had carried the call out. */
   readonly delegated: boolean;
   /**
-   * Calls of the iteration before that the workflow carried out and that this step records, each by
-   * a number of its own.
+   * Numbers of calls of the iteration before that the workflow carried out and that this step
+   * records.
    */
   readonly endsCalls: readonly number[];
 };
 
-/** The steps between two moments, the oldest first. `to` null: until now. */
+/** Returns the steps between two moments, oldest first. With `to` null they reach until now. */
 export type StepReader = (session: SessionId, from: number, to: number | null) => Promise<readonly Step[]>;
 
-/** Executions that are over, whose steps are kept: each has some hundred. */
+/** Number of finished executions whose steps are kept; each has some hundred. */
 const MOST_KEPT = 100;
-/** Executions of one session that are looked at. */
+/** Most executions of one session to look at. */
 const MOST_EXECUTIONS = 2_000;
 const TOGETHER = 4;
-/** Clocks of server and workers differ. */
+/** Allowance for clocks of server and workers that differ. */
 const MARGIN_MS = 60_000;
 const LONGEST_FAILURE = 300;
 
@@ -53,9 +53,9 @@ type Description = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']
 type Execution = { readonly runId: string; readonly from: number; readonly to: number | null };
 
 export function stepReader(client: Client): StepReader {
-  const kept = new RecentMap<string, Promise<readonly Known[]>>(MOST_KEPT);
+  const kept = new RecentMap<string, Promise<readonly KeyedStep[]>>(MOST_KEPT);
   const few = createLimit(TOGETHER);
-  const stepsIn = (session: SessionId, { runId, to }: Execution): Promise<readonly Known[]> => {
+  const stepsIn = (session: SessionId, { runId, to }: Execution): Promise<readonly KeyedStep[]> => {
     const known = kept.get(runId);
     if (known) return known;
     const asked = few(() => readExecution(client, session, runId));
@@ -65,21 +65,26 @@ export function stepReader(client: Client): StepReader {
   };
   return async (session, from, to) => {
     const described = await client.workflow.getHandle(session).describe();
-    const those = (await executions(client, session, described)).filter(
+    const those = (await listExecutions(client, session, described)).filter(
       (one) => (one.to === null || one.to > from - MARGIN_MS) && (to === null || one.from < to + MARGIN_MS),
     );
     const steps = (await Promise.all(those.map((one) => stepsIn(session, one)))).flat();
     const pending = new Map((described.raw.pendingActivities ?? []).map((one) => [one.activityId, one]));
     return Promise.all(
       steps.map(({ id, ...step }) =>
-        step.endedAt === null ? goingOn(step, pending.get(id), (failure) => whyOf(client, session, id, failure)) : step,
+        step.endedAt === null
+          ? withPending(step, pending.get(id), (failure) => whyOf(client, session, id, failure))
+          : step,
       ),
     );
   };
 }
 
-/** All runs of the workflow, the newest as it is described: a list may not have it yet. */
-async function executions(client: Client, session: SessionId, newest: Description): Promise<readonly Execution[]> {
+/**
+ * Lists all runs of the workflow. The newest comes from its description, since a list may not have
+ * it yet.
+ */
+async function listExecutions(client: Client, session: SessionId, newest: Description): Promise<readonly Execution[]> {
   const found: Execution[] = [];
   for await (const one of client.workflow.list({ query: `WorkflowId = '${session}'`, pageSize: 500 })) {
     if (found.length === MOST_EXECUTIONS) break;
@@ -90,11 +95,14 @@ async function executions(client: Client, session: SessionId, newest: Descriptio
   return [...found.toReversed(), { runId, from: startTime.getTime(), to: closeTime?.getTime() ?? null }];
 }
 
-type Known = Step & { readonly id: string };
+type KeyedStep = Step & { readonly id: string };
 type Pending = NonNullable<Description['raw']['pendingActivities']>[number];
 
-/** The history of an activity that is not over says only that it was asked for. */
-async function goingOn(
+/**
+ * Adds what only the description knows: the history of an unfinished activity says just that it was
+ * scheduled.
+ */
+async function withPending(
   step: Step,
   pending: Pending | undefined,
   why: (failure: Failure) => Promise<string | null>,
@@ -120,15 +128,15 @@ async function whyOf(client: Client, session: SessionId, activity: string, failu
   if (!failure) return null;
   const { encodedAttributes, message } = failure;
   if (!encodedAttributes) return message?.slice(0, LONGEST_FAILURE) ?? null;
-  const cause = sealedCause.safeParse(await decoded(client, session, activity, [encodedAttributes])).data;
+  const cause = sealedCause.safeParse(await decodePayload(client, session, activity, [encodedAttributes])).data;
   return cause?.message.slice(0, LONGEST_FAILURE) ?? 'the cause is sealed with a key that is not here';
 }
 
-/** Its last attempt is over, and the next has not begun. */
+/** Tells whether the last attempt is over and the next has not begun. */
 const isBackingOff = ({ lastStartedTime, scheduledTime }: Pending): boolean =>
   scheduledTime != null && timeOf(scheduledTime) > timeOf(lastStartedTime);
 
-async function readExecution(client: Client, session: SessionId, runId: string): Promise<readonly Known[]> {
+async function readExecution(client: Client, session: SessionId, runId: string): Promise<readonly KeyedStep[]> {
   try {
     const { events } = await client.workflow.getHandle(session, runId).fetchHistory();
     return await stepsOf(client, session, events ?? []);
@@ -152,8 +160,12 @@ const asked = z.looseObject({
   append: z.array(z.looseObject({ items: z.array(ending).optional() })).optional(),
 });
 
-async function stepsOf(client: Client, session: SessionId, events: readonly HistoryEvent[]): Promise<readonly Known[]> {
-  const steps = new Map<string, Known>();
+async function stepsOf(
+  client: Client,
+  session: SessionId,
+  events: readonly HistoryEvent[],
+): Promise<readonly KeyedStep[]> {
+  const steps = new Map<string, KeyedStep>();
   const change = (scheduledEventId: unknown, more: Partial<Step>): void => {
     const known = steps.get(String(scheduledEventId));
     if (known) steps.set(String(scheduledEventId), { ...known, ...more });
@@ -163,13 +175,13 @@ async function stepsOf(client: Client, session: SessionId, events: readonly Hist
     const { activityTaskScheduledEventAttributes: scheduled, activityTaskStartedEventAttributes: started } = event;
     if (event.workflowExecutionStartedEventAttributes) {
       const { input } = event.workflowExecutionStartedEventAttributes;
-      run = carried.safeParse(await decoded(client, session, null, input?.payloads)).data?.carry?.runs ?? 0;
+      run = carried.safeParse(await decodePayload(client, session, null, input?.payloads)).data?.carry?.runs ?? 0;
     } else if (scheduled) {
       const id = scheduled.activityId ?? '';
-      const given = asked.safeParse(await decoded(client, session, id, scheduled.input?.payloads)).data ?? {};
+      const given = asked.safeParse(await decodePayload(client, session, id, scheduled.input?.payloads)).data ?? {};
       const name = (scheduled.activityType?.name ?? '').replace(/^perdure\./, '');
       if (name === 'openRun') run = given.run ?? run;
-      steps.set(String(event.eventId), stepAsked({ id, name, run, askedAt: timeOf(event.eventTime) }, given));
+      steps.set(String(event.eventId), newStep({ id, name, run, askedAt: timeOf(event.eventTime) }, given));
     } else if (started) {
       change(started.scheduledEventId, {
         beganAt: timeOf(event.eventTime),
@@ -190,10 +202,10 @@ async function stepsOf(client: Client, session: SessionId, events: readonly Hist
   return [...steps.values()];
 }
 
-function stepAsked(
-  facts: Pick<Known, 'id' | 'name' | 'run' | 'askedAt'>,
+function newStep(
+  facts: Pick<KeyedStep, 'id' | 'name' | 'run' | 'askedAt'>,
   { iteration, decision, delegated, append = [] }: z.infer<typeof asked>,
-): Known {
+): KeyedStep {
   return {
     ...facts,
     iteration: iteration ?? null,
@@ -214,7 +226,7 @@ const endOf = (event: HistoryEvent) =>
   event.activityTaskTimedOutEventAttributes ??
   event.activityTaskCanceledEventAttributes;
 
-async function decoded(
+async function decodePayload(
   client: Client,
   session: SessionId,
   activity: string | null,

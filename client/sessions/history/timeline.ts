@@ -1,4 +1,4 @@
-// All iterations of a session as bars, from its transcript and the history that its server keeps.
+// Draws all iterations of a session as bars, from its transcript and the server's history.
 import type { Client } from '@temporalio/client';
 import { reasonOf } from '../../../system/text.ts';
 import type { SessionReading } from '../read.ts';
@@ -7,7 +7,7 @@ import { iterationName, iterationsOf, stepsByIteration, type StepsByName, withUn
 import { transcriptItems } from './items.ts';
 import { stepReader } from './steps.ts';
 
-/** `note`: a sentence, where bars know less than they could. */
+/** `note` is a sentence when the bars know less than they could, otherwise null. */
 export type Timeline = { readonly bars: readonly Bar[]; readonly note: string | null };
 
 export async function readTimeline(client: Client, reading: SessionReading, now: number): Promise<Timeline> {
@@ -17,12 +17,12 @@ export async function readTimeline(client: Client, reading: SessionReading, now:
   const stored = iterationsOf(items.all);
   const { steps, note } = await stepsOf(client, description.session);
   const bars = withUnstored(stored, steps, true).map((one) => barOf(one, steps.get(iterationName(one)) ?? [], now));
-  return { bars, note: note ?? forgotten(steps, stored.length) };
+  return { bars, note: note ?? noteForgotten(steps, stored.length) };
 }
 
-type Known = { readonly steps: StepsByName; readonly note: string | null };
+type KnownSteps = { readonly steps: StepsByName; readonly note: string | null };
 
-async function stepsOf(client: Client, session: SessionReading['description']['session']): Promise<Known> {
+async function stepsOf(client: Client, session: SessionReading['description']['session']): Promise<KnownSteps> {
   try {
     return { steps: stepsByIteration(await stepReader(client)(session, 0, null)), note: null };
   } catch (error) {
@@ -31,7 +31,7 @@ async function stepsOf(client: Client, session: SessionReading['description']['s
   }
 }
 
-const forgotten = (steps: StepsByName, iterations: number): string | null =>
+const noteForgotten = (steps: StepsByName, iterations: number): string | null =>
   steps.size > 0 || iterations === 0
     ? null
     : 'Temporal no longer has the history of this session: bars show what the transcript knows';

@@ -1,21 +1,21 @@
-// A question that a person asks aside: answered by the session's own model, beside whatever runs,
-// with no trace in its conversation.
+// Asks a session's own model a question aside, in parallel with the current run and without a trace
+// in the conversation.
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { totalTokens, type Usage } from '../../../workflows/contract/loop.ts';
 import { asideProblem, type AsideAnswer } from '../../../workflows/contract/aside.ts';
 import { UPDATES } from '../../../workflows/contract/session.ts';
 import { oneLine } from '../../paint.ts';
 import { ClientProblem } from '../../problem.ts';
-import { count, formatMoney } from '../../units.ts';
+import { formatCount, formatMoney } from '../../units.ts';
 import type { DecidePorts } from '../decide.ts';
-import { closedProblem } from '../send.ts';
+import { sessionClosedProblem } from '../send.ts';
 import type { ClientOptions } from '../start.ts';
 import { updateAndWait } from './update.ts';
 
 /** Milliseconds: longer than a worker may take for it. */
 const ANSWER_MS = 11 * 60_000;
 
-/** `cut`: there was more of it than is kept. `costUsd`: null when a price is not known. */
+/** An answer. `cut`: it had more text than is kept. `costUsd`: null when a price is not known. */
 export type Aside = {
   readonly answer: string;
   readonly cut: boolean;
@@ -33,15 +33,15 @@ export async function askAside(
   const problem = asideProblem(question);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const seen = await look(session);
-  if (seen.status !== 'open') throw closedProblem(seen);
+  if (seen.status !== 'open') throw sessionClosedProblem(seen);
   const { taskQueue, configuration } = seen;
   const about = { temporal, session, name: UPDATES.aside, arg: { question }, signed: { by }, taskQueue, configuration };
   const { text: answer, usd: costUsd, ...rest } = await updateAndWait<AsideAnswer>(about, ANSWER_MS);
   return { answer, costUsd, ...rest };
 }
 
-/** What an answer took, on one line. */
+/** Describes the cost of an answer on one line. */
 export function asideCost({ model, usage, costUsd, cut }: Aside): string {
-  const facts = [`aside, by ${oneLine(model, 100)}`, count(totalTokens(usage), 'token'), formatMoney(costUsd)];
+  const facts = [`aside, by ${oneLine(model, 100)}`, formatCount(totalTokens(usage), 'token'), formatMoney(costUsd)];
   return [...facts, ...(cut ? ['the rest of the answer is left out'] : [])].join(' · ');
 }

@@ -1,6 +1,6 @@
 // The rule that is proposed for a call, and the calls that rules cover.
 import { expect, test } from 'vitest';
-import { createAlways, ruleFor } from '../../../client/sessions/always-allow.ts';
+import { createAlwaysRules, ruleFor } from '../../../client/sessions/always-allow.ts';
 
 const bash = (command: string) => ({ tool: 'bash', input: { command } });
 
@@ -56,7 +56,7 @@ test.each([
 });
 
 test('a rule covers its own call and no wider one, and nothing whose input is not certain (O18)', () => {
-  const always = createAlways();
+  const always = createAlwaysRules();
   always.in(import.meta.dirname);
   for (const rule of ['bash(npm test)', 'edit(a.ts)', 'mcp__git__push']) always.add(rule);
   const covered = (call: Parameters<typeof always.ruleThatCovers>[0]) => always.ruleThatCovers(call);

@@ -1,7 +1,7 @@
 // What the person at the terminal is asked about a call that waits, and what becomes of the answer.
 // Terminal and session are fakes.
 import { expect, test, vi } from 'vitest';
-import type { WaitingApproval } from '../../../client/sessions/decide.ts';
+import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
 import type { Input } from '../../../cli/typing/input.ts';
 import type { Env } from '../../../connection/data-folder.ts';
 import { askApprovals } from '../../../cli/approving/ask-approvals.ts';

@@ -1,6 +1,6 @@
 // What is typed while a run is followed: messages, but for what is asked aside.
 import { expect, test, vi } from 'vitest';
-import { typedAsides } from '../../../cli/chat/aside.ts';
+import { createAsides } from '../../../cli/chat/aside.ts';
 import type { Aside } from '../../../client/sessions/updates/ask-aside.ts';
 import { session } from '../../client/support.ts';
 
@@ -11,7 +11,7 @@ function typing(answer: () => Promise<Aside>) {
   const askAside = vi.fn(answer);
   const send = vi.fn();
   const say = (line: string): void => void said.push(line);
-  return { said, askAside, send, ...typedAsides({ sessions: { askAside }, session, say }, send) };
+  return { said, askAside, send, ...createAsides({ sessions: { askAside }, session, say }, send) };
 }
 
 test('what begins with /btw is asked aside and its answer waited for; all else is sent (O20)', async () => {

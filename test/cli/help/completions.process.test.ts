@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { cliOf } from '../../../cli/cli.ts';
 import { completionScript, type Shell } from '../../../cli/help/completions.ts';
-import { program } from '../../../cli/program.ts';
+import { createProgram } from '../../../cli/program.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
-const script = (shell: Shell): string => completionScript(shell, program(cliOf(process, false, () => undefined)));
+const script = (shell: Shell): string => completionScript(shell, createProgram(cliOf(process, false, () => undefined)));
 const has = (shell: Shell): boolean => spawnSync(shell, ['--version']).status === 0;
 
 /** What bash offers for the last of the words. */

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { cliOf } from '../../../cli/cli.ts';
 import { completionScript, SHELLS } from '../../../cli/help/completions.ts';
 import { exampleHelp, examplesOf } from '../../../cli/help/examples.ts';
-import { program } from '../../../cli/program.ts';
+import { createProgram } from '../../../cli/program.ts';
 
 const cli = cliOf(process, false, () => undefined);
-const root = () => program(cli);
+const root = () => createProgram(cli);
 const commands = root().commands.map((command) => command.name());
 const shown = commands.filter((name) => name !== 'start-here');
 

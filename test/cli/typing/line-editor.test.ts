@@ -7,7 +7,7 @@ import {
   type Key,
   newEditor,
   pressKey,
-  sentEditor,
+  clearSent,
 } from '../../../cli/typing/line-editor.ts';
 
 const ctrl = (name: string): Key => ({ name, ctrl: true });
@@ -72,7 +72,7 @@ test('a long paste is folded while it is typed, sent whole, and taken away with 
   const editor = after([' now'], pasted(text, after(['look at ']).editor)).editor;
   expect(shown(editor)).toBe('look at [200 lines pasted] now|');
   expect(fullText(editor)).toBe(`look at ${text} now`);
-  expect(sentEditor(editor).history).toEqual([`look at ${text} now`]);
+  expect(clearSent(editor).history).toEqual([`look at ${text} now`]);
   const two = pasted('y'.repeat(3_000), pasted('x'.repeat(3_000), newEditor()));
   expect(two.text).toBe('[3000 characters pasted][3000 characters pasted #2]');
   expect(fullText(after([named('backspace')], two).editor)).toBe('x'.repeat(3_000));
@@ -92,10 +92,10 @@ test('Enter sends, Ctrl-S sends now, Ctrl-C interrupts, Ctrl-D leaves only where
 });
 
 test('what was sent is called up again, and what is being typed is kept (O20)', () => {
-  const two = ['one', 'two'].reduce((editor, text) => sentEditor(after([text], editor).editor), newEditor());
+  const two = ['one', 'two'].reduce((editor, text) => clearSent(after([text], editor).editor), newEditor());
   expect(two.history).toEqual(['one', 'two']);
   const up = after(['dra', named('up'), named('up'), named('up')], two).editor;
   expect(shown(up)).toBe('one|');
   expect(shown(after([named('down'), named('down'), named('down'), 'ft'], up).editor)).toBe('draft|');
-  expect(sentEditor(after(['two'], two).editor).history).toEqual(['one', 'two']);
+  expect(clearSent(after(['two'], two).editor).history).toEqual(['one', 'two']);
 });

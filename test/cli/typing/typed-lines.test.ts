@@ -2,13 +2,13 @@
 // two streams.
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { typedLines } from '../../../cli/typing/typed-lines.ts';
+import { readTypedLines } from '../../../cli/typing/typed-lines.ts';
 import { until } from '../../support/until.ts';
 
 function terminal() {
   const stdin = new PassThrough();
   const [written, sent, left]: [string[], string[], string[]] = [[], [], []];
-  const input = typedLines(
+  const input = readTypedLines(
     { stdin, write: (text) => written.push(text), style: (text) => text, runEditor: () => Promise.resolve(null) },
     { submit: (text) => void sent.push(text), interrupt: () => undefined, leave: () => void left.push('left') },
   );

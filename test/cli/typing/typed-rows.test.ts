@@ -1,15 +1,15 @@
 // Rows in which a person types, on a terminal that is a text; keys are pressed by hand.
 import { expect, test } from 'vitest';
-import { bottomArea } from '../../../cli/terminal/bottom-area.ts';
+import { createBottomArea } from '../../../cli/terminal/bottom-area.ts';
 import type { Hands } from '../../../cli/typing/input.ts';
 import type { Key } from '../../../cli/typing/line-editor.ts';
-import { typedRows } from '../../../cli/typing/typed-rows.ts';
+import { openTypedRows } from '../../../cli/typing/typed-rows.ts';
 import { terminalScreen } from '../../support/terminal-screen.ts';
 import { until } from '../../support/until.ts';
 
 function terminal(edited: string | null = null) {
   const screen = terminalScreen(60);
-  const area = bottomArea({ write: screen.write, columns: () => 60, rows: () => 20 });
+  const area = createBottomArea({ write: screen.write, columns: () => 60, rows: () => 20 });
   const [sent, said]: [string[], string[]] = [[], []];
   let onKey: ((typed: string | undefined, key: Key) => void) | null = null;
   const hands: Hands = {
@@ -30,7 +30,7 @@ function terminal(edited: string | null = null) {
   };
   const press = (key: Key, typed?: string): void => onKey?.(typed, key);
   const type = (text: string): void => Array.from(text).forEach((one) => press({ name: one }, one));
-  return { ...screen, sent, said, press, type, input: typedRows(place, hands), takesKeys: () => onKey !== null };
+  return { ...screen, sent, said, press, type, input: openTypedRows(place, hands), takesKeys: () => onKey !== null };
 }
 
 const enter: Key = { name: 'return' };

@@ -4,12 +4,11 @@ import { expect, test } from 'vitest';
 import { approvalBy, hooksOf, questionBy, unknownEvents } from '../../../client/agent-sdk/callbacks.ts';
 import type { HookJSONOutput } from '../../../client/agent-sdk/shapes/hook-answers.ts';
 import type { HookCallbackMatcher, HookEvent } from '../../../client/agent-sdk/shapes/hooks.ts';
-import type { CanUseTool } from '../../../client/agent-sdk/shapes/permissions.ts';
+import type { CanUseTool, PermissionUpdate } from '../../../client/agent-sdk/shapes/permissions.ts';
 import { createGrants, type Granted } from '../../../client/agent-sdk/grants.ts';
 import { contextOf, programHooks } from '../../../client/agent-sdk/program-hooks.ts';
-import type { PermissionUpdate } from '../../../client/agent-sdk/shapes/permissions.ts';
 import { toolResponse } from '../../../client/agent-sdk/tool-responses.ts';
-import type { WaitingApproval } from '../../../client/sessions/decide.ts';
+import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
 
 const signal = new AbortController().signal;
 

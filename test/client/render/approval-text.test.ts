@@ -1,9 +1,9 @@
 // A call that waits, as it is shown to whoever decides.
 import { expect, test } from 'vitest';
-import type { WaitingApproval } from '../../../client/sessions/decide.ts';
+import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
 import { approvalsTable } from '../../../client/render/tables.ts';
 import { approvalText, questionOf } from '../../../client/render/approval-text.ts';
-import { chosenAnswer } from '../../../cli/approving/answer-question.ts';
+import { chooseAnswer } from '../../../cli/approving/answer-question.ts';
 import { createPaint } from '../../../client/paint.ts';
 import { showUnseen } from '../../../system/text.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
@@ -99,9 +99,9 @@ test('offers no numbers where options are numbers: what is typed means the optio
   expect(shown(['red', '1 more'])).toContain('\n  1  red\n  2  1 more\n');
   expect(shown(['2', '1', 'none'])).toContain('\n  -  2\n  -  1\n  -  none\n');
   const options = ['2', '1', 'none'];
-  expect(['1', '2', 'none'].map((given) => chosenAnswer({ options }, given))).toEqual(['1', '2', 'none']);
-  expect(() => chosenAnswer({ options }, '3')).toThrow('3 is not offered: give one of the options, as it is written');
-  expect(() => chosenAnswer({ options: ['red'] }, '2')).toThrow('2 is not offered: give a number from 1 to 1');
+  expect(['1', '2', 'none'].map((given) => chooseAnswer({ options }, given))).toEqual(['1', '2', 'none']);
+  expect(() => chooseAnswer({ options }, '3')).toThrow('3 is not offered: give one of the options, as it is written');
+  expect(() => chooseAnswer({ options: ['red'] }, '2')).toThrow('2 is not offered: give a number from 1 to 1');
 });
 
 test('shows the options of a question as they are offered, without blanks around them (L81)', () => {

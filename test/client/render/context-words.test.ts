@@ -1,7 +1,12 @@
 // What is said of a session whose model no longer sees all of it.
 import { expect, test } from 'vitest';
 import { epochText } from '../../../client/render/epoch-words.ts';
-import { compactionText, contextText, type ContextEntry, describeStaged } from '../../../client/render/words.ts';
+import {
+  compactionText,
+  contextText,
+  type ContextEntry,
+  describeStaged,
+} from '../../../client/render/context-words.ts';
 
 test.each<[ContextEntry, string]>([
   [

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { examine } from '../../../client/runtime/doctor.ts';
+import { runChecks } from '../../../client/runtime/doctor.ts';
 import { oddServer } from '../../support/mcp/servers.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
@@ -23,7 +23,7 @@ test('doctor says of each MCP server how many tools it has, or why it cannot be 
     none: { command: '/no/such/program' },
     gone: oddServer({}, { command: 'false' }),
   };
-  const checks = await examine(env(), configFile({ mcpServers: servers }));
+  const checks = await runChecks(env(), configFile({ mcpServers: servers }));
   expect(checks.filter(({ name }) => name.startsWith('MCP'))).toEqual([
     { name: 'MCP odd', state: 'ok', found: expect.stringMatching(/^\d+ tools$/) as string },
     { name: 'MCP none', state: 'missing', found: expect.stringMatching(/^it cannot be used: /) as string },
@@ -32,7 +32,7 @@ test('doctor says of each MCP server how many tools it has, or why it cannot be 
 });
 
 test('doctor says what is wrong with a configuration', async () => {
-  const checks = await examine(env(), configFile({ mcpServers: { odd: {} } }));
+  const checks = await runChecks(env(), configFile({ mcpServers: { odd: {} } }));
   expect(checks.find(({ name }) => name === 'configuration')).toMatchObject({
     state: 'missing',
     found: expect.stringContaining('"mcpServers.odd.command" is missing') as string,
@@ -50,7 +50,7 @@ test('doctor says of each model of the configuration what its server and the cat
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
   const here = { ...env(), ANTHROPIC_API_KEY: 'x', ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}` };
-  const checks = await examine(here, configFile({ model: 'opus', fallbackModels: ['qwen3:8b', 'claude-haiku-5'] }));
+  const checks = await runChecks(here, configFile({ model: 'opus', fallbackModels: ['qwen3:8b', 'claude-haiku-5'] }));
   const found = checks.filter(({ name }) => name === 'models');
   const [opus, qwen, never, small] = found.map((check) => check.found);
   expect(found.map(({ state }) => state)).toEqual(['ok', 'note', 'missing', 'ok']);

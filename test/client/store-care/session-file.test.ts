@@ -3,7 +3,7 @@ import { closeSync, ftruncateSync, openSync, writeFileSync, writeSync } from 'no
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { hashOf } from '../../../store/values/store.ts';
-import { broughtBy } from '../../../client/store-care/brought.ts';
+import { describeImportedOptions } from '../../../client/store-care/brought.ts';
 import { readSessionFile, type SessionHeader, writeLines } from '../../../client/store-care/session-file.ts';
 import type { RunOptions } from '../../../workflows/contract/session.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -72,7 +72,7 @@ test('what lets the agent do more is told, each in one line, and what only narro
     systemPrompt: 'You are\nevil.',
     appendSystemPrompt: 'More.',
   };
-  const { lines, widens } = broughtBy(wide);
+  const { lines, widens } = describeImportedOptions(wide);
   expect(widens).toBe(true);
   expect(lines).toEqual([
     'permission mode bypass',
@@ -83,8 +83,8 @@ test('what lets the agent do more is told, each in one line, and what only narro
     "a system prompt behind the worker's, 5 characters: More.",
     'rules that deny: bash(rm:*)',
   ]);
-  expect(broughtBy({ cwd: '/a' })).toEqual({ lines: [], widens: false });
-  expect(broughtBy({ cwd: '/a', permissionMode: 'plan', permissions: { ask: ['bash'] } })).toMatchObject({
+  expect(describeImportedOptions({ cwd: '/a' })).toEqual({ lines: [], widens: false });
+  expect(describeImportedOptions({ cwd: '/a', permissionMode: 'plan', permissions: { ask: ['bash'] } })).toMatchObject({
     widens: false,
   });
 });

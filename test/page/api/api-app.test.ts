@@ -4,7 +4,7 @@ import { StoreError } from '../../../store/values/store.ts';
 import { operations } from '../../../page/api/operations.ts';
 import type { PagePorts } from '../../../page/ports.ts';
 import { ClientProblem } from '../../../client/problem.ts';
-import type { Asked } from '../../../client/sessions/history/recent.ts';
+import type { PersonRequest } from '../../../client/sessions/history/recent.ts';
 import { letInWith, PAGE_HOST, SECRETS } from '../../support/page-ports.ts';
 import { access, others, problemFrom, recording, stagedApi, token } from './staged-api.ts';
 
@@ -167,7 +167,7 @@ test('a decision that is sent again with its key is answered as taken, another o
     topUp: new ClientProblem('refused', 'not more than now'),
   });
   const at = { at: 1, by: 'decideer over HTTP' };
-  const asked: Asked[] = [
+  const asked: PersonRequest[] = [
     { kind: 'approve', call: '1.1.0', edited: false, ...at },
     { kind: 'topUp', limits: { maxTurns: 9 }, at: 1, by: 'steerer over HTTP' },
   ];

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { PagePorts } from '../../../page/ports.ts';
 import { ClientProblem } from '../../../client/problem.ts';
-import { nothingRecent } from '../../../client/sessions/history/recent.ts';
+import { noRecentRequests } from '../../../client/sessions/history/recent.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import { runOf } from './staged-run.ts';
 import { problemFrom, stagedApi, token } from './staged-api.ts';
@@ -94,7 +94,7 @@ test('a listener that leaves ends what follows for it, and a server that closes 
 
 test('a message that was never sent to the session is a problem, one on its way or taken by any run is followed (Q11)', async () => {
   const sent = { id: 'm-2', body: { kind: 'text', text: 'On.' } } as never;
-  const recent = () => Promise.resolve({ ...nothingRecent, messages: [sent], before: ['m-3'] });
+  const recent = () => Promise.resolve({ ...noRecentRequests, messages: [sent], before: ['m-3'] });
   const transcript: PagePorts['transcript'] = async function* () {
     yield { position: 0, entry: { kind: 'user', id: 'm-4' as MessageId, body: { kind: 'text', text: 'Before.' } } };
   };

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Watched } from '../../../store/live/events.ts';
 import { formatPlace, OVER, parsePlace } from '../../../page/api/event-place.ts';
-import { placedEvents, type Placed } from '../../../page/api/resume-events.ts';
+import { eventsWithPlaces, type PlacedEvent } from '../../../page/api/resume-events.ts';
 import { cursorAfter, type Followed } from '../../../client/follow/cursor.ts';
 import type { FollowOptions } from '../../../client/follow/follow.ts';
 import type { RunOutcome } from '../../../client/sessions/outcome.ts';
@@ -40,8 +40,8 @@ function standing(events: readonly Followed[]): readonly Followed[] {
   return shown;
 }
 
-async function taken(events: AsyncGenerator<Placed, void>, most: number): Promise<readonly Placed[]> {
-  const all: Placed[] = [];
+async function taken(events: AsyncGenerator<PlacedEvent, void>, most: number): Promise<readonly PlacedEvent[]> {
+  const all: PlacedEvent[] = [];
   if (most === 0) return all;
   for await (const one of events) if (all.push(one) === most) break;
   return all;
@@ -57,7 +57,7 @@ async function broken(runs: readonly (readonly Followed[])[], cuts: readonly num
   for (const cut of [...cuts, Infinity]) {
     if (last === OVER) break;
     const from = last === null ? null : parsePlace(last);
-    const events = await taken(placedEvents(ports, { session, seen, from, goal, options: {} }), cut);
+    const events = await taken(eventsWithPlaces(ports, { session, seen, from, goal, options: {} }), cut);
     told.push(...events.map(({ event }) => event));
     last = events.at(-1)?.id ?? last;
   }
@@ -107,7 +107,7 @@ test('a call that was decided while nobody listened is said to be settled, one t
   const ports = { follow: followerOf([[start, asked('1.1.1'), outcome]]) };
   const seen = description({ phase: 'waiting_approval', approvals: [{ call: '1.1.1' }] as never });
   const from = parsePlace('1.0;;;1.1.0,1.1.1');
-  const events = await taken(placedEvents(ports, { session, seen, from, goal: {}, options: {} }), 9);
+  const events = await taken(eventsWithPlaces(ports, { session, seen, from, goal: {}, options: {} }), 9);
   expect(events.map(({ event }) => event)).toEqual([
     { type: 'approval_settled', session, call: '1.1.0' },
     start,

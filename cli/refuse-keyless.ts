@@ -1,0 +1,30 @@
+// Refuses work that the scripted model cannot do. It answers when no key is set and knows one task
+// only: other tasks are refused before they begin, and it does not end what a real model has begun.
+import type { Env } from '../connection/data-folder.ts';
+import { isKeyless } from '../worker/keyless.ts';
+import { DEMO_TASK, isDemoTask } from '../scripted-model/demo/rounds.ts';
+import type { PerdureClient } from '../client/perdure-client.ts';
+import { oneLine } from '../client/paint.ts';
+import { isUnderWay } from '../client/sessions/info.ts';
+import { UsageError } from './errors.ts';
+
+/** Throws UsageError when a worker with this environment could not do the task. */
+export function refuseWithoutKey(env: Env, task: string): void {
+  if (!isKeyless(env) || isDemoTask(task)) return;
+  const can = `without a key, the scripted model can do only this task: "${DEMO_TASK}"`;
+  throw new UsageError(`no ANTHROPIC_API_KEY is set (nor ANTHROPIC_BASE_URL): set it for a real model; ${can}`);
+}
+
+/**
+ * Throws UsageError when a worker with this environment would continue a run that needs a real
+ * model.
+ */
+export async function refuseToSpoil(env: Env, sessions: Pick<PerdureClient, 'list'>): Promise<void> {
+  if (!isKeyless(env)) return;
+  for await (const info of sessions.list({ open: true })) {
+    const { session, title } = info;
+    if (!isUnderWay(info) || isDemoTask(title)) continue;
+    const what = `session ${session} ("${oneLine(title, 60)}") is unfinished and needs a real model`;
+    throw new UsageError(`${what}: set ANTHROPIC_API_KEY, cancel it, or set PERDURE_DATA to another folder`);
+  }
+}

@@ -1,0 +1,48 @@
+// Opens a workplace for a command, and leaves it as the signals ask.
+import { personAt } from './arguments.ts';
+import type { Cli } from './cli.ts';
+import { listenForSignals, type Signals } from './signals.ts';
+import type { ChosenConfig } from '../client/runtime/session-workers.ts';
+import type { OpenWorkplace, Workplace } from '../client/runtime/workplace.ts';
+import { pause } from '../system/async.ts';
+import { logToPerson } from './with-server.ts';
+import { openUnlessTold, waitForAbort } from './open-unless-told.ts';
+
+/** Milliseconds for leaving a server after a second Ctrl-C. */
+const HURRY_MS = 3_000;
+
+type WithinWorkplace = Pick<OpenWorkplace, 'anywhere' | 'beforeWork'> & {
+  readonly chosen: ChosenConfig;
+  /** The session's id, existing or new. */
+  readonly session?: string | undefined;
+  /** Source of signals; absent: the process. */
+  readonly signals?: Parameters<typeof listenForSignals>[0];
+};
+
+/**
+ * Returns the exit status of `work`, or of a signal that came before it could begin. Opens a
+ * workplace for a command and leaves it as the signals ask.
+ */
+export async function withinWorkplace(
+  cli: Cli,
+  { signals: source = process, ...open }: WithinWorkplace,
+  work: (workplace: Workplace, signals: Signals) => Promise<number>,
+): Promise<number> {
+  const signals = listenForSignals(source, (status) => process.exit(status));
+  const { openWorkplace } = await import('../client/runtime/workplace.ts');
+  const opening = openWorkplace({ ...open, env: cli.env, say: cli.say, log: logToPerson(cli), ...personAt(cli) });
+  const workplace = await openUnlessTold(signals, opening);
+  if (workplace === null) return signals.status();
+  try {
+    return await work(workplace, signals);
+  } finally {
+    // Calls under way may finish, since they were paid for: otherwise another worker repeats them.
+    await Promise.race([workplace.close(), inAHurry(signals, workplace)]);
+    signals.end();
+  }
+}
+
+async function inAHurry({ abandon }: Signals, workplace: Workplace): Promise<void> {
+  await waitForAbort(abandon);
+  await Promise.race([workplace.leave(), pause(HURRY_MS, new AbortController().signal)]);
+}

@@ -1,0 +1,58 @@
+// Keeps a worker available while a command waits for a run: a staying worker if one runs, else one
+// of our own. When the staying worker dies meanwhile, ours takes over.
+import type { RunningWorker } from '../../worker/start-worker.ts';
+import { pause } from '../../system/async.ts';
+
+type Running = Pick<RunningWorker, 'done' | 'stop'>;
+
+export type KeepWorker = {
+  /** Counts other living processes that poll and stay. */
+  readonly others: () => number;
+  readonly start: () => Promise<Running>;
+  /** Milliseconds between looks. */
+  readonly everyMs?: number;
+};
+
+export type AvailableWorker = {
+  /**
+   * Resolves at once while another worker runs, else when ours polls. Rejects when ours cannot be
+   * started.
+   */
+  readonly ready: Promise<unknown>;
+  /** Rejects when ours cannot be started or dies. Resolves only after `stop`. */
+  readonly ended: Promise<void>;
+  /** Drains our worker if one was started. */
+  stop(): Promise<void>;
+};
+
+const LOOK_MS = 500;
+
+export function keepWorker({ others, start, everyMs = LOOK_MS }: KeepWorker): AvailableWorker {
+  const stopped = new AbortController();
+  let own: Promise<Running> | null = null;
+  const work = async (): Promise<void> => {
+    while (others() > 0) if (!(await pause(everyMs, stopped.signal))) return;
+    // Ours stays to the end, even when another comes: handing over would only move work twice.
+    own = start();
+    await (
+      await own
+    ).done;
+  };
+  const ended = work();
+  // A caller that waits for a run races with it; until then a rejection must not count as
+  // unhandled.
+  ended.catch(() => undefined);
+  const ready = Promise.resolve(own);
+  ready.catch(() => undefined);
+  return {
+    ready,
+    ended,
+    stop: async () => {
+      stopped.abort();
+      // A worker that is still starting stops after it has started, since half of it cannot be
+      // stopped. `ended` has the reason of a failure.
+      const running = await own?.catch(() => null);
+      await running?.stop();
+    },
+  };
+}

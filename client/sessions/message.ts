@@ -1,0 +1,84 @@
+// Makes the message that carries a user's text into a session: a short text travels with the
+// signal, a longer one is stored first and travels by hash.
+import { type QuerySource, querySourceProblem } from '../../workflows/contract/facts.ts';
+import { isName, LONGEST_NAME, type MessageBody } from '../../workflows/contract/people.ts';
+import { traceparentProblem } from '../../workflows/contract/ids.ts';
+import {
+  type CompactionAsked,
+  LONGEST_INSTRUCTIONS,
+  type OptionChanges,
+  type RunOptions,
+  type UserMessage,
+} from '../../workflows/contract/session.ts';
+import { textBody } from '../../store/log/bodies.ts';
+import { ClientProblem } from '../problem.ts';
+import { type Prompt, type PromptParts, readPrompt } from './prompt.ts';
+import { parseMessageId, newMessageId } from './message-id.ts';
+import { withChanges, optionsProblem } from '../../workflows/contract/options-problem.ts';
+import { schemaProblem } from '../../system/schema/json-schema.ts';
+import type { Store } from '../../store/values/store.ts';
+import { modelProblem } from '../../models/find-model.ts';
+
+/**
+ * Stores a long text before it is sent, so that a message never refers to a missing body; a short
+ * one travels with the signal. Throws StoreError.
+ */
+async function messageBody(store: Store, { text, media }: PromptParts): Promise<MessageBody> {
+  const stored = await Promise.all(
+    media.map(async ({ bytes, ...medium }) => ({ ...medium, bytes: bytes.length, hash: await store.put(bytes) })),
+  );
+  return { ...(await textBody(store, text)), ...(stored.length > 0 ? { media: stored } : {}) };
+}
+
+type MessageFacts = {
+  readonly id?: string | undefined;
+  readonly options?: OptionChanges | undefined;
+  readonly traceparent?: string | undefined;
+  readonly by?: string | undefined;
+  readonly querySource?: QuerySource | undefined;
+  readonly compact?: CompactionAsked | undefined;
+};
+
+/** Throws ClientProblem `refused`, StoreError. */
+export async function messageOf(
+  client: { readonly store: Store } & Omit<MessageFacts, 'id' | 'options'>,
+  prompt: Prompt,
+  { id = newMessageId(), options, traceparent = client.traceparent, by = client.by, ...how }: MessageFacts,
+): Promise<UserMessage> {
+  const read = readPrompt(prompt);
+  const unsigned = by === undefined ? undefined : nameProblem(by);
+  const problem =
+    unsigned ??
+    querySourceProblem(how.querySource ?? client.querySource) ??
+    traceparentProblem(traceparent) ??
+    (options && findWrongOption(options)) ??
+    instructionsProblem(how.compact);
+  if (problem !== undefined) throw new ClientProblem('refused', problem);
+  const checked = parseMessageId(id);
+  const changes = options && Object.keys(options).length > 0 ? { options } : {};
+  const body = await messageBody(client.store, read);
+  const { querySource = client.querySource ?? 'sdk', compact } = how;
+  const facts = { ...(traceparent && { traceparent }), ...(by && { by }), ...(compact && { compact }) };
+  return { id: checked, body, ...changes, ...facts, querySource };
+}
+
+function instructionsProblem({ instructions = '' }: CompactionAsked = {}): string | undefined {
+  const { length } = instructions;
+  if (length <= LONGEST_INSTRUCTIONS) return undefined;
+  return `the instructions for a compaction have ${length} characters: give at most ${LONGEST_INSTRUCTIONS}`;
+}
+
+/**
+ * Returns a sentence that says what is wrong with the name of the person who acts, or undefined.
+ */
+export function nameProblem(by: string): string | undefined {
+  const { length } = by;
+  if (isName(by)) return undefined;
+  return `the name of who acts has ${length} characters: give 1 to ${LONGEST_NAME}`;
+}
+
+/** Returns a sentence that says what is wrong with the options, or undefined. */
+export function findWrongOption(changes: OptionChanges): string | undefined {
+  const options = withChanges<Partial<RunOptions>>({}, changes);
+  return optionsProblem(options) ?? modelProblem(options) ?? schemaProblem(options.outputSchema);
+}

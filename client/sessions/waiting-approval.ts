@@ -1,0 +1,67 @@
+// A call that waits for a decision, with the input to decide about (L55). It is read from the memo
+// and the store alone.
+import { type SessionId, questionParts } from '../../workflows/contract/ids.ts';
+import { type PendingApproval } from '../../workflows/contract/session.ts';
+import { type Store, hashOf, StoreError } from '../../store/values/store.ts';
+import { lastReply, type View } from '../../store/view/view.ts';
+
+export type WaitingApproval = PendingApproval & {
+  readonly session: SessionId;
+  /** The model's own id of the call; absent when it cannot be read. */
+  readonly toolUseId?: string;
+  /** The input that the tool would get. */
+  readonly input: unknown;
+  /** Says why `input` is not known for certain. */
+  readonly problem?: string;
+};
+
+/**
+ * Events for a follower: a call waits for a decision, a question waits for an answer, or one no
+ * longer waits.
+ */
+export type ApprovalEvent =
+  | ({ readonly type: 'approval' | 'question' } & WaitingApproval)
+  | { readonly type: 'approval_settled'; readonly session: SessionId; readonly call: string };
+
+export function isApprovalEvent<Event extends { readonly type: string }>(event: Event): event is Event & ApprovalEvent {
+  return event.type === 'approval' || event.type === 'question' || event.type === 'approval_settled';
+}
+
+/**
+ * Adds its input to a pending approval. `view` reads the session at the approval's head. `problem`
+ * says what cannot be read. Throws StoreError `unavailable`.
+ */
+export async function waitingApproval(
+  store: Store,
+  view: () => Promise<View>,
+  session: SessionId,
+  pending: PendingApproval,
+): Promise<WaitingApproval> {
+  try {
+    return { ...pending, session, ...(await inputOf(store, await view(), pending)) };
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.problem === 'unavailable') throw error;
+    return { ...pending, session, input: null, problem: `its input cannot be read: ${error.message}` };
+  }
+}
+
+async function inputOf(
+  store: Store,
+  view: View,
+  { index, inputHash: question }: PendingApproval,
+): Promise<Pick<WaitingApproval, 'input' | 'problem' | 'toolUseId'>> {
+  const block = lastReply(view)?.reply.message.content[index];
+  if (block?.type !== 'tool_use') return { input: null, problem: 'its call is not in the transcript' };
+  const { inputHash } = questionParts(question);
+  const { id: toolUseId } = block;
+  if (inputHashOf(block.input) === inputHash) return { toolUseId, input: block.input };
+  // A hook or a person may have replaced the input; the new one is stored under its own hash.
+  if (inputHash !== null && (await store.has(inputHash))) {
+    return { toolUseId, input: JSON.parse(new TextDecoder().decode(await store.get(inputHash))) as unknown };
+  }
+  return { toolUseId, input: block.input, problem: 'this input was changed, and the one that would run is not stored' };
+}
+
+export function inputHashOf(input: unknown): string {
+  return hashOf(Buffer.from(JSON.stringify(input)));
+}
