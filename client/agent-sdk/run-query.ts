@@ -115,10 +115,11 @@ async function openFor(opening: OpenWorkplace, found: Continued | null): Promise
 async function* tell(running: Running, prompt: QueryPrompt): AsyncGenerator<SDKMessage, void> {
   const { workplace, program, options, runOptions, say } = running;
   const { session } = workplace;
-  let hasResult = false;
+  let [isOpen, hasResult] = [false, false];
   try {
     if (program.isKnown) say(`goes on with session ${session}, which was asked for before under this name`);
     if (options.resume !== undefined) await checkThere(workplace);
+    isOpen = true;
     yield initMessage(session, options, runOptions.cwd);
     for await (const message of converse(running, prompt)) {
       hasResult = message.type === 'result';
@@ -126,7 +127,7 @@ async function* tell(running: Running, prompt: QueryPrompt): AsyncGenerator<SDKM
     }
   } finally {
     if (options.persistSession === false) await forget(workplace, say);
-    else if (!hasResult) say(`session ${session} has no result: options.resume goes on with it`);
+    else if (isOpen && !hasResult) say(`session ${session} has no result: options.resume goes on with it`);
     await workplace.close();
   }
 }

@@ -34,7 +34,7 @@ export const none: Event['type'] = 'no_such_event';
 export type Start = NonNullable<paths['/sessions']['post']>['requestBody']['content']['application/json'];
 `;
 
-test('types made of the OpenAPI description compile, and tell events apart by their kind (O5)', async () => {
+test('types made of the OpenAPI description compile, and tell events apart by their kind (Q11)', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-openapi-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
   const bin = (name: string): string => join(folder, 'node_modules/.bin', name);
