@@ -33,8 +33,7 @@ export function modeOf(mode: PermissionMode = 'default', asks: boolean): OurMode
     plan: 'plan',
     dontAsk: 'dontAsk',
   };
-  const effective = modeInEffect(mode);
-  const ours = Object.hasOwn(modes, effective) ? modes[effective] : undefined;
+  const ours = Object.hasOwn(modes, mode) ? modes[mode] : undefined;
   if (ours !== undefined) return ours;
   const known = Object.keys(modes).join(', ');
   throw new ClientProblem('refused', `permission mode ${JSON.stringify(mode)} is none of ${known}`);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { modeOf, withModeInEffect } from '../../../client/agent-sdk/permission-modes.ts';
+import { withModeInEffect } from '../../../client/agent-sdk/permission-modes.ts';
 
 test('the mode auto asks as default does, and the program is told so (Q7)', () => {
   const said: string[] = [];
@@ -8,5 +8,4 @@ test('the mode auto asks as default does, and the program is told so (Q7)', () =
   expect(said).toEqual([expect.stringMatching(/^permission mode "auto" is "default" here: /)]);
   expect(withModeInEffect({ permissionMode: 'plan' }, say)).toEqual({ permissionMode: 'plan' });
   expect(said).toHaveLength(1);
-  expect([modeOf('auto', true), modeOf('auto', false)]).toEqual(['default', 'dontAsk']);
 });
