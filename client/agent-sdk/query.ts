@@ -75,8 +75,8 @@ function steeringOf(steering: Steering, options: Options): Pick<Query, Steers> {
     },
     setModel: (model) => change({ model: model ?? null }),
     setPermissionMode: async (mode: PermissionMode) => {
-      await change({ permissionMode: modeOf(mode, asksSomebody(options)) });
       const effective = modeInEffect(mode);
+      await change({ permissionMode: modeOf(effective, asksSomebody(options)) });
       steering.grantMode?.(effective);
       return { mode: effective };
     },

@@ -23,7 +23,7 @@ import { withExtraArgs } from './extra-args.ts';
 import { ownEnv, requireKey } from './own-env.ts';
 import { removeSession } from './sessions/change-session.ts';
 import { translateOptions } from './options.ts';
-import { asksSomebody, modeOf, withModeInEffect } from './permission-modes.ts';
+import { asksSomebody, modeInEffect, modeOf, withModeInEffect } from './permission-modes.ts';
 import { contextOf, programHooks, type ProgramHooks } from './program-hooks.ts';
 import { identityOf, programQuery } from './program/program.ts';
 import { type Running, sendMessages, type Steering } from './send-messages.ts';
@@ -218,7 +218,7 @@ function grantsOf({ steering, runOptions, say }: Running): Grants {
     if (directories) say(`the folders ${directories.join(', ')} are the session's from its next message on`);
     steering.changes = {
       ...steering.changes,
-      ...(mode && { permissionMode: modeOf(mode, true) }),
+      ...(mode && { permissionMode: modeOf(modeInEffect(mode), true) }),
       ...(rules && { permissions: joinedRules(runOptions.permissions ?? {}, rules) }),
       ...(directories && { additionalDirectories: [...new Set([...(before ?? []), ...directories])] }),
     };
