@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import * as exported from '../../client/agent-sdk/index.ts';
 import { checkOptions } from '../../client/agent-sdk/option-fates.ts';
-import type { Options } from '../../client/agent-sdk/shapes/options.ts';
 
 const root = join(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'docs/from-the-agent-sdk.md'), 'utf8');
@@ -15,7 +14,8 @@ const { names: declared } = JSON.parse(readFileSync(join(root, 'test/client/agen
 
 const VALUES = ['better', 'equal', 'nearly equal', 'fewer', 'other', 'not there'];
 
-const quoted = (text: string): readonly string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
+const quoted = (text: string): readonly string[] =>
+  [...text.matchAll(/`([^`]+)`/g)].map(([whole]) => whole.slice(1, -1));
 
 /** Each row: the names in its first column, what it says, and its value. */
 const rows = page
@@ -24,7 +24,8 @@ const rows = page
   .filter((line) => line.startsWith('| ') && !line.startsWith('| there'))
   .map((line) => {
     const cells = line.slice(2, -2).split(' | ');
-    const [first = '', here = '', value = ''] = [cells[0], cells.slice(1, -1).join(' | '), cells.at(-1)];
+    const [first = ''] = cells;
+    const [here, value] = [cells.slice(1, -1).join(' | '), cells.at(-1) ?? ''];
     return { first, here, value, names: quoted(first) };
   });
 
@@ -39,7 +40,7 @@ const isMethod = (name: string): boolean => typeof Reflect.get(asked, name) === 
 function fateOf(option: string): 'refused' | 'passed' | null {
   const said: string[] = [];
   try {
-    checkOptions({ [option]: option === 'extraArgs' ? {} : 'x' } as Options, (line) => said.push(line));
+    checkOptions({ [option]: option === 'extraArgs' ? {} : 'x' }, (line) => said.push(line));
   } catch {
     return 'refused';
   }
