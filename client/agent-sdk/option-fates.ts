@@ -43,7 +43,7 @@ const FATES: Readonly<Record<keyof Options, Fate>> = {
   env: taken,
   stderr: taken,
   agent: refused('a session is no agent of a type: give its systemPrompt, tools and model'),
-  enableFileCheckpointing: refused('files are not rewound yet'),
+  enableFileCheckpointing: refused('files are not rewound: keep the workspace in git, and go back there'),
   forkSession: refused('sessions are not forked yet: leave it out to go on with the same session'),
   managedSettings: noOther,
   permissionPromptToolName: refused('give canUseTool'),

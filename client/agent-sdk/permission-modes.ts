@@ -33,8 +33,7 @@ export function modeOf(mode: PermissionMode = 'default', asks: boolean): OurMode
     plan: 'plan',
     dontAsk: 'dontAsk',
   };
-  const effective = modeInEffect(mode);
-  const ours = Object.hasOwn(modes, effective) ? modes[effective] : undefined;
+  const ours = Object.hasOwn(modes, mode) ? modes[mode] : undefined;
   if (ours !== undefined) return ours;
   if (mode === 'auto') {
     const instead = 'give "acceptEdits" with allowedTools for what runs by itself, and canUseTool for the rest';

@@ -86,8 +86,8 @@ function steeringOf(steering: Steering, options: Options): Pick<Query, Steers> {
     },
     setModel: (model) => change({ model: model ?? null }),
     setPermissionMode: async (mode: PermissionMode) => {
-      await change({ permissionMode: modeOf(mode, asksSomebody(options)) });
       const effective = modeInEffect(mode);
+      await change({ permissionMode: modeOf(effective, asksSomebody(options)) });
       steering.grantMode?.(effective);
       return { mode: effective };
     },
@@ -166,11 +166,11 @@ const atTheStart = refuse('servers of a query are those it began with: give othe
 const notThere = {
   applyFlagSettings: asOptions,
   updateSettings: asOptions,
-  rewindFiles: refuse('files are not rewound yet'),
+  rewindFiles: refuse('files are not rewound: keep the workspace in git, and go back there'),
   readFile: refuse('read the file in the program, which is where the session works'),
   seedReadState: refuse('a file is read by a tool before it is changed'),
   setMcpServers: atTheStart,
-  reconnectMcpServer: refuse('a server that is lost is connected again by itself'),
+  reconnectMcpServer: refuse('a server that is lost is connected again by itself: wait, or begin the next query'),
   toggleMcpServer: atTheStart,
   setMcpPermissionModeOverride: refuse('give permission rules as allowedTools and disallowedTools'),
   readMcpResource: refuse('resources of servers are read by tools: mcp_resources'),

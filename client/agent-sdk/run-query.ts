@@ -28,7 +28,7 @@ import { withExtraArgs } from './extra-args.ts';
 import { ownEnv, requireKey } from './own-env.ts';
 import { removeSession } from './sessions/change-session.ts';
 import { translateOptions } from './options.ts';
-import { asksSomebody, modeOf, withModeInEffect } from './permission-modes.ts';
+import { asksSomebody, modeInEffect, modeOf, withModeInEffect } from './permission-modes.ts';
 import { contextOf, programHooks, type ProgramHooks } from './program-hooks.ts';
 import { type Asked, identityOf, programQuery } from './program/program.ts';
 import { type Running, sendMessages, type Steering } from './send-messages.ts';
@@ -165,10 +165,11 @@ async function openFor(opening: OpenWorkplace, found: Continued | null): Promise
 async function* tell(running: Running, part: PromptPart, before: Cleared | null): AsyncGenerator<SDKMessage, void> {
   const { workplace, program, options, runOptions, say } = running;
   const { session } = workplace;
-  let hasResult = false;
+  let [isOpen, hasResult] = [false, false];
   try {
     if (program.isKnown) say(`goes on with session ${session}, which was asked for before under this name`);
     if (options.resume !== undefined) await checkThere(workplace);
+    isOpen = true;
     if (before) yield resetMessage(before.session, session, before.by.uuid);
     yield initMessage(session, options, runOptions.cwd);
     if (before) yield clearedMessage(session);
@@ -180,7 +181,7 @@ async function* tell(running: Running, part: PromptPart, before: Cleared | null)
     hasResult ||= before !== null || part.clearedBy() !== null;
   } finally {
     if (options.persistSession === false) await forget(workplace, say);
-    else if (!hasResult) say(`session ${session} has no result: options.resume goes on with it`);
+    else if (isOpen && !hasResult) say(`session ${session} has no result: options.resume goes on with it`);
     await workplace.close();
   }
 }
@@ -277,7 +278,7 @@ function grantsOf({ steering, runOptions, say }: Running): Grants {
     if (directories) say(`the folders ${directories.join(', ')} are the session's from its next message on`);
     steering.changes = {
       ...steering.changes,
-      ...(mode && { permissionMode: modeOf(mode, true) }),
+      ...(mode && { permissionMode: modeOf(modeInEffect(mode), true) }),
       ...(rules && { permissions: joinedRules(runOptions.permissions ?? {}, rules) }),
       ...(directories && { additionalDirectories: [...new Set([...(before ?? []), ...directories])] }),
     };

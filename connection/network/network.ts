@@ -69,7 +69,7 @@ function routed(undici: Undici, rules: ProxyRules, ca: readonly string[] | undef
 
 /** Bun answers for undici with agents of its own, which hold no connection and have no `destroy`. */
 export async function destroyAgents(agents: readonly Partial<Pick<UndiciDispatcher, 'destroy'>>[]): Promise<void> {
-  await Promise.all(agents.map((agent) => agent.destroy?.()));
+  await Promise.all(agents.map(async (agent) => await agent.destroy?.()));
 }
 
 function namingProxy(opened: () => Promise<Opened>, rules: ProxyRules): typeof fetch {

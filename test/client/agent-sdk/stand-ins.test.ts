@@ -214,7 +214,7 @@ test('what is known of a query is told before it runs, and what it cannot do is 
     models,
     output_style: 'default',
   });
-  await expect(asked.rewindFiles('m-1')).rejects.toThrow('files are not rewound yet');
+  await expect(asked.rewindFiles('m-1')).rejects.toThrow('keep the workspace in git');
   await expect(asked.setMcpServers({})).rejects.toThrow(/^servers of a query are those it began with: /);
   await asked.return();
 });

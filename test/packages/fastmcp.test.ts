@@ -1,0 +1,89 @@
+// A server that FastMCP made, the framework that most servers in Python are written with: as a
+// process, at an address, and broken.
+import { execFile, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { reasonOf } from '../../system/text.ts';
+import { openTestServers } from '../support/mcp/servers.ts';
+import { until } from '../support/until.ts';
+
+const FASTMCP = 'fastmcp==4.2.3';
+const script = join(import.meta.dirname, 'fastmcp/server.py');
+const folder = mkdtempSync(join(tmpdir(), 'perdure-fastmcp-'));
+const python = join(folder, 'venv/bin/python');
+const run = promisify(execFile);
+
+/** Null: it is there. */
+let missing: string | null = null;
+
+beforeAll(async () => {
+  try {
+    await run('python3', ['-m', 'venv', join(folder, 'venv')]);
+    await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', FASTMCP]);
+  } catch (error) {
+    missing = `${FASTMCP} cannot be installed here: ${reasonOf(error).slice(0, 200)}`;
+    console.warn(missing);
+  }
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+
+const answers = () => Promise.resolve({ action: 'accept' as const, content: { value: 'large' } });
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function atAddress() {
+  const port = await freePort();
+  const child = spawn(python, [script, String(port)], { stdio: ['ignore', 'ignore', 'pipe'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let said = '';
+  child.stderr.on('data', (bytes: Buffer) => (said += bytes.toString()));
+  await until(() => {
+    if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}: ${said}`);
+    return said.includes('Uvicorn running');
+  });
+  return { type: 'http' as const, url: `http://127.0.0.1:${port}/mcp`, answers };
+}
+
+const ways = {
+  'as a process': () => Promise.resolve({ command: python, args: [script], answers }),
+  'at an address': atAddress,
+};
+
+describe('a server of FastMCP', () => {
+  test.each(Object.entries(ways))('%s tells a result once, and what it asks is answered (L75 L77)', async (_, way) => {
+    if (missing !== null) return;
+    const { registry, names, call, warnings } = await openTestServers({ shop: await way() });
+    // Python takes its time to load it: what is not connected yet is looked for again.
+    await until(async () => {
+      if (warnings.length > 0) throw new Error(warnings.join('\n'));
+      await registry.refresh?.();
+      return names().includes('mcp__shop__confirm');
+    });
+    expect((await call('mcp__shop__add', { a: 1, b: 2 })).content).toBe('3');
+    expect((await call('mcp__shop__confirm')).content).toBe('accept: large');
+  });
+
+  test('that fails at its start has its last words in the log (L75)', async () => {
+    if (missing !== null) return;
+    const shop = { command: python, args: [script], env: { BROKEN: 'yes' } };
+    const { registry, warnings } = await openTestServers(
+      { shop },
+      { bounds: { backoffMs: 60_000, mostBackoffMs: 60_000 } },
+    );
+    await registry.refresh?.();
+    expect(warnings).toEqual([
+      'MCP server shop: its process ended with status 1; it said last: RuntimeError: the shop has no database',
+    ]);
+  });
+});
