@@ -3,7 +3,7 @@
 // what an earlier attempt stored (L16).
 import type { CallModel, ModelAnswer, ModelResult, FindReply } from '../workflows/contract/activities.ts';
 import { type Attempt, describeGivenUp } from './attempt.ts';
-import { shared } from '../system/async.ts';
+import { shareInFlight } from '../system/async.ts';
 import type { Deps } from './deps.ts';
 import { recordEnds } from './calls/record-ends.ts';
 import { RecentMap } from '../system/recent-map.ts';
@@ -91,7 +91,7 @@ const MOST_ROOTS = 1_000;
  * it once in a while for all agents below it.
  */
 function sessionsAbove() {
-  const looks = shared<SessionId, boolean>();
+  const looks = shareInFlight<SessionId, boolean>();
   const seen = new RecentMap<SessionId, number>(MOST_ROOTS);
   return async ({ isOver }: Pick<Attempt, 'isOver'>, { agent }: RunConfig): Promise<string | null> => {
     if (!agent || !isOver) return null;

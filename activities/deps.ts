@@ -19,7 +19,7 @@ import type { CompactionRules, Effort, Spend } from '../workflows/contract/loop.
 import type { Entry } from '../store/log/entries.ts';
 import type { Store } from '../store/values/store.ts';
 import type { Extended, Transcripts } from '../store/transcript/transcripts.ts';
-import type { Redact } from '../system/text.ts';
+import type { Redact } from '../system/redact.ts';
 import type { ToolServers } from '../tools/mcp/open-servers.ts';
 import type { BackgroundCommands } from '../system/process/background-files.ts';
 import type { AgentSettings } from '../tools/agent-types.ts';

@@ -14,8 +14,8 @@ import { bodyReader } from '../store/log/bodies.ts';
 import { renderEntries } from '../store/view/render-entries.ts';
 import { suggestPrompt } from './memory/suggest-prompt.ts';
 import { finalText } from '../store/view/result.ts';
-import { aboutRun } from '../system/log.ts';
-import { TimedOut, within } from '../system/async.ts';
+import { runFields } from '../system/log.ts';
+import { TimedOut, runWithin } from '../system/async.ts';
 import { reasonOf } from '../system/text.ts';
 
 /** An attempt that was stopped answers `passed`: whoever stopped it decides what follows (L47). */
@@ -123,9 +123,9 @@ async function runHandler(
   log: Deps['log'],
 ): Promise<void> {
   try {
-    await within(timeoutMs, stopped, (signal) => run({ ...ended, signal }));
+    await runWithin(timeoutMs, stopped, (signal) => run({ ...ended, signal }));
   } catch (error) {
     const what = stopped.aborted && !(error instanceof TimedOut) ? 'was stopped' : reasonOf(error);
-    log('warn', `after-stop handler ${name}: ${what}`, { ...aboutRun(ended), attempt: number });
+    log('warn', `after-stop handler ${name}: ${what}`, { ...runFields(ended), attempt: number });
   }
 }

@@ -2,11 +2,11 @@
 // Run as a program it writes the bundle beside the built sources.
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { builtFile } from '../system/process/places.ts';
+import { pathOfBuiltFile } from '../system/process/places.ts';
 
 /** Where the build puts it: dist/workflow-bundle.js. */
 export function bundlePath(): string {
-  return builtFile('workflow-bundle.js');
+  return pathOfBuiltFile('workflow-bundle.js');
 }
 
 /** Loads Temporal's worker only now: a command that needs a path of this file does without. */

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Log, LogFields } from '../system/log.ts';
 import type { Observe } from '../store/live/observe.ts';
-import type { Redact } from '../system/text.ts';
+import type { Redact } from '../system/redact.ts';
 import { createAttachments } from '../activities/attachments/attachments.ts';
 import type { AttachmentProvider } from '../activities/attachments/prefetch.ts';
 import type { AfterStopHandler, Deps, RunDefaults } from '../activities/deps.ts';
@@ -25,7 +25,7 @@ import { builtinTools } from '../tools/builtin/builtin-tools.ts';
 import { changingRegistry, createRegistry, type ToolRegistry } from '../tools/registry.ts';
 import { callRunner } from '../activities/calls/runner.ts';
 import type { Tool } from '../tools/tool.ts';
-import { pipePlace } from '../system/process/spawn-tree.ts';
+import { pipePlace } from '../system/process/pipes.ts';
 import { findPlaces } from '../system/process/places.ts';
 import { probeSandbox, type Sandbox } from '../tools/sandbox.ts';
 import { createWorktrees } from '../activities/worktrees/worktrees.ts';

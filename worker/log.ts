@@ -2,10 +2,9 @@
 // out, and control characters escaped, of the whole line.
 import { openSync, writeSync } from 'node:fs';
 import { pino } from 'pino';
-import { type Log, type LogFields, type LogLevel, logText } from '../system/log.ts';
-import { escapeUnseen, showUnseen } from '../system/text.ts';
+import { type Log, type LogFields, type LogLevel, formatLog } from '../system/log.ts';
+import { escapeUnseen, showUnseen, reasonOf } from '../system/text.ts';
 import { formatIdentity, processIdentity } from '../system/process/identity.ts';
-import { reasonOf } from '../system/text.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 import { redactor } from './redact.ts';
 
@@ -53,7 +52,7 @@ export function workerLog(
 function readable({ level, time, message, ...line }: Line): string {
   const fields = Object.fromEntries(Object.entries(line).filter(([name]) => name !== 'pid' && name !== 'worker'));
   const clock = new Date(time).toLocaleTimeString('en-GB');
-  return showUnseen(`${clock} ${level.padEnd(5)} ${logText(message, fields)}`);
+  return showUnseen(`${clock} ${level.padEnd(5)} ${formatLog(message, fields)}`);
 }
 
 /**

@@ -1,11 +1,11 @@
 // The secrets of a process, to be taken out of texts that others wrote.
-import { hideTexts, type Redact } from '../system/text.ts';
+import { createRedact, type Redact } from '../system/redact.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Hides the secrets of a worker or a command with this environment. */
 export function redactor(env: Env): Redact {
-  return hideTexts(secretsOf(env));
+  return createRedact(secretsOf(env));
 }
 
 function secretsOf(env: Env): readonly string[] {

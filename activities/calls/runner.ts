@@ -15,7 +15,7 @@ import { observedRun, type Observe, type ToolCallSeen } from '../../store/live/o
 import { askPeople, withdrawAsked } from '../../tools/people/ask-people.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { SeenByTools } from '../../store/view/seen-files.ts';
-import { deeperThan, MAX_DEPTH } from '../../system/json.ts';
+import { isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
 import { executeCall, executeEarly, type Done } from './execute.ts';
 import { copyForObservers } from '../../tools/observed-input.ts';
 import { planCall, prepareCall, type CallSettings } from './prepare.ts';
@@ -192,7 +192,7 @@ const request = ({ index, id, name, input }: CallBlock): CallRequest => ({ index
 function signature({ name, input }: CallBlock): string {
   // An input too deep for any tool is too deep for JSON.stringify, and one such call is as good as
   // another.
-  const told = deeperThan(input, MAX_DEPTH) ? null : input;
+  const told = isDeeperThan(input, DEEPEST_INPUT) ? null : input;
   return createHash('sha256')
     .update(JSON.stringify([name, told]))
     .digest('base64url')

@@ -6,7 +6,7 @@ import type { Attempt } from '../attempt.ts';
 import { refuseScripted } from '../guards.ts';
 import { hookContext } from '../hooks/hook-context.ts';
 import { aboutStep } from '../../store/live/observe.ts';
-import { aboutRun } from '../../system/log.ts';
+import { runFields } from '../../system/log.ts';
 import { chosenModel, withFacts } from '../model/request.ts';
 import { isForgotten, stepRecord } from '../step-record.ts';
 import { encodeBoundary } from '../../store/transcript/prepared-boundary.ts';
@@ -69,7 +69,7 @@ async function prepared(deps: SummaryDeps, attempt: Attempt, input: PrepareCompa
   if (signed.kind !== 'made') {
     const detail = signed.kind === 'none' ? 'there was nothing to sum up' : signed.detail;
     const words = `no compaction was prepared: one is made when the window is nearly full (${detail})`;
-    deps.log('info', words, { ...aboutRun(config), iteration: input.iteration });
+    deps.log('info', words, { ...runFields(config), iteration: input.iteration });
     return { result: { kind: 'failed', detail, spend, ...failedHooks(told.failed) }, blobs: [] };
   }
   const { boundary } = signed;

@@ -4,7 +4,8 @@
 import { messageText } from '../../store/view/result.ts';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Spend } from '../../workflows/contract/loop.ts';
-import { type Redact, wellFormedText } from '../../system/text.ts';
+import { wellFormedText } from '../../system/text.ts';
+import type { Redact } from '../../system/redact.ts';
 import { patience, type RunConfig } from '../../store/configuration.ts';
 import { createAccumulator, type BlockState } from './stream/accumulate.ts';
 import { shortenDetail, classify, type Verdict } from './classify.ts';

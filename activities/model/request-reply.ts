@@ -2,7 +2,7 @@
 // request may do without, until nothing is left to leave out: thinking that no longer fits what
 // stands before it (L59), a summary that the API has signed elsewhere, a tool with a definition
 // that it does not take, or what the server does not know.
-import { aboutRun } from '../../system/log.ts';
+import { runFields } from '../../system/log.ts';
 import type { ModelRequest } from '../deps.ts';
 import { droppedThinking } from '../../store/transcript/preamble.ts';
 import { callIdsIn } from '../../store/transcript/call-ids.ts';
@@ -89,5 +89,5 @@ function reportUnbound(step: ModelStep, detail: string): void {
 }
 
 function report({ deps, config, input, attempt }: ModelStep, level: 'warn' | 'error', words: string): void {
-  deps.log(level, words, { ...aboutRun(config), iteration: input.iteration, attempt: attempt.number });
+  deps.log(level, words, { ...runFields(config), iteration: input.iteration, attempt: attempt.number });
 }

@@ -11,7 +11,7 @@ import type { CallRunner, EarlyOutcome, CallBlock } from '../calls/call-port.ts'
 import type { LiveWriter } from '../../store/live/events.ts';
 import { replyEvent } from '../../store/live/tell.ts';
 import type { RunConfig } from '../../store/configuration.ts';
-import { aboutRun } from '../../system/log.ts';
+import { runFields } from '../../system/log.ts';
 import { isForgotten } from '../step-record.ts';
 import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
 import { idsFor } from '../../store/transcript/call-ids.ts';
@@ -186,7 +186,7 @@ function observe(
   setImmediate(() => {
     void hooks.postSampling(hookContext(config, { iteration, signal }), seen).then(({ failed }) => {
       for (const { hook, detail } of failed) {
-        log('warn', `post-sampling hook ${hook}: ${detail}`, { ...aboutRun(config), iteration });
+        log('warn', `post-sampling hook ${hook}: ${detail}`, { ...runFields(config), iteration });
       }
     });
   });

@@ -2,7 +2,7 @@
 // entries that are stored before the reply.
 import type { Tool } from '@anthropic-ai/sdk/resources/messages';
 import { systemPartsOf } from '../../store/configuration.ts';
-import { aboutRun } from '../../system/log.ts';
+import { runFields } from '../../system/log.ts';
 import { isListed } from '../../tools/listed.ts';
 import type { Entry, EpochReason } from '../../store/log/entries.ts';
 import { type Asked, beginEpoch, type Preamble, tellPreamble, toolsIn } from '../../store/transcript/preamble.ts';
@@ -42,7 +42,7 @@ export function leaveOut({ given, anew }: PreparedStep, tool: Tool, detail: stri
   const { deps, config, input } = given;
   if (!deps.models.refuse(config.models[0].name, definitionOf(tool))) return null;
   const words = `the tool ${tool.name} is not offered, for the API does not take its definition: ${detail}`;
-  deps.log('warn', words, { ...aboutRun(config), iteration: input.iteration });
+  deps.log('warn', words, { ...runFields(config), iteration: input.iteration });
   return anew ? beginAnew({ given }, anew) : withPreamble(given);
 }
 

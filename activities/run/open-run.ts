@@ -11,7 +11,7 @@ import { announce } from '../../store/live/tell.ts';
 import { schemaProblem } from '../../system/schema/json-schema.ts';
 import { hookFailed } from '../hooks/hook-context.ts';
 import { sessionStart, type SessionStarted } from './around-runs.ts';
-import { aboutRun } from '../../system/log.ts';
+import { runFields } from '../../system/log.ts';
 import { type RunConfig, systemPrompt } from '../../store/configuration.ts';
 import { systemText } from '../../store/transcript/preamble.ts';
 import { inherit } from './inherit.ts';
@@ -169,7 +169,7 @@ async function announceRun(
   live.write({ type: 'run_start', run, queryId: query, depth, cwd, model, window, scripted });
   announce(live, failed.map(hookFailed));
   for (const notice of news) live.write({ type: 'notice', notice });
-  const about = { ...aboutRun(config), attempt: number };
+  const about = { ...runFields(config), attempt: number };
   for (const { hook, detail } of failed) log('warn', `hook ${hook} at the start of the session: ${detail}`, about);
   await live.end({ type: 'fate', fate: 'done' });
 }

@@ -10,7 +10,7 @@ import type { Deps } from '../deps.ts';
 import type { HookContext, HookFailure, HookPayload } from '../hooks/hooks.ts';
 import { CONTEXT_LIMIT } from '../hooks/run-hook.ts';
 import type { ObservedAbout } from '../../store/live/observe.ts';
-import { aboutRun } from '../../system/log.ts';
+import { runFields } from '../../system/log.ts';
 import { clip } from '../../system/text.ts';
 import type { Store } from '../../store/values/store.ts';
 import { lastWords } from '../../store/view/agent-end.ts';
@@ -102,7 +102,7 @@ function report(
   { kind }: Alert,
   failed: readonly HookFailure[],
 ): void {
-  const about = { ...aboutRun(run), attempt: number };
+  const about = { ...runFields(run), attempt: number };
   for (const { hook, detail } of failed) log('warn', `hook ${hook} of the alert "${kind}" failed: ${detail}`, about);
   const [first] = failed;
   if (!first) return;

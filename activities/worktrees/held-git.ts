@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createLimit, pause } from '../../system/async.ts';
 import { clip, onOneLine, reasonOf } from '../../system/text.ts';
 import { runProgram } from '../../system/process/spawn-piped.ts';
-import { pipePlace, type PipePlace } from '../../system/process/spawn-tree.ts';
+import { pipePlace, type PipePlace } from '../../system/process/pipes.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 import type { WorktreePlace } from '../../store/begun-worktree.ts';
 

@@ -2,7 +2,7 @@
 // it. Whoever stops listening, or aborts, ends what runs with that.
 import type { Log } from '../../system/log.ts';
 import { awaitInTime } from '../../system/async.ts';
-import { logText } from '../../system/log.ts';
+import { formatLog } from '../../system/log.ts';
 import { reasonOf } from '../../system/text.ts';
 import { checkConfig } from '../../worker/config/config.ts';
 import { dataFolder } from '../../connection/data-folder.ts';
@@ -86,7 +86,7 @@ async function* open(prompt: QueryPrompt, written: Options, steering: Steering):
     const found = given.continue === true ? await findContinued(where, program, { env, say }) : null;
     const options = found?.session ? { ...given, resume: found.session } : given;
     const session = checkedId(options.resume ?? options.sessionId ?? program.session);
-    const log: Log = (_, message, fields) => say(logText(message, fields));
+    const log: Log = (_, message, fields) => say(formatLog(message, fields));
     const workplace = await openFor({ env, chosen, session, anywhere: false, say, log }, found);
     rememberSession(where, session);
     yield* tell({ workplace, program, options, runOptions: translated.run, steering, say }, prompt);

@@ -12,7 +12,7 @@ import {
   type SerializationContext,
 } from '@temporalio/common';
 import type { WorkerOptions } from '@temporalio/worker';
-import { builtFile } from '../../system/process/places.ts';
+import { pathOfBuiltFile } from '../../system/process/places.ts';
 import type { KeyRing } from './key-ring.ts';
 import { reasonOf } from '../../system/text.ts';
 import { firingOf } from '../../workflows/contract/schedules/firing.ts';
@@ -25,7 +25,7 @@ const ours = new WeakSet<PayloadCodec>();
 
 /** For `Worker.create`. Failures are written by the same converter as in the bundle. */
 export function workerConverter(keys: KeyRing | undefined, log: Log): NonNullable<WorkerOptions['dataConverter']> {
-  return { failureConverterPath: builtFile('workflows/bundled.js'), payloadCodecs: codecs(keys, log) };
+  return { failureConverterPath: pathOfBuiltFile('workflows/bundled.js'), payloadCodecs: codecs(keys, log) };
 }
 
 /** For `new Client`, which takes it loaded as well: a client needs no built file. */

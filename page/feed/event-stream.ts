@@ -1,7 +1,7 @@
 // A feed as server-sent events. The browser says where it was, and is given what came since; where
 // that is forgotten it is told so, once, and loads what is there now. Nothing is queued for one
 // viewer: what it has not read stays in the ring it shares with the others.
-import { timed } from '../../system/async.ts';
+import { startDeadline } from '../../system/async.ts';
 import type { Change, Ring } from './ring.ts';
 
 /** Milliseconds: a proxy, or a viewer, learns that the other side is there. */
@@ -24,7 +24,7 @@ export function eventStream(ring: Ring, from: string, left: () => void): Respons
     const known = ring.since(at);
     if (known === null) return 'event: reset\ndata: \n\n';
     if (known.changes.length === 0) {
-      const beat = timed(BEAT_MS, gone.signal);
+      const beat = startDeadline(BEAT_MS, gone.signal);
       await ring.changed(beat.signal);
       beat.stop();
       const news = ring.since(at);

@@ -1,6 +1,6 @@
 // Activities without a server: the real bodies on a memory store, a recorded live channel, and the
 // scripted model over HTTP.
-import { logText } from '../../system/log.ts';
+import { formatLog } from '../../system/log.ts';
 import Anthropic from '@anthropic-ai/sdk';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
@@ -157,7 +157,7 @@ export async function benchDeps({
     attachments: { prefetch: () => undefined, collect: () => Promise.resolve([]) },
     afterStop: [],
     observe: () => {},
-    log: (_, message, fields) => void warnings.push(logText(message, fields)),
+    log: (_, message, fields) => void warnings.push(formatLog(message, fields)),
     redact: (text) => text,
   };
   const cwd = tempDir();

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { logText } from '../../system/log.ts';
+import { formatLog } from '../../system/log.ts';
 import type { Observation } from '../../store/live/observe.ts';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
 import { logFile, workerLog, type LogOptions } from '../../worker/log.ts';
@@ -61,7 +61,7 @@ test.each([true, false])(
 );
 
 test('says of a line without fields the message alone', () => {
-  expect(logText('ready')).toBe('ready');
+  expect(formatLog('ready')).toBe('ready');
 });
 
 test('leaves out what is below its level, and writes the format that it was told, on a terminal too (O16)', () => {

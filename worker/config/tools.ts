@@ -7,7 +7,7 @@ import { definitionOf, VALID_NAME } from '../../tools/registry.ts';
 import { nearName } from '../../workflows/contract/options-problem.ts';
 import { MOST_NOTES } from '../../activities/memory/notes.ts';
 import { modelProblem } from '../../models/find-model.ts';
-import { type InputSchema, isStandard } from '../../system/schema/input-schema.ts';
+import { type InputSchema, isStandardSchema } from '../../system/schema/input-schema.ts';
 import type { Recovery, Risk, Tool } from '../../tools/tool.ts';
 import { KEY_AGENTS, type KeyAgent, type WebSettings } from '../../tools/builtin/files/options.ts';
 import { HOST_PATTERN } from '../../workflows/contract/permission-rules.ts';
@@ -98,7 +98,7 @@ const nameRight = 'give 1 to 64 letters, digits, "_" or "-"';
 
 /** The file may import any copy of any library. */
 const inputSchema = z.custom<InputSchema>(
-  (value) => isStandard(value) || (typeof value === 'object' && value !== null && !Array.isArray(value)),
+  (value) => isStandardSchema(value) || (typeof value === 'object' && value !== null && !Array.isArray(value)),
   'give a schema of zod, valibot or arktype, such as z.strictObject({ … }), or a JSON schema',
 );
 

@@ -12,7 +12,7 @@ import { reasonOf, codeOf } from '../../system/text.ts';
 import { killTree } from '../../system/process/kill-tree.ts';
 import type { Programs } from '../../system/process/programs.ts';
 import { spawnPiped, type PipedProcess } from '../../system/process/spawn-piped.ts';
-import { pipePlace } from '../../system/process/spawn-tree.ts';
+import { pipePlace } from '../../system/process/pipes.ts';
 import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 
 const STALLED_MS = 15_000;

@@ -5,7 +5,8 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { betasOf } from '../../activities/model/betas.ts';
 import type { ModelRequestSeen, Observe } from '../../store/live/observe.ts';
 import { isInside, realOf } from '../../system/process/places.ts';
-import { reasonOf, type Redact } from '../../system/text.ts';
+import { reasonOf } from '../../system/text.ts';
+import type { Redact } from '../../system/redact.ts';
 import { redactor } from '../redact.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 

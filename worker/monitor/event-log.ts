@@ -1,7 +1,7 @@
 // A line of the log for each event of a run (O16): at `debug` for what happens many times in one,
 // at `info` for what a person may look for, at `warn` for a run that has ended badly. No line holds
 // what was said.
-import { aboutRun, callersTrace, type Log, type LogFields } from '../../system/log.ts';
+import { runFields, callerTraceField, type Log, type LogFields } from '../../system/log.ts';
 import type { Observation, ObservedAbout, Observe } from '../../store/live/observe.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';
 import type { Seen } from '../../workflows/contract/told.ts';
@@ -40,7 +40,7 @@ function writeEvent(log: Log, seen: Observation): void {
 
 function writeSeen(log: Log, session: string, seen: Seen): void {
   const { run, iteration, from, to } = seen;
-  const fields = { session, query: queryIdOf(seen.chain, run), run, iteration, ...callersTrace(seen.traceparent) };
+  const fields = { session, query: queryIdOf(seen.chain, run), run, iteration, ...callerTraceField(seen.traceparent) };
   const time = seconds(to - from);
   switch (seen.kind) {
     case 'iteration':
@@ -62,7 +62,7 @@ function writeSeen(log: Log, session: string, seen: Seen): void {
 
 function fieldsOf({ iteration, step, attempt, ...run }: ObservedAbout): LogFields {
   const known = { ...(step === undefined ? {} : { step }), ...(attempt === undefined ? {} : { attempt }) };
-  return { ...aboutRun(run), iteration, ...known };
+  return { ...runFields(run), iteration, ...known };
 }
 
 const seconds = (ms: number): string => `${(Math.max(0, ms) / 1_000).toFixed(2)} s`;

@@ -2,7 +2,7 @@
 // out (O17).
 import type { Client } from '@temporalio/client';
 import type { Store } from '../../store/values/store.ts';
-import { within } from '../../system/async.ts';
+import { runWithin } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 
@@ -28,7 +28,7 @@ export function serverHealth(client: Client): Promise<readonly string[]> {
 
 async function problemOf(what: string, ask: () => Promise<unknown>): Promise<readonly string[]> {
   try {
-    await within(WAIT_MS, new AbortController().signal, ask);
+    await runWithin(WAIT_MS, new AbortController().signal, ask);
     return [];
   } catch (error) {
     return [`${what}: ${reasonOf(error)}`];

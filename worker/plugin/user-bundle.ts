@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { type BundleOptions, NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { codeOf } from '../../system/text.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
-import { builtFile } from '../../system/process/places.ts';
+import { pathOfBuiltFile } from '../../system/process/places.ts';
 import { ConfigProblem } from '../config/config.ts';
 import { cacheFolder, type Env } from '../../connection/data-folder.ts';
 
-const ours = (name: string): string => builtFile(`workflows/${name}`);
+const ours = (name: string): string => pathOfBuiltFile(`workflows/${name}`);
 
 /** `cwd`: the workspace of agents that name none. The entry is removed when the process ends. */
 export function withAgents(options: BundleOptions, cwd: string | undefined, env: Env): BundleOptions {

@@ -2,7 +2,7 @@
 // inputs are kept as the raw text they came as until their block ends: a truncated one must be
 // recognised, never repaired (L15, L28).
 import type { ContentBlock, Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
-import { DEEPEST_JSON, deeperThan, keptInput, parseInput } from '../../../system/json.ts';
+import { DEEPEST_JSON, isDeeperThan, wrapUnparsable, parseInput } from '../../../system/json.ts';
 
 /** The stream broke the protocol: the attempt died (L14). */
 export class GarbledStream extends Error {
@@ -66,7 +66,7 @@ export function createAccumulator(): Accumulator {
       if (problem !== undefined) throw new UnusableReply(`the reply has ${problem}`);
       const done = take(event);
       // Looked at last: what the event says was billed counts, whatever else is in it.
-      if (deeperThan(event, DEEPEST_JSON)) {
+      if (isDeeperThan(event, DEEPEST_JSON)) {
         throw new UnusableReply(`the reply has a ${event.type} nested more than ${DEEPEST_JSON} levels deep`);
       }
       return done;
@@ -156,7 +156,7 @@ function finish(open: Open, index: number): { index: number; state: BlockState }
   if ('input' in open.block && open.json !== '') {
     const parsed = parseInput(open.json);
     open.brokenInput = parsed === undefined;
-    open.block = { ...open.block, input: parsed ? parsed.value : keptInput(open.json) } as ContentBlock;
+    open.block = { ...open.block, input: parsed ? parsed.value : wrapUnparsable(open.json) } as ContentBlock;
   }
   return { index, state: open };
 }
