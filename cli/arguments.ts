@@ -12,7 +12,7 @@ import { UsageError } from './errors.ts';
 import { readNamedFile, whyUnread } from '../system/read-named-file.ts';
 import { codeOf } from '../system/text.ts';
 import { type Prompt, promptProblem, type PromptBlock } from '../client/sessions/prompt.ts';
-import { examineMedia, largestOf, mediaBlock } from '../store/transcript/media.ts';
+import { examineMedia, maxBytesOf, mediaBlock } from '../store/transcript/media.ts';
 import { withPiped } from './typing/piped.ts';
 import type { Cli } from './cli.ts';
 import { added } from './repeatable.ts';
@@ -131,7 +131,7 @@ function bytesOf(path: string, refuse: (why: string) => UsageError): Buffer {
   try {
     const stats = statSync(path);
     if (!stats.isFile()) throw refuse('is not a file');
-    if (stats.size > largestOf('application/pdf')) throw refuse(`has ${stats.size} bytes: make it smaller`);
+    if (stats.size > maxBytesOf('application/pdf')) throw refuse(`has ${stats.size} bytes: make it smaller`);
     return readFileSync(path);
   } catch (error) {
     throw error instanceof UsageError ? error : refuse(`${whyUnread(error)}: name another`);

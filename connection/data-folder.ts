@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
 import { type KeyRing, openKeyRing } from './payloads/key-ring.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
-import { liveUrlProblem } from '../store/live/redis-link.ts';
+import { liveUrlProblem } from '../store/live/redis-problems.ts';
 import { storePlaceProblem } from '../store/values/open-store.ts';
 import { isInside, realOf } from '../system/process/places.ts';
 import type { Network } from '../system/network.ts';

@@ -1,7 +1,7 @@
 // The catalogue of models (X1): what their documents say of them, as of its date. `from` names the
 // page of each kind of fact; `assumed` are the facts of a model that no page states, taken from the
 // one before it.
-import type { ModelFacts } from '../store/configuration.ts';
+import type { ModelFacts } from '../store/model-facts.ts';
 import type { Price } from '../workflows/contract/loop.ts';
 import file from './catalogue.cjs';
 

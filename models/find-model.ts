@@ -1,7 +1,7 @@
 // From what a person wrote to the name that is sent (X2). Refused is what cannot be a model: a slip
 // in the name of one of Claude's, a version that there never was, and at the API of their maker any
 // plain word. Names of other makers and servers go through as they are.
-import type { FoundModel, ModelTable } from '../store/configuration.ts';
+import type { FoundModel, ModelTable } from '../store/model-facts.ts';
 import { nearName } from '../workflows/contract/options-problem.ts';
 import { baseName, catalogue } from './catalogue.ts';
 

@@ -1,6 +1,6 @@
 // What a worker knows of models (X1): its configuration, then what the server says of them, then
 // the catalogue.
-import type { ModelFacts, Models, ModelTable } from '../store/configuration.ts';
+import type { ModelFacts, Models, ModelTable } from '../store/model-facts.ts';
 import type { Price } from '../workflows/contract/loop.ts';
 import { catalogueFacts } from './catalogue.ts';
 import { findModel } from './find-model.ts';

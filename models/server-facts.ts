@@ -1,6 +1,6 @@
 // What the server itself says of a model (X1), by the Models API: asked once a day, and never
 // waited for longer than a moment. A server without it, a refusal or a foreign answer say nothing.
-import type { ModelFacts, ThinkingKind } from '../store/configuration.ts';
+import type { ModelFacts, ThinkingKind } from '../store/model-facts.ts';
 import type { Effort } from '../workflows/contract/loop.ts';
 
 /** What a server knows of a model by its name, as JSON; throws what its client throws. */

@@ -15,7 +15,7 @@ import { createMemory } from '../activities/memory/memory.ts';
 import { smallModelOfCalls } from '../activities/compaction/small-model.ts';
 import { openServers, type ToolServers } from '../tools/mcp/open-servers.ts';
 import type { McpBounds, McpServers } from '../tools/mcp/servers.ts';
-import { configReader } from '../store/configuration.ts';
+import { createConfigReader } from '../store/configuration.ts';
 import { skillSettings } from '../tools/builtin/files/skills.ts';
 import type { WebSettings } from '../tools/builtin/files/options.ts';
 import type { SandboxSettings } from './config/tools.ts';
@@ -30,7 +30,7 @@ import { findPlaces } from '../system/process/places.ts';
 import { probeSandbox, type Sandbox } from '../tools/sandbox.ts';
 import { createWorktrees } from '../activities/worktrees/worktrees.ts';
 import { openStore } from '../store/values/open-store.ts';
-import { seenByTools } from '../store/view/seen-files.ts';
+import { createSeenByTools } from '../store/view/seen-files.ts';
 import { createTranscripts } from '../store/transcript/transcripts.ts';
 import { readOutcome } from '../activities/calls/journal.ts';
 import type { ToolSource } from './config/config.ts';
@@ -128,7 +128,7 @@ export async function createDeps(
     store,
     live: openLive(settings, log),
     transcripts,
-    config: configReader(store),
+    config: createConfigReader(store),
     model: access.model,
     models,
     scripted: access.scripted,
@@ -137,7 +137,7 @@ export async function createDeps(
       observe,
       traced: settings.traced ?? false,
       small: smallModelOfCalls(asking),
-      seen: seenByTools(transcripts.view),
+      seen: createSeenByTools(transcripts.view),
       ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
     }),
     ...(servers && { servers }),

@@ -8,10 +8,10 @@ import { describeGivenUp, type AbortedBy, type Attempt } from '../attempt.ts';
 import type { AskingStep, CallPort, CallRunner, CallBlock, EarlyOutcome } from './call-port.ts';
 import type { HookRunner } from '../hooks/hooks.ts';
 import { thisHost, type Host } from '../../system/process/host.ts';
-import { toolEnd } from '../../store/live/tell.ts';
+import { toolEnd } from '../../store/live/retell.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { ToolEnv } from '../../workflows/contract/facts.ts';
-import { observedRun, type Observe, type ToolCallSeen } from '../../store/live/observe.ts';
+import { pickObservedRun, type Observe, type ToolCallSeen } from '../../store/live/observe.ts';
 import { askPeople, withdrawAsked } from '../../tools/people/ask-people.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { SeenByTools } from '../../store/view/seen-files.ts';
@@ -86,7 +86,7 @@ export function callRunner(
     attempt?: Attempt,
   ): Seer => {
     const number = attempt ? { attempt: attempt.number } : {};
-    const about = { ...observedRun(config), iteration, ...number };
+    const about = { ...pickObservedRun(config), iteration, ...number };
     const tool = registry.get(name) ? name : 'unknown';
     return (ended) => observe({ kind: 'tool_call', about, tool, callId, ...ended });
   };

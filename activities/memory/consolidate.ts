@@ -10,7 +10,7 @@ import { writeQuestion } from '../compaction/summarize.ts';
 import type { SmallModel } from '../compaction/small-model.ts';
 import type { Deps } from '../deps.ts';
 import type { RunConfig } from '../../store/configuration.ts';
-import { observedRun } from '../../store/live/observe.ts';
+import { pickObservedRun } from '../../store/live/observe.ts';
 import { runFields } from '../../system/log.ts';
 import { clip, isBlank, reasonOf } from '../../system/text.ts';
 import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/ids.ts';
@@ -41,7 +41,7 @@ const LEAST_KEPT = 1 / 20;
 export async function consolidate(deps: ConsolidateDeps, attempt: Attempt, work: Consolidating): Promise<void> {
   const { folder, config, after } = work;
   const tell = (outcome: 'merged' | 'failed'): void =>
-    deps.observe({ kind: 'notes_merge', about: { ...observedRun(config), iteration: 0 }, outcome });
+    deps.observe({ kind: 'notes_merge', about: { ...pickObservedRun(config), iteration: 0 }, outcome });
   try {
     const many = (await readNotes(folder)).filter(({ name }) => isOfRun(name)).length >= after;
     if (!many || !(await takeLease(folder, deps.now()))) return;

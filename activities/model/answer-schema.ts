@@ -9,7 +9,7 @@ import {
   LONGEST_PROBLEM,
   formatErrors,
 } from '../../system/schema/json-schema.ts';
-import { structuredOutput } from '../../store/view/result.ts';
+import { parseStructuredOutput } from '../../store/view/structured-output.ts';
 
 /**
  * Returns a sentence for the model that says why the answer fails; undefined for one that passes.
@@ -28,7 +28,7 @@ export function answerChecks(): (schema: JsonSchema | null) => AnswerCheck {
 }
 
 function answerProblem(validate: ValidateFunction, text: string): string | undefined {
-  const output = structuredOutput(text);
+  const output = parseStructuredOutput(text);
   if (output.kind === 'none') return `The final answer must be one JSON value, and ${output.problem}`;
   if (isDeeperThan(output.value, DEEPEST_SCHEMA))
     return `The final answer is nested more than ${DEEPEST_SCHEMA} levels deep`;

@@ -4,7 +4,7 @@
 // that it does not take, or what the server does not know.
 import { runFields } from '../../system/log.ts';
 import type { ModelRequest } from '../deps.ts';
-import { droppedThinking } from '../../store/transcript/preamble.ts';
+import { isThinkingDropped } from '../../store/transcript/preamble.ts';
 import { callIdsIn } from '../../store/transcript/call-ids.ts';
 import { changesTools } from '../../store/transcript/system-message.ts';
 import { type Attempted, attemptReply, replyPort } from './attempt-reply.ts';
@@ -27,7 +27,7 @@ async function requestWith(step: PreparedStep): Promise<Requested> {
   const verdict = refusal(step, attempted);
   const changed = verdict && withoutRefused(step, verdict, body);
   if (changed) return requestWith(changed);
-  if (attempted.kind === 'judged' && droppedThinking(attempted.message)) reportUnbound(step, 'it was dropped');
+  if (attempted.kind === 'judged' && isThinkingDropped(attempted.message)) reportUnbound(step, 'it was dropped');
   return { step: { ...step, callIds: callIdsIn(body.messages) }, attempted };
 }
 

@@ -1,11 +1,11 @@
 // What a request says before its messages, and how the model hears of a change of it: with the
 // entries that are stored before the reply.
 import type { Tool } from '@anthropic-ai/sdk/resources/messages';
-import { systemPartsOf } from '../../store/configuration.ts';
+import { systemPartsOf } from '../../store/system-prompt.ts';
 import { runFields } from '../../system/log.ts';
 import { isListed } from '../../tools/listed.ts';
 import type { Entry, EpochReason } from '../../store/log/entries.ts';
-import { type Asked, beginEpoch, type Preamble, tellPreamble, toolsIn } from '../../store/transcript/preamble.ts';
+import { type AskedModel, beginEpoch, type Preamble, tellPreamble, toolsIn } from '../../store/transcript/preamble.ts';
 import { entriesOf } from '../../store/transcript/transcripts.ts';
 import { asServed, withFacts } from './request.ts';
 import type { ModelStep } from './step.ts';
@@ -55,7 +55,7 @@ function withTold(given: ModelStep, told: readonly Entry[]): Omit<PreparedStep, 
  * An epoch tells of changes as the run's first model takes it: others are told less, and it goes on
  * after a fallback.
  */
-function askedIn({ deps: { models }, config, chosen: { model } }: ModelStep): Required<Asked> {
+function askedIn({ deps: { models }, config, chosen: { model } }: ModelStep): Required<AskedModel> {
   const [first] = config.models;
   return {
     telling: asServed(model, models).telling,

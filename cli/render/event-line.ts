@@ -1,6 +1,6 @@
 // The line that an event takes on the screen, for events that take one.
 import type { Watched } from '../../store/live/events.ts';
-import { SHOWN_OF_OUTCOME } from '../../store/live/tell.ts';
+import { SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';
 import { compactionText, describeStaged, noticeText, transitionText } from '../../client/render/words.ts';
 import { type Paint, oneLine } from '../../client/paint.ts';
 import { steeredText } from '../../client/render/steered-words.ts';

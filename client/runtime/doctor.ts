@@ -4,7 +4,7 @@ import { isAbsolute } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { probeSandbox } from '../../tools/sandbox.ts';
 import { openLive } from '../../store/live/open-live.ts';
-import { shownAddress } from '../../store/live/redis-link.ts';
+import { addressWithoutSecrets } from '../../store/live/redis-problems.ts';
 import { openStore } from '../../store/values/open-store.ts';
 import type { Sealing } from '../../store/values/s3/record-seal.ts';
 import { StoreError } from '../../store/values/store.ts';
@@ -102,7 +102,7 @@ async function liveChecks(folder: DataFolder): Promise<readonly Check[]> {
   const { liveUrl } = folder;
   if (liveUrl === undefined) return [];
   const problem = await openLive(folder).check();
-  return [problem === null ? ok('live channel', shownAddress(liveUrl)) : missing('live channel', problem)];
+  return [problem === null ? ok('live channel', addressWithoutSecrets(liveUrl)) : missing('live channel', problem)];
 }
 
 async function serverChecks(env: Env, folder: DataFolder | null): Promise<readonly Check[]> {

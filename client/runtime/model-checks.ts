@@ -12,7 +12,7 @@ import { createModels } from '../../models/models.ts';
 import { factsIn, type ServerModel } from '../../models/server-facts.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { oneLine } from '../paint.ts';
-import type { ModelFacts } from '../../store/configuration.ts';
+import type { ModelFacts } from '../../store/model-facts.ts';
 
 // One thing a machine needs, and how it is there.
 

@@ -19,7 +19,7 @@ import { ClientProblem } from '../problem.ts';
 import { oneLine } from '../paint.ts';
 import { formatMoment } from '../units.ts';
 import { closedProblem, nameProblem } from './send.ts';
-import { textBody } from '../../store/log/bodies.ts';
+import { storeTextBody } from '../../store/log/bodies.ts';
 import type { SessionDescription } from './info.ts';
 import { lastReply, type View } from '../../store/view/view.ts';
 
@@ -101,7 +101,7 @@ export async function answer(
   const pending = pendingCall(await look(session), call);
   if (!pending.question) throw refused(`call ${call} is no question: approve or deny it`);
   const there = placeOf(session, pending);
-  await update(there.session, UPDATES.answer, { call: there.call, body: await textBody(store, text), by });
+  await update(there.session, UPDATES.answer, { call: there.call, body: await storeTextBody(store, text), by });
   return pending;
 }
 

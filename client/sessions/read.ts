@@ -5,12 +5,14 @@ import type { Client } from '@temporalio/client';
 import type { SerializationContext } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
-import { verifyTranscript, type Problem } from '../../store/log/audit.ts';
-import { bodyReader } from '../../store/log/bodies.ts';
+import { verifyTranscript } from '../../store/log/audit.ts';
+import type { Problem } from '../../store/log/audit-entries.ts';
+import { createBodyReader } from '../../store/log/bodies.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { resultOf } from '../../store/view/result.ts';
 import { isDamage, type Store, StoreError } from '../../store/values/store.ts';
-import { createViewCache, loadRun, loadView, loadWorkingView, type View } from '../../store/view/view.ts';
+import { loadRun, loadView, loadWorkingView, type View } from '../../store/view/view.ts';
+import { createViewCache } from '../../store/view/view-cache.ts';
 import { type Hash, type SessionId, isHash } from '../../workflows/contract/ids.ts';
 import { outputReader, runOutcome, type RunOutcome } from './outcome.ts';
 import type { SessionDescription } from './info.ts';
@@ -54,7 +56,7 @@ export async function readSession(
     (await readable(loadView(store, session, head))) ?? (await readable(loadWorkingView(store, session, head)));
   const first = view?.begin ?? 0;
   const entries = view?.from(first) ?? [];
-  const bodies = (await readable(bodyReader(store)(entries))) ?? new Map<Hash, string>();
+  const bodies = (await readable(createBodyReader(store)(entries))) ?? new Map<Hash, string>();
   const output = outputReader(store);
   const runs: RunOutcome[] = [];
   for (const entry of entries) {
@@ -110,7 +112,7 @@ function openReader(store: Store): TranscriptReader {
   return {
     entries,
     since: async (session, head, run, mark) => {
-      const read = await loadRun(store, session, head, run, cache);
+      const read = await loadRun(store, session, head, { run, cache });
       if (mark && read.at(mark.position) === mark.entry)
         return { run: mark.run, first: mark.position, entries: read.from(mark.position) };
       const first = startOf(read, run);
@@ -119,7 +121,7 @@ function openReader(store: Store): TranscriptReader {
     waiting: (session, pending) =>
       waitingApproval(store, () => view(pending.agent?.session ?? session, pending.head), session, pending),
     outcome: async (session, head, run) => {
-      const read = head === null ? [] : (await loadRun(store, session, head, run, cache)).entries;
+      const read = head === null ? [] : (await loadRun(store, session, head, { run, cache })).entries;
       const result = resultOf({ entries: read }, run);
       if (result) return runOutcome(session, result, await output(read, result));
       const sentence = `the end of run ${run} of session ${session} is not in the store: is this the data folder its worker uses?`;

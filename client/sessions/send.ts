@@ -19,7 +19,7 @@ import {
 } from '../../workflows/contract/session.ts';
 import { profiles } from '../../workflows/contract/failures.ts';
 import { ATTRIBUTES, type AttributeKey, attributeValues } from '../../workflows/contract/visibility.ts';
-import { textBody } from '../../store/log/bodies.ts';
+import { storeTextBody } from '../../store/log/bodies.ts';
 import { persist } from './persist.ts';
 import { ClientProblem } from '../problem.ts';
 import { checkedMessageId, newMessageId, type Prompt, type ReadPrompt, readPrompt } from './prompt.ts';
@@ -200,7 +200,7 @@ async function messageBody(store: Store, { text, media }: ReadPrompt): Promise<M
   const stored = await Promise.all(
     media.map(async ({ bytes, ...medium }) => ({ ...medium, bytes: bytes.length, hash: await store.put(bytes) })),
   );
-  return { ...(await textBody(store, text)), ...(stored.length > 0 ? { media: stored } : {}) };
+  return { ...(await storeTextBody(store, text)), ...(stored.length > 0 ? { media: stored } : {}) };
 }
 
 type MessageFacts = {

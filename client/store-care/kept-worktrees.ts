@@ -4,12 +4,12 @@
 import { existsSync } from 'node:fs';
 import type { StoreCare } from '../../store/values/store-care.ts';
 import { parseStored } from '../../store/values/store.ts';
-import { isTreePlace, type Begun } from '../../store/begun-worktree.ts';
+import { isWorktreePlace, type WorktreeRecord } from '../../store/worktree-record.ts';
 
 export const WORKTREES = 'worktrees';
 
 /** `common`: of its repository. `holder`: the folder that it lies in, alone. */
-export type KeptWorktree = Pick<Begun, 'tree' | 'common' | 'holder'>;
+export type KeptWorktree = Pick<WorktreeRecord, 'tree' | 'common' | 'holder'>;
 
 /**
  * The work tree that a record of a session is about, where it is on this machine; else null. Throws
@@ -19,9 +19,9 @@ export async function keptWorktree(care: Pick<StoreCare, 'record'>, key: string)
   const [kind, session = ''] = key.split('/');
   if (kind !== WORKTREES) return null;
   const record = await care.record(`${WORKTREES}/${session}/begun`);
-  const { tree, common, holder } = ((record && parseStored(record.bytes)) ?? {}) as Partial<Begun>;
+  const { tree, common, holder } = ((record && parseStored(record.bytes)) ?? {}) as Partial<WorktreeRecord>;
   if (tree === undefined || common === undefined || holder === undefined || !existsSync(tree)) return null;
   // A person is told to remove it.
-  if (!isTreePlace({ holder, tree })) return null;
+  if (!isWorktreePlace({ holder, tree })) return null;
   return { tree, common, holder };
 }

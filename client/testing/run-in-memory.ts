@@ -10,7 +10,7 @@ import { checkConfig, type PerdureConfig } from '../../worker/config/config.ts';
 import { createDeps } from '../../worker/create-deps.ts';
 import { modelAccess } from '../../worker/model-access.ts';
 import { startScriptedModel, type RecordedRequest, type ScriptedModelOptions } from '../../scripted-model/index.ts';
-import { finalText } from '../../store/view/result.ts';
+import { finalText } from '../../store/view/final-text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { TerminalReason } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';

@@ -2,10 +2,11 @@
 // each second how the session stands, and the store has what counts: whatever the channel loses is
 // read from there, so that a watcher has no gap.
 import type { Told } from '../../store/live/events.ts';
-import { configReader } from '../../store/configuration.ts';
+import { createConfigReader } from '../../store/configuration.ts';
 import { createLimit, pause } from '../../system/async.ts';
-import { bodyReader } from '../../store/log/bodies.ts';
-import { createViewCache, emptyView } from '../../store/view/view.ts';
+import { createBodyReader } from '../../store/log/bodies.ts';
+import { emptyView } from '../../store/view/view.ts';
+import { createViewCache } from '../../store/view/view-cache.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -68,12 +69,12 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
     ring: changeRing(),
     items,
     pieces,
-    bodies: bodyReader(ports.store),
+    bodies: createBodyReader(ports.store),
     cache: createViewCache({ maxBytes: 1 }),
     trouble: createTroubles(),
     frame,
     drawn: new Map(),
-    config: configReader(ports.store),
+    config: createConfigReader(ports.store),
     inTurn: createLimit(1),
     voided: [],
     pending: [],

@@ -10,7 +10,7 @@ import { createAccumulator, MOST_BLOCKS, MOST_OF_INPUT } from '../../activities/
 import { boundFetch, MOST_OF_ANSWER, MOST_OF_EVENT } from '../../worker/model-access.ts';
 import { classify } from '../../activities/model/classify.ts';
 import { anthropicModel, streamReply } from '../../activities/model/stream/stream.ts';
-import { structuredOutput } from '../../store/view/result.ts';
+import { parseStructuredOutput } from '../../store/view/structured-output.ts';
 
 const MIB = 1024 * 1024;
 const event = (data: Readonly<Record<string, unknown>>): string =>
@@ -118,13 +118,13 @@ describe('a final answer of 400 KB', () => {
   test('with thousands of fences that nothing closes is looked at once (L53)', () => {
     const lines = (n: number): string => '```json\n'.repeat(n);
     // A thousand times as many as took a second when the end was looked for from each of them.
-    expect(structuredOutput(lines(1_000_000))).toMatchObject({ kind: 'none' });
+    expect(parseStructuredOutput(lines(1_000_000))).toMatchObject({ kind: 'none' });
   });
 
   test('with one block among much text is read (L53)', () => {
     const text = `${'So it is.\n'.repeat(40_000)}\`\`\`json\n{"a":1}\r\n\`\`\`\n${'And so on.\n'.repeat(40_000)}`;
-    expect(structuredOutput(text)).toEqual({ kind: 'value', value: { a: 1 } });
-    expect(structuredOutput(`${text}\n\`\`\`\n1\n\`\`\``)).toMatchObject({
+    expect(parseStructuredOutput(text)).toEqual({ kind: 'value', value: { a: 1 } });
+    expect(parseStructuredOutput(`${text}\n\`\`\`\n1\n\`\`\``)).toMatchObject({
       problem: expect.stringContaining('2 fenced'),
     });
   });

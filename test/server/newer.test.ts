@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { NativeConnection } from '@temporalio/worker';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
-import { configReader } from '../../store/configuration.ts';
+import { createConfigReader } from '../../store/configuration.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import { createTranscripts } from '../../store/transcript/transcripts.ts';
 import { createDeps } from '../../worker/create-deps.ts';
@@ -25,7 +25,7 @@ async function startOldWorker({ storePlace, liveDir, cwd, taskQueue }: Harness):
   const deps = {
     ...own,
     store,
-    config: configReader(store),
+    config: createConfigReader(store),
     transcripts: createTranscripts(store, () => Promise.resolve(null)),
   };
   const connection = await NativeConnection.connect({ address: inject('temporalAddress') });

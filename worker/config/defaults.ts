@@ -2,7 +2,8 @@
 import type { RunDefaults } from '../../activities/deps.ts';
 import { catalogue } from '../../models/catalogue.ts';
 import { agentDefaults } from '../../tools/agent-types.ts';
-import { defaultBackoff, DEFAULT_SYSTEM_PROMPT, FIRST_BYTE_MS } from '../../store/configuration.ts';
+import { defaultBackoff, FIRST_BYTE_MS } from '../../store/configuration.ts';
+import { DEFAULT_SYSTEM_PROMPT } from '../../store/system-prompt.ts';
 
 // The options of a run when neither its caller nor its worker chose (L57).
 

@@ -2,7 +2,7 @@
 // at `info` for what a person may look for, at `warn` for a run that has ended badly. No line holds
 // what was said.
 import { runFields, callerTraceField, type Log, type LogFields } from '../../system/log.ts';
-import type { Observation, ObservedAbout, Observe } from '../../store/live/observe.ts';
+import type { Observation, ObservedPlace, Observe } from '../../store/live/observe.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';
 import type { Seen } from '../../workflows/contract/told.ts';
 
@@ -60,7 +60,7 @@ function writeSeen(log: Log, session: string, seen: Seen): void {
   }
 }
 
-function fieldsOf({ iteration, step, attempt, ...run }: ObservedAbout): LogFields {
+function fieldsOf({ iteration, step, attempt, ...run }: ObservedPlace): LogFields {
   const known = { ...(step === undefined ? {} : { step }), ...(attempt === undefined ? {} : { attempt }) };
   return { ...runFields(run), iteration, ...known };
 }

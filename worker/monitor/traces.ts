@@ -1,7 +1,7 @@
 // One trace for each run and the agents below it (O15), in the words of OpenTelemetry's GenAI
 // conventions. Content is never in it.
 import { randomBytes } from 'node:crypto';
-import type { ModelCallSeen, Observation, Observe, ObservedAbout } from '../../store/live/observe.ts';
+import type { ModelCallSeen, Observation, Observe, ObservedPlace } from '../../store/live/observe.ts';
 import { iterationSpanOf, runSpanOf, traceIdOf } from '../../store/live/trace-context.ts';
 import type { Log } from '../../system/log.ts';
 import { callingSpan, queryIdOf } from '../../workflows/contract/ids.ts';
@@ -60,7 +60,7 @@ function spanOf(seen: Observation): Span | null {
 type Times = { readonly at: number; readonly ms: number };
 
 /** Its id is nobody's parent. */
-function below(run: ObservedAbout, { at, ms }: Times) {
+function below(run: ObservedPlace, { at, ms }: Times) {
   return {
     traceId: traceIdOf(run),
     spanId: randomBytes(8).toString('hex'),
@@ -91,7 +91,7 @@ function chat({ model, about, error, firstMs, spend: { usage } }: ModelCallSeen)
   } as const;
 }
 
-function placeOf({ session, run, iteration, step, attempt }: ObservedAbout): Record<string, AttributeValue> {
+function placeOf({ session, run, iteration, step, attempt }: ObservedPlace): Record<string, AttributeValue> {
   return {
     'gen_ai.conversation.id': session,
     'perdure.run': run,

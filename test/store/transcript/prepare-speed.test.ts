@@ -29,7 +29,7 @@ const turn = (n: number): Entry[] => [
 
 function timePreparation(transcripts: Transcripts, head: Hash | null, turns: number): Promise<number> {
   return cpuTime(async () => {
-    const extended = transcripts.prepared(await transcripts.extend(session, head, []), 0, {});
+    const extended = transcripts.shrinkResults(await transcripts.extend(session, head, []), 0, {});
     expect(await transcripts.messages(extended, { name: 'claude-test' })).toHaveLength(2 * turns + 1);
   });
 }
