@@ -1,5 +1,5 @@
-// What a run knows of a model (X1), as a part of its snapshot. A fact that is absent is not known,
-// or was not when the run opened.
+// The facts that a run knows of a model (X1), as a part of its snapshot. A fact that is absent is
+// not known, or was not when the run opened.
 import type { Effort, Price } from '../workflows/contract/loop.ts';
 
 /** How a request may ask for thinking. */
@@ -49,7 +49,7 @@ export type ModelTable = Readonly<Record<string, Partial<ModelFacts>>>;
 /** Knows models, and which of them a name means (X1, X2). */
 export type Models = {
   /**
-   * Returns the name that is sent for one that a person wrote, or a sentence when there is no such
+   * Returns the name that is sent for one that a person wrote, or a sentence when it cannot be a
    * model.
    */
   find(name: string): FoundModel;

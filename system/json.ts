@@ -32,8 +32,8 @@ export function parseInput(json: string): { readonly value: unknown } | undefine
 }
 
 /**
- * Returns the stand-in for the input of a call that is not one JSON text. The API takes back only an
- * object; the text is kept in it, and such a call is answered with an error, whatever its tool
+ * Returns the stand-in for the input of a call that is not one JSON text. The API takes back only
+ * an object; the text is kept in it, and such a call is answered with an error, whatever its tool
  * would accept (L15, L28).
  */
 export function wrapUnparsable(json: string): { readonly unparsable: string } {

@@ -3,7 +3,7 @@
 import { realpathSync } from 'node:fs';
 import type { Command } from 'commander';
 import { findSkills, skillSettings } from '../../tools/builtin/files/skills.ts';
-import { dataFolder } from '../../connection/data-folder.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { workspace } from '../run-options.ts';
@@ -30,7 +30,11 @@ async function skills(cli: Cli, { config: file, cwd = '.' }: Flags): Promise<num
     );
     return STATUS.ok;
   }
-  const at = { cwd: realpathSync(workspace(cwd, cli.cwd())), hidden: dataFolder(cli.env).root, mayRead: () => true };
+  const at = {
+    cwd: realpathSync(workspace(cwd, cli.cwd())),
+    hidden: openDataFolder(cli.env).root,
+    mayRead: () => true,
+  };
   const found = await findSkills(settings, at);
   for (const { name, description, file: path } of found.skills)
     cli.print(rowsText(cli.out.columns(), `${name}: ${description}\n  ${path}`));

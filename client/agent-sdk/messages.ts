@@ -7,7 +7,7 @@ import { addSpend, noSpend, type Spend, type TerminalReason, type Usage } from '
 import type { RunOutcome } from '../sessions/outcome.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { VERSION } from '../../worker/version.ts';
-import { baseName, catalogue } from '../../models/catalogue.ts';
+import { parseBaseName, catalogue } from '../../models/catalogue.ts';
 import { outwardInput, outwardName } from './names.ts';
 import { statusesOf, toolsOf } from './tools.ts';
 import type { UUID } from 'node:crypto';
@@ -138,7 +138,7 @@ function modelUsageOf(replies: readonly ReplyEntry[]): Record<string, ModelUsage
 }
 
 function modelUsage(model: string, { usage, usd }: Spend): ModelUsage {
-  const { window = 0, maxOutput = 0 } = catalogue.models[baseName(model).base] ?? {};
+  const { window = 0, maxOutput = 0 } = catalogue.models[parseBaseName(model).base] ?? {};
   return {
     inputTokens: usage.input,
     outputTokens: usage.output,

@@ -5,7 +5,7 @@ import { awaitInTime } from '../../system/async.ts';
 import { formatLog } from '../../system/log.ts';
 import { reasonOf } from '../../system/text.ts';
 import { checkConfig } from '../../worker/config/config.ts';
-import { dataFolder } from '../../connection/data-folder.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { answerApprovals } from '../runtime/answer-approvals.ts';
@@ -73,7 +73,7 @@ async function* open(prompt: QueryPrompt, written: Options, steering: Steering):
   requireKey(env, written.env !== undefined);
   const config = checkConfig(translated.config, 'the options of query()');
   const chosen = { config, source: { kind: 'given' }, explicit: true } as const;
-  const where = { root: dataFolder(env).root, cwd, config };
+  const where = { root: openDataFolder(env).root, cwd, config };
   const asked = {
     identity: identityOf(prompt, written, cwd),
     program: env['PERDURE_SESSION'] || undefined,

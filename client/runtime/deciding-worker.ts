@@ -6,8 +6,8 @@ import type { Log } from '../../system/log.ts';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
 import { bundlePath } from '../../worker/bundle.ts';
 import { connectionOptions } from '../../connection/connect-client.ts';
-import { seenSinks } from '../../worker/monitor/watchers.ts';
-import { workerConverter } from '../../connection/payloads/data-converter.ts';
+import { createSeenSinks } from '../../worker/monitor/watchers.ts';
+import { createWorkerConverter } from '../../connection/payloads/data-converter.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { workflowTime } from '../../worker/workflow-time.ts';
 import type { Opened } from './open-server.ts';
@@ -27,8 +27,8 @@ export async function startDecidingWorker(
     taskQueue,
     identity: formatIdentity(processIdentity()),
     workflowBundle: { codePath: bundlePath() },
-    sinks: seenSinks(),
-    dataConverter: workerConverter(target.keys, log),
+    sinks: createSeenSinks(),
+    dataConverter: createWorkerConverter(target.keys, log),
     // No session sticks to it: the next worker need not wait for one that is gone.
     maxCachedWorkflows: 0,
   });

@@ -9,7 +9,7 @@ import { openStore } from '../../store/values/open-store.ts';
 import type { Sealing } from '../../store/values/s3/record-seal.ts';
 import { StoreError } from '../../store/values/store.ts';
 import { bundlePath } from '../../worker/bundle.ts';
-import { type DataFolder, dataFolder, type Env } from '../../connection/data-folder.ts';
+import { type DataFolder, openDataFolder, type Env } from '../../connection/data-folder.ts';
 import { resolveConnection } from '../../connection/resolve-connection.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { reasonOf } from '../../system/text.ts';
@@ -17,7 +17,7 @@ import { connectClient, type Target } from '../../connection/connect-client.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { livingMembers } from '../../worker/embedded/members.ts';
 import { NAMESPACE } from '../../worker/embedded/server-args.ts';
-import { runningServer, type ServerRecord, wantedVersion } from '../../worker/embedded/server-record.ts';
+import { findRunningServer, type ServerRecord, versionToMatch } from '../../worker/embedded/server-record.ts';
 import { describeNewer, newerSessions } from './newer.ts';
 import { workerPolls, describeNoWorker } from '../sessions/worker-polls.ts';
 import { ConfigProblem, type PerdureConfig } from '../../worker/config/config.ts';
@@ -68,7 +68,7 @@ function node(version: string): Check {
 
 function folderOf(env: Env): DataFolder | { readonly check: Check } {
   try {
-    return dataFolder(env);
+    return openDataFolder(env);
   } catch (error) {
     if (!(error instanceof SetupProblem)) throw error;
     return { check: missing('data folder', error.message) };
@@ -156,7 +156,7 @@ async function configChecks(env: Env, dataDir: string | undefined, file?: string
 
 /** Throws SetupProblem for a data folder whose database cannot be used. */
 export async function embeddedChecks(env: Env, folder: DataFolder): Promise<readonly Check[]> {
-  const running = runningServer(folder);
+  const running = findRunningServer(folder);
   return [
     running === null ? await binary(env, folder) : ok('server binary', `${running.binary}, server ${running.server}`),
     ...(running === null ? [ok('server', 'not running: any command brings it up')] : await answering(running)),
@@ -167,7 +167,7 @@ export async function embeddedChecks(env: Env, folder: DataFolder): Promise<read
 /** Looks on PATH and in the cache. Nothing is downloaded or built here. */
 async function binary(env: Env, folder: DataFolder): Promise<Check> {
   try {
-    const wanted = wantedVersion(folder);
+    const wanted = versionToMatch(folder);
     const { path, server } = await findBinary({ env, wanted, say: () => undefined, sources: [] });
     return ok('server binary', `${path}, server ${server}`);
   } catch (error) {

@@ -1,7 +1,7 @@
 // --dump-requests of the commands that bring up a worker: where it writes the requests that it
 // sends to the model.
 import { resolve } from 'node:path';
-import { dataFolder, type Env } from '../../connection/data-folder.ts';
+import { openDataFolder, type Env } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 
 export type DumpFlags = { readonly dumpRequests?: string; readonly dumpReadable?: boolean };
@@ -29,7 +29,7 @@ export async function withDump<At extends Place>(
   const told = { [DUMP.folder]: resolve(place.cwd(), dumpRequests), [DUMP.readable]: dumpReadable ? '1' : '' };
   const env = { ...place.env, ...told };
   // Before anything is begun that the worker would then refuse to do.
-  dumpFolder(env, dataFolder(env).root);
+  dumpFolder(env, openDataFolder(env).root);
   return { ...place, env };
 }
 

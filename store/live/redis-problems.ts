@@ -13,9 +13,6 @@ export function isUnanswered(error: Error): boolean {
   return error.message === 'Command timed out';
 }
 
-// Its address, and sentences about what is wrong there. The name and password in an address never
-// leave this file.
-
 const ADDRESS = /^rediss?:\/\/[^/?#\s]+(?:\/\d{0,4})?$/;
 
 /** Returns why `PERDURE_LIVE` cannot be `url`, or undefined. */

@@ -4,8 +4,8 @@ import type { LiveWriter, LiveEvent } from './events.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 
 /**
- * Tells watchers a stored reply again: the attempt that streamed it died before it could say that it
- * was stored, so its events were taken back.
+ * Tells watchers a stored reply again: the attempt that streamed it died before it could say that
+ * it was stored, so its events were taken back.
  */
 export function retellReply(live: LiveWriter, reply: ReplyEntry, outcomes: readonly Outcome[]): void {
   for (const event of listContentEvents(reply)) live.write(event);

@@ -13,8 +13,6 @@ export function detectMediaType(start: Buffer): MediaType | null {
   return begins('%PDF-') ? 'application/pdf' : null;
 }
 
-// An image's kind, width and height, read from its first bytes.
-
 type ImageSize = { readonly mediaType: ImageType; readonly width: number; readonly height: number };
 
 /** Returns null for anything but an image, and for one whose size is not where it should be. */

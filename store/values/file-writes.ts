@@ -1,10 +1,10 @@
 // How bytes reach the disk, with two waits whatever is written. Invariants:
-// 1. A file gets a name only after its bytes are flushed: a file found under a name was whole when it
-//    was written.
+// 1. A file gets a name only after its bytes are flushed: a file found under a name was whole when
+//   it was written.
 // 2. A write is acknowledged only after the folders with its names are flushed.
 // 3. A step is one file under the names of its record and of its values: a record is never without
-//    their bytes, whichever names a power cut spares. A reader that finds the record sees to the
-//    other names before it answers.
+//   their bytes, whichever names a power cut spares. A reader that finds the record sees to the
+//   other names before it answers.
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import { isErrno } from './store.ts';

@@ -20,7 +20,7 @@ export async function storeIdentity(dir: string, files: Files = nodeFiles): Prom
   try {
     files.makeFolder(`${dir}/tmp`);
     if (!files.exists(path)) await create(files, dir, path);
-    return parseIdentity(dir, path, await files.read(path));
+    return parseStoreIdentity(dir, path, await files.read(path));
   } catch (error) {
     throw toStoreError('open the store', dir, error);
   }
@@ -49,7 +49,7 @@ async function flushParent(files: Files, dir: string): Promise<void> {
  * `place` names the store in messages, and `path` is where `bytes` come from. Throws StoreError for
  * a store that this version cannot use.
  */
-export function parseIdentity(place: string, path: string, bytes: Uint8Array): StoreIdentity {
+export function parseStoreIdentity(place: string, path: string, bytes: Uint8Array): StoreIdentity {
   let value: unknown;
   try {
     value = JSON.parse(Buffer.from(bytes).toString('utf8'));

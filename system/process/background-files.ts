@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf } from '../text.ts';
-import { entriesOf } from './places.ts';
+import { listEntries } from './places.ts';
 import { isAlive, type ChildRecord, type ProcessIdentity } from './identity.ts';
 import type { ProcessTree } from './spawn-tree.ts';
 import type { TreeExit } from './spawner.ts';
@@ -117,7 +117,7 @@ const KEPT_DAYS = 30;
  * the epoch.
  */
 export function sweepBackground(root: string, now: number): void {
-  for (const folder of entriesOf(root).map(({ name }) => join(root, name))) {
+  for (const folder of listEntries(root).map(({ name }) => join(root, name))) {
     const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? now;
     const left = openFolder(folder);
     if (now - changed > KEPT_DAYS * 86_400_000 && left.list().every((record) => record.end)) left.remove();

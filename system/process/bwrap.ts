@@ -4,7 +4,7 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync } from 'no
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import {
   isInside,
-  entriesOf,
+  listEntries,
   findLinkedStartupFiles,
   listUnlinkedCaches,
   realOf,
@@ -202,7 +202,7 @@ function listGuardMounts(
  * other folders are writable.
  */
 function listHomeMounts(home: string): readonly Mount[] {
-  const folders = entriesOf(home).filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'));
+  const folders = listEntries(home).filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'));
   return [readOnlyBind(home), ...folders.map(({ name }) => writableBind(join(home, name)))];
 }
 

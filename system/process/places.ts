@@ -129,12 +129,12 @@ function listDotPlaces(home: string, path: string): readonly string[] {
 
 /** Finds start-up files that are kept elsewhere and linked from the home folder. */
 export function findLinkedStartupFiles(home: string): readonly string[] {
-  const links = entriesOf(home).filter((entry) => entry.isSymbolicLink() && entry.name.startsWith('.'));
+  const links = listEntries(home).filter((entry) => entry.isSymbolicLink() && entry.name.startsWith('.'));
   return links.map(({ name }) => realOf(join(home, name))).filter((real) => real !== null);
 }
 
 /** Returns an empty list for a folder that cannot be listed. */
-export function entriesOf(folder: string): readonly Dirent[] {
+export function listEntries(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {

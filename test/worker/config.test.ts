@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import * as v from 'valibot';
 import { z } from 'zod';
-import { configDefaults } from '../../worker/config/config-defaults.ts';
+import { defaultsOfConfig } from '../../worker/config/config-defaults.ts';
 import { checkConfig, ConfigProblem, defineConfig, type PerdureConfig } from '../../worker/config/config.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { simpleTool } from '../tools/support.ts';
@@ -49,7 +49,7 @@ test('everything that may be configured is accepted, and so is nothing', () => {
 });
 
 test('what is configured goes before what is built in (L57)', () => {
-  expect({ ...runDefaults, ...configDefaults(everything) }).toMatchObject({
+  expect({ ...runDefaults, ...defaultsOfConfig(everything) }).toMatchObject({
     model: 'own-1',
     fallbackModels: ['own-0'],
     smallModel: 'own-small',
@@ -65,7 +65,7 @@ test('what is configured goes before what is built in (L57)', () => {
     suggestPrompts: true,
     approvalTimeoutMs: 60_000,
   });
-  expect({ ...runDefaults, ...configDefaults({}) }).toEqual(runDefaults);
+  expect({ ...runDefaults, ...defaultsOfConfig({}) }).toEqual(runDefaults);
 });
 
 const key = (path: string): string => `"${path}" is no key of the configuration: remove it or correct its name`;

@@ -1,10 +1,11 @@
-// What a configuration says of the options of runs (L57).
+// Turns a configuration into defaults for the options of runs (L57).
+import { present } from '../../system/json.ts';
 import type { RunDefaults } from '../../activities/deps.ts';
 import { agentSettings } from './agents.ts';
 import type { PerdureConfig } from './config.ts';
 import { runDefaults } from './defaults.ts';
 
-export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
+export function defaultsOfConfig(config: PerdureConfig): Partial<RunDefaults> {
   const { maxOutputTokens, compaction, agents, agentLimits, ...rest } = config;
   const { model, fallbackModels, smallModel, models, effort, permissionMode, permissions, additionalDirectories } =
     rest;
@@ -17,10 +18,10 @@ export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
   const limits = { maxTurns, wrapUp, batchSummaries, approvalTimeoutMs, outputCap: maxOutputTokens };
   const server = { firstByteMs, stallMs, requestMs, overflowWords };
   return {
-    ...(Object.fromEntries(
-      Object.entries({ ...chosen, ...context, ...limits, ...server }).filter(([, value]) => value !== undefined),
-    ) as Partial<RunDefaults>),
-    ...(agents || agentLimits ? { agents: agentSettings(agents, agentLimits) } : {}),
-    ...(compaction === undefined ? {} : { compaction: { ...runDefaults.compaction, ...compaction } }),
+    ...present({ ...chosen, ...context, ...limits, ...server }),
+    ...present({
+      agents: agents || agentLimits ? agentSettings(agents, agentLimits) : undefined,
+      compaction: compaction && { ...runDefaults.compaction, ...compaction },
+    }),
   };
 }

@@ -1,11 +1,9 @@
-// From a configuration to what a run gets when its caller did not choose (L57).
+// The options of a run when neither its caller nor its worker chose them (L57).
 import type { RunDefaults } from '../../activities/deps.ts';
 import { catalogue } from '../../models/catalogue.ts';
 import { agentDefaults } from '../../tools/agent-types.ts';
 import { defaultBackoff, FIRST_BYTE_MS } from '../../store/configuration.ts';
 import { DEFAULT_SYSTEM_PROMPT } from '../../store/system-prompt.ts';
-
-// The options of a run when neither its caller nor its worker chose (L57).
 
 export const runDefaults: RunDefaults = {
   model: catalogue.default,

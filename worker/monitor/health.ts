@@ -1,5 +1,5 @@
-// Whether a worker can do its work: its server answers, its store answers, and it is not on its way
-// out (O17).
+// Tells whether a worker can do its work: its server answers, its store answers, and it is not on
+// its way out (O17).
 import type { Client } from '@temporalio/client';
 import type { Store } from '../../store/values/store.ts';
 import { runWithin } from '../../system/async.ts';
@@ -8,12 +8,15 @@ import type { Hash } from '../../workflows/contract/ids.ts';
 
 const WAIT_MS = 3_000;
 
-/** Nothing is stored under it: that it is not there is an answer. */
+/** A hash under which nothing is stored: the answer that it is missing is an answer. */
 const NOTHING = '0'.repeat(64) as Hash;
 
 type Checked = { readonly client: Client; readonly store: Store };
 
-/** `leaving`: why it takes no more work; null while it does. */
+/**
+ * Returns the problems of a worker. `leaving` tells why it takes no more work, and null while it
+ * does.
+ */
 export async function healthOf({ client, store }: Checked, leaving: () => string | null): Promise<readonly string[]> {
   const gone = leaving();
   if (gone !== null) return [gone];
@@ -21,7 +24,7 @@ export async function healthOf({ client, store }: Checked, leaving: () => string
   return (await Promise.all(answers)).flat();
 }
 
-/** Of a process without a worker. */
+/** Returns the problems of a process without a worker. */
 export function serverHealth(client: Client): Promise<readonly string[]> {
   return problemOf('the Temporal server does not answer', () => client.workflowService.getSystemInfo({}));
 }

@@ -3,7 +3,7 @@
 // of them or none.
 import type { Connection } from '@temporalio/client';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
-import { GRPC, grpcFailure } from '../../../connection/connect-client.ts';
+import { GRPC, readGrpcFailure } from '../../../connection/grpc-failure.ts';
 import { ATTRIBUTES, type AttributeType } from '../../../workflows/contract/visibility.ts';
 
 /** `other_type`: the name is taken by an attribute of somebody else's. */
@@ -50,7 +50,7 @@ export async function ensureAttributes(connection: Connection, namespace: string
     await askForAll(connection, namespace);
     return { checks, usable: true };
   } catch (error) {
-    const { code, why } = grpcFailure(error);
+    const { code, why } = readGrpcFailure(error);
     if (refusals.has(code)) return { checks, usable: false, why };
     throw error;
   }

@@ -11,7 +11,7 @@ import { decodeRecord, encodeRecord, type KeyRecord } from '../key-record.ts';
 import { checkSeal, parseNonce, type SealKeys, type Sealing, sealNonce } from './record-seal.ts';
 import type { Objects } from './s3-objects.ts';
 import { isSealedFromStart, createStoreId, findSealing, type StoreMemory } from './sealed-since.ts';
-import { parseIdentity, type StoreIdentity } from '../store-folder.ts';
+import { parseStoreIdentity, type StoreIdentity } from '../store-folder.ts';
 import {
   corruptRecord,
   corruptValue,
@@ -243,12 +243,12 @@ const IDENTITY = 'store.json';
 async function findIdentity(objects: Objects, keys: SealKeys | undefined): Promise<StoreIdentity> {
   const place = objects.place(IDENTITY);
   const there = await objects.get(IDENTITY);
-  if (there) return parseIdentity(objects.place(''), place, there);
+  if (there) return parseStoreIdentity(objects.place(''), place, there);
   const own: StoreIdentity = { version: 1, id: createStoreId(keys) };
   if (await objects.putNew(IDENTITY, Buffer.from(`${JSON.stringify(own)}\n`))) return own;
   const bytes = await objects.get(IDENTITY);
   if (!bytes) throw new StoreError('unavailable', `${place} vanished while it was read: try again`);
-  return parseIdentity(objects.place(''), place, bytes);
+  return parseStoreIdentity(objects.place(''), place, bytes);
 }
 
 function bytesOf(values: readonly Uint8Array[]): number {
