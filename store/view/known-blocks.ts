@@ -123,7 +123,7 @@ const serverResults = [
   resultBlock('tool_search', z.union([errorResult('tool_search').extend(said), found])),
 ] as const;
 
-export const block = z.discriminatedUnion('type', [
+const block = z.discriminatedUnion('type', [
   typedBlock('text', { text, citations: optionalField(citations) }),
   typedBlock('thinking', { thinking: text, signature: text.min(1) }),
   typedBlock('redacted_thinking', { data: text.min(1) }),

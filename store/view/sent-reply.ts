@@ -6,7 +6,7 @@ import type { ContentBlock, ContentBlockParam, ToolUseBlockParam } from '@anthro
 import { chooseFreeId } from '../transcript/call-ids.ts';
 import type { ReplyEntry } from '../log/entries.ts';
 import { isBlank, replaceLoneSurrogates } from '../../system/text.ts';
-import { block, keepKnownFields } from './known-blocks.ts';
+import { keepKnownFields } from './known-blocks.ts';
 
 /** Remembers the blocks of a reply, because entries never change. */
 export type ReplyMemo = WeakMap<ReplyEntry, readonly SentBlock[]>;
