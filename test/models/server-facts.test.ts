@@ -1,4 +1,4 @@
-// What a model's server says of it by the Models API, and how it is kept (X1).
+// A model's server tells of it by the Models API, and its answer is kept (X1).
 import { expect, test } from 'vitest';
 import { createModels } from '../../models/models.ts';
 import { parseServerModel, createServerFacts } from '../../models/server-facts.ts';

@@ -1,4 +1,5 @@
-// What several ask for at once is asked for once, and what is written often is written together.
+// Questions that several ask at once are asked once, and texts that are written often are written
+// together.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -29,7 +30,7 @@ test('text is written at once when none was lately, together within its time, an
   onTestFinished(() => void vi.useRealTimers());
   const written: string[] = [];
   const batch = new TextBatch({ ms: 15, size: 10 }, (text) => written.push(text));
-  // What begins is told together.
+  // The first texts of a batch come together.
   batch.add('a');
   vi.advanceTimersByTime(14);
   batch.add('b');

@@ -1,4 +1,4 @@
-// What a configuration may say of agents, and how a wrong one is told.
+// A configuration may define agents, and a wrong definition is reported.
 import { expect, test } from 'vitest';
 import { agentDefaults } from '../../tools/agent-types.ts';
 import { defaultsOfConfig } from '../../worker/config/config-defaults.ts';

@@ -1,4 +1,4 @@
-// What a configuration may say, and how a wrong one is told.
+// A configuration is checked, and a wrong one is reported.
 import { expect, test } from 'vitest';
 import * as v from 'valibot';
 import { z } from 'zod';

@@ -6,15 +6,15 @@ import { startReaper } from '../../worker/reaper.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { processNamed } from '../activities/hooks/support.ts';
 
-/** Of this machine, with a start time that no process has. */
+/** An identity of this machine, with a start time that no process has. */
 const dead = formatIdentity({ ...processIdentity(), startTime: '1' });
 const living = formatIdentity(processIdentity());
 
 type Failed = { readonly workflowId: string; readonly activityId: string };
 
 /**
- * A server with sessions whose activities, all begun by a worker that is dead, can be failed once
- * by whoever is first.
+ * A server with sessions whose activities, all begun by a dead worker, can be failed once, by the
+ * first who tries.
  */
 function server(
   sessions: Readonly<Record<string, readonly string[]>>,

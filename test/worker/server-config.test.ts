@@ -1,4 +1,4 @@
-// What a configuration says of a model's server: how long it may be silent, and its words.
+// A configuration tells of a model's server: how long it may be silent, and its words.
 import { expect, test } from 'vitest';
 import { defaultsOfConfig } from '../../worker/config/config-defaults.ts';
 import { checkConfig, type PerdureConfig } from '../../worker/config/config.ts';

@@ -1,4 +1,5 @@
-// What names a host: configured, the machine's own id, or one that its data folder keeps.
+// A host is named by its configuration, by the machine's own id, or by one that its data folder
+// keeps.
 import { expect, test } from 'vitest';
 import { machineId } from '../../system/process/identity.ts';
 import { findSessionHost } from '../../worker/config/session-host.ts';

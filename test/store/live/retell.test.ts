@@ -1,4 +1,4 @@
-// What watchers are told of the end of a call.
+// Watchers are told of the end of a call.
 import { expect, test } from 'vitest';
 import { toolEnd } from '../../../store/live/retell.ts';
 import type { CallLog } from '../../../store/log/entries.ts';

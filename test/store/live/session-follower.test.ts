@@ -47,8 +47,8 @@ function linesOf(step: number, number: number, { tools, attempts: all }: Step): 
 }
 
 /**
- * Every write of the history: steps that wait for each other in order, calls beside each other
- * mixed, pieces of any size.
+ * Every write of the history: steps that wait for each other in order, parallel calls mixed, pieces
+ * of any size.
  */
 function writesOf(history: readonly Step[], pick: (max: number) => number): Write[] {
   const writes: Write[] = [];

@@ -1,5 +1,4 @@
-// What a worker reads of a transcript that it does not know: back to a boundary, and with the same
-// result as a whole read.
+// A worker reads an unknown transcript back to a boundary, with the same result as a whole read.
 import { known } from '../../support/known.ts';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-// What a newer Perdure wrote, met by this one in a deploy that goes from worker to worker: it is no
-// damage, and is left alone.
+// This version meets values of a newer one, as in a deploy that goes from worker to worker: they
+// are not damage, and are left alone.
 import { expect, test } from 'vitest';
 import { createConfigReader } from '../../../store/configuration.ts';
 import { verifyTranscript } from '../../../store/log/audit.ts';

@@ -1,5 +1,5 @@
-// What it costs to get a long transcript ready to be sent: little when it is warm, not much more
-// from disk.
+// Measures the cost of getting a long transcript ready to be sent: little when it is warm, not much
+// more from disk.
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';
 import { fileStore } from '../../../store/values/file-store.ts';

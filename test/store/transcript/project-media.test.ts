@@ -1,4 +1,4 @@
-// What the model sees of images and documents in a transcript (L85).
+// The model sees images and documents of a transcript (L85).
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';
 import { mediaKey } from '../../../store/log/bodies.ts';

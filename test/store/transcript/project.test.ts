@@ -1,4 +1,4 @@
-// What the model sees of a transcript.
+// A transcript is projected onto the messages that the model sees.
 import type { ContentBlock, MessageParam } from '@anthropic-ai/sdk/resources/messages';
 import { expect, test } from 'vitest';
 import type { Entry, ReplyEntry } from '../../../store/log/entries.ts';

@@ -1,4 +1,5 @@
-// What was shrunk, shortened or summarised can be opened by the name given in its place (L8–L10).
+// Entries that were shrunk, shortened or summarised can be opened by the name given in their place
+// (L8–L10).
 import { expect, test } from 'vitest';
 import { entryName, parseEntryName } from '../../../store/log/entry-names.ts';
 import { readTool } from '../../../tools/builtin/read.ts';

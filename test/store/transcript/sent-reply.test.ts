@@ -1,5 +1,5 @@
-// What is left out of a stored reply when it is sent: for one kind or field that the API does not
-// know, it would refuse the session for good.
+// Some blocks and fields are left out of a stored reply when it is sent: for one kind or field that
+// the API does not know, it would refuse the session for good.
 import type { ContentBlock } from '@anthropic-ai/sdk/resources/messages';
 import { expect, test } from 'vitest';
 import { prepareReply } from '../../../store/view/sent-reply.ts';

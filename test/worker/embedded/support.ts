@@ -15,7 +15,7 @@ import type { JoinServer } from '../../../worker/embedded/join-server.ts';
 import { findRunningServer, findUnrecordedServer } from '../../../worker/embedded/server-record.ts';
 import { stopServer } from '../../../worker/embedded/stop-server.ts';
 
-/** What finding the real binary needs of this machine's environment, and nothing else. */
+/** The part of this machine's environment that finding the real binary needs, and nothing else. */
 export const hostEnv: Env = Object.fromEntries(
   ['PATH', 'HOME', 'XDG_CACHE_HOME', 'GOPROXY', 'GOFLAGS', 'GOPATH'].map((name) => [name, process.env[name]]),
 );

@@ -1,4 +1,4 @@
-// What a monitor answers, and to whom.
+// A monitor answers its paths, and only known hosts.
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { hostname } from 'node:os';
