@@ -3,12 +3,13 @@
 // what an earlier attempt stored (L16).
 import type { CallModel, ModelCallAnswer, ModelResult, FindReply } from '../workflows/contract/activities.ts';
 import { type Attempt, describeGivenUp } from './attempt.ts';
-import { shared } from '../system/async.ts';
+import { shareInFlight } from '../system/async.ts';
 import type { Deps } from './deps.ts';
 import { recordEnds } from './calls/record-ends.ts';
 import { RecentMap } from '../system/recent-map.ts';
 import { promptHooks } from './run/around-runs.ts';
-import { announce, finish, tellBoundary, tellIfDies, retell } from '../store/live/tell.ts';
+import { announceEntries, endWithResult, announceBoundary, endIfThrows } from '../store/live/tell.ts';
+import { retellReply } from '../store/live/retell.ts';
 import type { LiveWriter } from '../store/live/events.ts';
 import { answerChecks } from './model/answer-schema.ts';
 import { chosenModel, keepsPast, withFacts } from './model/request.ts';
@@ -42,41 +43,41 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
     const known = heads.isNew(attempt, input.head) ? null : await record.read(isForgotten(attempt));
     const append = await recordEnds(deps, attempt, input);
     const live = opened(deps, attempt, input, known);
-    return tellIfDies(live, async () => {
+    return endIfThrows(live, async () => {
       const given = await deps.transcripts.extend(attempt.session, input.head, append);
       if (input.retells) retellLast(deps, live, given.view);
       announceGiven(live, input, given);
       if (known) {
         await retellStored(deps, attempt.session, live, known, given);
-        return await finish(live, inDoubt(known));
+        return await endWithResult(live, inDoubt(known));
       }
       const tries = triesSoFar(attempt, input);
       const orphaned = await above(attempt, config);
       if (orphaned !== null) {
         const gone = { kind: 'failed', detail: orphaned, spend: tries.spend } as const;
-        return await finish(live, await endWithout({ attempt, record, live, tries }, gone));
+        return await endWithResult(live, await endWithout({ attempt, record, live, tries }, gone));
       }
       const spent = notAgain(input, tries, 'its worker ended while the model answered');
-      if (spent) return await finish(live, await endWithout({ attempt, record, live, tries }, spent));
+      if (spent) return await endWithResult(live, await endWithout({ attempt, record, live, tries }, spent));
       const waits = await stillWaiting({ deps, attempt, input, config, live, record }, tries);
-      if (waits) return await finish(live, waits);
+      if (waits) return await endWithResult(live, waits);
       const told = await prompts(attempt, input, config, given, live);
       if (told.stop !== null) {
         const stop = { kind: 'hook_stopped', detail: told.stop, spend: tries.spend } as const;
-        return await finish(live, await endWithout({ attempt, record, live, tries }, stop));
+        return await endWithResult(live, await endWithout({ attempt, record, live, tries }, stop));
       }
       const collected = await collect(deps, config, given, told.entries);
       // Events of the superseded request are not news.
-      if (input.supersedes === undefined) announce(live, collected);
+      if (input.supersedes === undefined) announceEntries(live, collected);
       const asked = chosenModel(config, input.model);
       const chosen = { ...asked, model: withFacts(asked.model, deps.models) };
       const keeps = keepsPast(config, chosen.model, deps.models);
       const more = { ...given, added: [...given.added, ...collected] };
-      const base = deps.transcripts.prepared(more, deps.now(), keeps);
+      const base = deps.transcripts.shrinkResults(more, deps.now(), keeps);
       const answer = checks(config.outputSchema);
       const result = await reply({ deps, attempt, input, config, chosen, answer, live, base, record, tries });
       heads.wrote(attempt, record.own());
-      return await finish(live, result);
+      return await endWithResult(live, result);
     });
   };
 }
@@ -91,7 +92,7 @@ const MOST_ROOTS = 1_000;
  * it once in a while for all agents below it.
  */
 function sessionsAbove() {
-  const looks = shared<SessionId, boolean>();
+  const looks = shareInFlight<SessionId, boolean>();
   const seen = new RecentMap<SessionId, number>(MOST_ROOTS);
   return async ({ isOver }: Pick<Attempt, 'isOver'>, { agent }: RunConfig): Promise<string | null> => {
     if (!agent || !isOver) return null;
@@ -185,11 +186,11 @@ export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => P
     // The events of the lost attempt are void, whatever it said last: they are told again here.
     const place = { session, step, attempt: number, activity: 'callModel', supersedes: call.step } as const;
     const live = deps.live.open({ ...place, retells: call.step });
-    return tellIfDies(live, async () => {
+    return endIfThrows(live, async () => {
       const given = await deps.transcripts.extend(session, call.head, call.append);
       announceGiven(live, call, given);
       await retellStored(deps, session, live, known, given);
-      return finish(live, inDoubt(known));
+      return endWithResult(live, inDoubt(known));
     });
   };
 }
@@ -198,14 +199,14 @@ export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => P
 // own transition is news, and that it is the last (L26, L51).
 
 function announceGiven(live: LiveWriter, call: CallModel, { view, added }: Extended): void {
-  announce(live, call.supersedes === undefined ? added : added.filter(isLast(call)));
+  announceEntries(live, call.supersedes === undefined ? added : added.filter(isLast(call)));
   if (call.supersedes === undefined || added.at(-1)?.kind === 'boundary') tellPrepared(live, call, { view, added });
 }
 
 /** A compaction that was prepared beside the run is told where it takes effect. */
 function tellPrepared(live: LiveWriter, { iteration }: Pick<CallModel, 'iteration'>, given: Extended): void {
   const at = given.added.findIndex(({ kind }) => kind === 'boundary');
-  if (at >= 0) tellBoundary(live, iteration, entriesOf(given), given.view.length + at);
+  if (at >= 0) announceBoundary(live, iteration, entriesOf(given), given.view.length + at);
 }
 
 function isLast({ iteration }: CallModel): (entry: Entry) => boolean {
@@ -228,7 +229,7 @@ async function retellStored(
   const view = 'head' in known ? await transcripts.view(session, known.head) : null;
   if (!view || !lastReply(view)) return;
   // The entries collected for it; the reply itself is told below.
-  announce(live, view.from(given.view.length + given.added.length));
+  announceEntries(live, view.from(given.view.length + given.added.length));
   retellLast({ tools }, live, view);
 }
 
@@ -237,5 +238,5 @@ function retellLast({ tools }: Pick<Deps, 'tools'>, live: LiveWriter, view: View
   const last = lastReply(view);
   if (!last) return;
   const outcomes = view.from(last.position).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
-  retell(live, { ...last.reply, message: observableMessage(tools, last.reply.message) }, outcomes);
+  retellReply(live, { ...last.reply, message: observableMessage(tools, last.reply.message) }, outcomes);
 }

@@ -5,7 +5,7 @@ import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { recordEnds } from './calls/record-ends.ts';
 import { runEnd, sessionEnd } from './run/around-runs.ts';
-import { announce, tellIfDies } from '../store/live/tell.ts';
+import { announceEntries, endIfThrows } from '../store/live/tell.ts';
 
 export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise<Committed> {
   return async (attempt, input) => {
@@ -13,12 +13,12 @@ export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise
     const { head, step } = input;
     const append = await recordEnds(deps, attempt, input);
     const live = deps.live.open({ session, step, attempt: number, activity: 'commit' });
-    return tellIfDies(live, async () => {
+    return endIfThrows(live, async () => {
       const base = await deps.transcripts.extend(session, head, append);
       const next = deps.transcripts.next(base, []);
       const stored = await deps.store.put(next.bytes);
       deps.transcripts.keep(next);
-      announce(live, base.added);
+      announceEntries(live, base.added);
       for (const entry of base.added) {
         if (entry.kind === 'run_ended') live.write({ type: 'run_end', ended: entry.ended, head: stored });
       }

@@ -4,15 +4,8 @@ import type { Attachments } from './attachments/attachments.ts';
 import type { SkillSettings } from '../tools/builtin/files/skills.ts';
 import type { AttachmentProvider } from './attachments/prefetch.ts';
 import type { Attempt } from './attempt.ts';
-import type {
-  Backoff,
-  ConfigReader,
-  Models,
-  ModelTable,
-  RunConfig,
-  ToolNames,
-  WebSearchSettings,
-} from '../store/configuration.ts';
+import type { Backoff, ConfigReader, RunConfig, ToolNames, WebSearchSettings } from '../store/configuration.ts';
+import type { Models, ModelTable } from '../store/model-facts.ts';
 import type { HookRunner } from './hooks/hooks.ts';
 import type { Places } from '../system/process/places.ts';
 import type { LiveChannel } from '../store/live/events.ts';
@@ -27,7 +20,7 @@ import type { CompactionRules, Effort, Spend } from '../workflows/contract/loop.
 import type { Entry } from '../store/log/entries.ts';
 import type { Store } from '../store/values/store.ts';
 import type { Extended, Transcripts } from '../store/transcript/transcripts.ts';
-import type { Redact } from '../system/text.ts';
+import type { Redact } from '../system/redact.ts';
 import type { ToolServers } from '../tools/mcp/open-servers.ts';
 import type { BackgroundCommands } from '../system/process/background-files.ts';
 import type { AgentSettings } from '../tools/agent-types.ts';

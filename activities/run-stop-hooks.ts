@@ -9,13 +9,13 @@ import type { Deps, AfterStopHandler, EndedRun } from './deps.ts';
 import { hookContext } from './hooks/hook-context.ts';
 import type { HookContext } from './hooks/hooks.ts';
 import { refuseWithoutHooks } from './guards.ts';
-import { tellIfDies } from '../store/live/tell.ts';
-import { bodyReader } from '../store/log/bodies.ts';
+import { endIfThrows } from '../store/live/tell.ts';
+import { createBodyReader } from '../store/log/bodies.ts';
 import { renderEntries } from '../store/view/render-entries.ts';
 import { suggestPrompt } from './memory/suggest-prompt.ts';
-import { finalText } from '../store/view/result.ts';
-import { aboutRun } from '../system/log.ts';
-import { TimedOut, within } from '../system/async.ts';
+import { finalText } from '../store/view/final-text.ts';
+import { runFields } from '../system/log.ts';
+import { TimedOut, runWithin } from '../system/async.ts';
 import { reasonOf } from '../system/text.ts';
 
 /** An attempt that was stopped answers `passed`: whoever stopped it decides what follows (L47). */
@@ -25,7 +25,7 @@ export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks
     const config = await deps.config(hash);
     refuseWithoutHooks(deps, config);
     const live = deps.live.open({ session, step, attempt: number, activity: 'runStopHooks' });
-    return tellIfDies(live, async () => {
+    return endIfThrows(live, async () => {
       const text = finalText(await deps.transcripts.view(session, head));
       const transcript = (): Promise<string> => runText(deps, session, head);
       const context = hookContext(config, { iteration, signal }, live);
@@ -62,7 +62,7 @@ async function runText({ transcripts, store }: Deps, session: SessionId, head: H
     entries.findLastIndex(({ kind }) => kind === 'run_started'),
   );
   const ofRun = entries.slice(from);
-  return renderEntries(ofRun, from, await bodyReader(store)(ofRun)) ?? '';
+  return renderEntries(ofRun, from, await createBodyReader(store)(ofRun)) ?? '';
 }
 
 // Tells the after-stop handlers that a run came to its natural end (L56): memory extraction,
@@ -123,9 +123,9 @@ async function runHandler(
   log: Deps['log'],
 ): Promise<void> {
   try {
-    await within(timeoutMs, stopped, (signal) => run({ ...ended, signal }));
+    await runWithin(timeoutMs, stopped, (signal) => run({ ...ended, signal }));
   } catch (error) {
     const what = stopped.aborted && !(error instanceof TimedOut) ? 'was stopped' : reasonOf(error);
-    log('warn', `after-stop handler ${name}: ${what}`, { ...aboutRun(ended), attempt: number });
+    log('warn', `after-stop handler ${name}: ${what}`, { ...runFields(ended), attempt: number });
   }
 }

@@ -6,7 +6,7 @@ import { type Attempt, stopAttempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { storedCall } from './calls/record-ends.ts';
 import { refuseWithoutHooks } from './guards.ts';
-import { tellIfDies } from '../store/live/tell.ts';
+import { endIfThrows } from '../store/live/tell.ts';
 
 export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promise<ToolResult> {
   return async (
@@ -31,7 +31,7 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
     if (!isStopped) refuseWithoutHooks(deps, config);
     const { call } = storedCall(await deps.transcripts.view(session, head), index);
     const live = deps.live.open({ session, step, attempt: number, activity: 'runTool' });
-    return tellIfDies(live, async () => {
+    return endIfThrows(live, async () => {
       const key = callKey(config.chain, head, index);
       const port = { iteration, say: live.write };
       const given = {

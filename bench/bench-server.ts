@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { dataFolder } from '../connection/data-folder.ts';
+import { openDataFolder } from '../connection/data-folder.ts';
 import { findBinary } from '../worker/embedded/find-binary.ts';
 import { joinServer } from '../worker/embedded/join-server.ts';
-import { logText } from '../system/log.ts';
+import { formatLog } from '../system/log.ts';
 import { installRuntime } from '../worker/install-runtime.ts';
 import type { MessageId } from '../workflows/contract/ids.ts';
 import {
@@ -52,9 +52,9 @@ export type BenchServer = {
  * folder.
  */
 export async function benchServer(say: (line: string) => void, bucket?: string): Promise<BenchServer> {
-  installRuntime((_, message, fields) => say(logText(message, fields)));
+  installRuntime((_, message, fields) => say(formatLog(message, fields)));
   const root = await mkdtemp(join(tmpdir(), 'perdure-bench-'));
-  const folder = dataFolder({ PERDURE_DATA: join(root, 'data') });
+  const folder = openDataFolder({ PERDURE_DATA: join(root, 'data') });
   const { env } = process;
   const binary = (wanted: string | null) => findBinary({ env, wanted, say });
   const embedded = await joinServer({ folder, role: 'command', worker: true, env, binary, say });

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { defineTool } from '../tools/tool.ts';
 import { agentSettings } from '../worker/config/agents.ts';
 import { installRuntime } from '../worker/install-runtime.ts';
-import { workerLog } from '../worker/log.ts';
+import { createWorkerLog } from '../worker/log.ts';
 import { startWorker } from '../worker/start-worker.ts';
 
 export type WorkerJob = {
@@ -69,7 +69,7 @@ const MANY = { open: 100, perRun: 200 };
 type Running = { stop(): Promise<unknown> };
 
 function start(job: WorkerJob): Promise<Running> {
-  const log = workerLog(process.stderr, {});
+  const log = createWorkerLog(process.stderr, {});
   installRuntime(log);
   const { address, taskQueue, model, folders } = job;
   if (model === null) return startFloor(job);

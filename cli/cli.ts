@@ -2,7 +2,7 @@
 // else.
 import type { Env } from '../connection/data-folder.ts';
 import { reasonOf, showUnseen } from '../system/text.ts';
-import { redactor } from '../worker/redact.ts';
+import { createRedactor } from '../worker/redact.ts';
 import { utf8Text } from '../system/read-named-file.ts';
 import { type Paint, detectPaint } from '../client/paint.ts';
 import { type BottomArea, createBottomArea } from './terminal/bottom-area.ts';
@@ -62,7 +62,7 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
   const bottom = out.on && err.on ? openBottomArea(stderr) : null;
   const above = (text: string, to: (text: string) => unknown): void =>
     void (bottom ? bottom.above(text, to) : to(text));
-  const redact = redactor(env);
+  const redact = createRedactor(env);
   const say = (line: string): void => {
     const text = showUnseen(redact(line));
     const rows = text.split('\n').flatMap((row) => markRows(err.columns(), row));

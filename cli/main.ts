@@ -2,7 +2,7 @@
 import { type Command, CommanderError } from 'commander';
 import { type Cli, cliOf, type Io } from './cli.ts';
 import { failureOf, failureText, STATUS } from './errors.ts';
-import { redactor } from '../worker/redact.ts';
+import { createRedactor } from '../worker/redact.ts';
 import { createProgram } from './program.ts';
 
 /** Runs a command. `args` exclude node and the script. Returns the exit status. */
@@ -15,7 +15,7 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
     return status;
   } catch (error) {
     if (error instanceof CommanderError) return reportUsage(error, io);
-    io.stderr.write(redactor(io.env)(failureText(error, verbose)));
+    io.stderr.write(createRedactor(io.env)(failureText(error, verbose)));
     return failureOf(error).status;
   }
 }

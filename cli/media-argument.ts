@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { UsageError } from './errors.ts';
 import { whyUnread } from '../system/read-named-file.ts';
 import type { Prompt, PromptBlock } from '../client/sessions/prompt.ts';
-import { examineMedia, largestOf, mediaBlock } from '../store/transcript/media.ts';
+import { examineMedia, maxBytesOf, mediaBlock } from '../store/transcript/media.ts';
 import type { Cli } from './cli.ts';
 import { addValue } from './repeatable.ts';
 
@@ -41,7 +41,7 @@ function bytesOf(path: string, refuse: (why: string) => UsageError): Buffer {
   try {
     const stats = statSync(path);
     if (!stats.isFile()) throw refuse('is not a file');
-    if (stats.size > largestOf('application/pdf')) throw refuse(`has ${stats.size} bytes: make it smaller`);
+    if (stats.size > maxBytesOf('application/pdf')) throw refuse(`has ${stats.size} bytes: make it smaller`);
     return readFileSync(path);
   } catch (error) {
     throw error instanceof UsageError ? error : refuse(`${whyUnread(error)}: name another`);

@@ -1,5 +1,5 @@
 // Opens a server for commands that need no worker, does the work, and leaves.
-import { type Log, logText } from '../system/log.ts';
+import { type Log, formatLog } from '../system/log.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Opened } from '../client/runtime/open-server.ts';
 import { personAt, sessionArgument, sessionMeant } from './arguments.ts';
@@ -88,9 +88,9 @@ export async function sayIfNobodyWorks(
 export function logToPerson(cli: Cli): Log {
   const said = new Set<string>();
   return (_, message, { attempt, ...fields } = {}) => {
-    const line = logText(message, fields);
+    const line = formatLog(message, fields);
     if (said.has(line) && !cli.verbose) return;
     said.add(line);
-    cli.say(attempt === undefined || !cli.verbose ? line : logText(message, { ...fields, attempt }));
+    cli.say(attempt === undefined || !cli.verbose ? line : formatLog(message, { ...fields, attempt }));
   };
 }

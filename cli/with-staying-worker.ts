@@ -1,8 +1,8 @@
 // Runs a server and a worker for `worker` and `dev`, until a signal or until the worker dies.
 import { resolve } from 'node:path';
 import type { Log } from '../system/log.ts';
-import { logFile, workerLog } from '../worker/log.ts';
-import { supervision, superviseServer } from '../worker/embedded/supervise-server.ts';
+import { openLogStream, createWorkerLog } from '../worker/log.ts';
+import { createSupervision, superviseServer } from '../worker/embedded/supervise-server.ts';
 import type { RunningWorker } from '../worker/start-worker.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
 import { openServer, type Opened } from '../client/runtime/open-server.ts';
@@ -86,7 +86,7 @@ async function runStaying(
     openServer({ env: cli.env, role, worker: true, queues, ui: flags.ui ?? false, say, ...personAt(cli) }),
   );
   if (opened === null) return STATUS.ok;
-  const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(say));
+  const endSupervision = opened.embedded && superviseServer(opened.embedded, createSupervision(say));
   try {
     await refuseToSpoil(cli.env, opened.sessions);
     if (!besideNewer) await refuseBesideNewer({ temporal: opened.temporal.client, queues });
@@ -114,6 +114,6 @@ const isSilentAbout = ({ logFile: file, logLevel: level, logFormat: format }: Lo
 
 /** Logs to standard error unless a file is named. */
 function logTo({ cwd, env }: Cli, { logFile: file, logLevel: level, logFormat: format }: LogFlags): Log {
-  const stream = file === undefined ? process.stderr : logFile(resolve(cwd(), file), process.stderr);
-  return workerLog(stream, env, { ...(level && { level }), ...(format && { format }) });
+  const stream = file === undefined ? process.stderr : openLogStream(resolve(cwd(), file), process.stderr);
+  return createWorkerLog(stream, env, { ...(level && { level }), ...(format && { format }) });
 }

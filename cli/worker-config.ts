@@ -6,7 +6,7 @@ import type { LogLevel } from '../system/log.ts';
 import type { LogFormat } from '../worker/log.ts';
 import { METRICS_OPTION, type MonitorFlags } from '../client/runtime/monitor.ts';
 import type { ForWorkers } from '../workflows/contract/task-queue.ts';
-import { dataFolder } from '../connection/data-folder.ts';
+import { openDataFolder } from '../connection/data-folder.ts';
 import type { Opened } from '../client/runtime/open-server.ts';
 import type { ChosenConfig, Staffing } from '../client/runtime/session-workers.ts';
 import type { Cli } from './cli.ts';
@@ -53,7 +53,7 @@ export async function workersOfNew(
   session: string,
 ): Promise<ForWorkers> {
   const { workersFor } = await import('../client/runtime/session-workers.ts');
-  return workersFor(chosen, dataFolder(env), session);
+  return workersFor(chosen, openDataFolder(env), session);
 }
 
 /**

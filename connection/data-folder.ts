@@ -1,5 +1,5 @@
-// Where everything durable of one machine lives. Belongs to one machine (or container) at a time.
-// Nothing here is ever deleted.
+// The folder where everything durable of one machine lives. It belongs to one machine (or
+// container) at a time, and nothing in it is ever deleted.
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, opendirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
 import { type KeyRing, openKeyRing } from './payloads/key-ring.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
-import { liveUrlProblem } from '../store/live/redis-link.ts';
+import { liveUrlProblem } from '../store/live/redis-problems.ts';
 import { storePlaceProblem } from '../store/values/open-store.ts';
 import { isInside, realOf } from '../system/process/places.ts';
 import type { Network } from '../system/network.ts';
@@ -16,29 +16,32 @@ import { codeOf, reasonOf } from '../system/text.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** Absolute paths. */
+/** The paths of a data folder; all are absolute. */
 export type DataFolder = {
   readonly root: string;
   readonly temporalDb: string;
-  /** Which server runs on the database, or did last. */
+  /** Names the server that runs on the database, or did last. */
   readonly serverJson: string;
   readonly serverLog: string;
-  /** The keys that payloads are sealed with. */
+  /** The file of the keys that seal payloads. */
   readonly payloadKeys: string;
-  /** The folder in it, or `s3://bucket/prefix` where PERDURE_STORE says so. */
+  /** The folder of the store, or `s3://bucket/prefix` where PERDURE_STORE says so. */
   readonly storePlace: string;
   /**
-   * What the records of a bucket are sealed with: those of PERDURE_CODEC_KEYS, which its machines
+   * The keys that seal the records of a bucket: those of PERDURE_CODEC_KEYS, which its machines
    * have in common.
    */
   readonly storeKeys?: KeyRing;
   readonly liveDir: string;
-  /** How a store in a bucket is reached. Throws SetupProblem for a proxy that cannot be one. */
+  /**
+   * Opens the network by which a store in a bucket is reached. Throws SetupProblem for a proxy that
+   * cannot be one.
+   */
   readonly network: () => Network;
-  /** PERDURE_LIVE, where the live channel is on a Redis instead; with what nobody else may know. */
+  /** PERDURE_LIVE, where the live channel is on a Redis instead. It may hold a password. */
   readonly liveUrl?: string;
   readonly membersDir: string;
-  /** Held while deciding who starts or stops the server. */
+  /** The lock that is held while processes decide which of them starts or stops the server. */
   readonly lockDir: string;
 };
 
@@ -47,43 +50,44 @@ const layoutSchema = z.object({ version: z.number() });
 const ELSEWHERE = 'set PERDURE_DATA to another folder';
 
 /**
- * `PERDURE_DATA`, or `perdure` in the user's XDG data folder; made with mode 0700 when it is not
- * there, and brought to it when it is. Throws SetupProblem when it cannot be used or another layout
- * version made it.
+ * Opens `PERDURE_DATA`, or `perdure` in the user's XDG data folder. A missing folder is made with
+ * mode 0700, and an existing one is brought to it. Throws SetupProblem when it cannot be used or
+ * another layout version made it.
  */
-export function dataFolder(env: Env): DataFolder {
-  const root = dataRoot(env);
+export function openDataFolder(env: Env): DataFolder {
+  const root = dataRootOf(env);
   const folder: DataFolder = {
     root,
     temporalDb: join(root, 'temporal.db'),
     serverJson: join(root, 'server.json'),
     serverLog: join(root, 'server.log'),
     payloadKeys: join(root, 'payload-keys.json'),
-    storePlace: storePlace(env, root),
+    storePlace: storePlaceOf(env, root),
     liveDir: join(root, 'live'),
-    network: once(() => openNetwork(env)),
-    ...liveUrl(env),
+    network: runOnceSync(() => openNetwork(env)),
+    ...liveUrlOf(env),
     membersDir: join(root, 'members'),
     lockDir: join(root, 'lock'),
   };
   makeFolder(root);
   keepPrivate(root);
   const store = isAbsolute(folder.storePlace) ? folder.storePlace : null;
-  // Its own store too where another is used: one that goes back to it later has lost nothing.
+  // The folder gets its own store too where another is used: a user that goes back to it later has
+  // lost nothing.
   if (!existsSync(layoutFile(root))) for (const place of [join(root, 'store'), store ?? root]) makeFolder(place);
   checkLayout(root);
-  if (store !== null) refuseLost(store);
-  const keys = store === null ? namedKeys(env) : undefined;
+  if (store !== null) openStoreFolder(store);
+  const keys = store === null ? openNamedKeys(env) : undefined;
   for (const dir of [folder.liveDir, folder.membersDir, folder.lockDir]) makeFolder(dir);
   return { ...folder, ...(keys && { storeKeys: keys }) };
 }
 
-function once<T>(make: () => T): () => T {
+function runOnceSync<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => (made ??= { value: make() }).value;
 }
 
-function storePlace(env: Env, root: string): string {
+function storePlaceOf(env: Env, root: string): string {
   const set = env['PERDURE_STORE']?.trim();
   if (!set) return join(root, 'store');
   const problem = storePlaceProblem(set);
@@ -92,9 +96,10 @@ function storePlace(env: Env, root: string): string {
 }
 
 /**
- * The keys of PERDURE_CODEC_KEYS. Throws SetupProblem where the agent's commands could read them.
+ * Opens the keys of PERDURE_CODEC_KEYS. Throws SetupProblem where the agent's commands could read
+ * them.
  */
-export function namedKeys(env: Env): KeyRing | undefined {
+export function openNamedKeys(env: Env): KeyRing | undefined {
   const named = env['PERDURE_CODEC_KEYS'];
   if (!named) return undefined;
   const path = resolve(named);
@@ -102,7 +107,7 @@ export function namedKeys(env: Env): KeyRing | undefined {
   return openKeyRing(path, `there is no key file ${path}: copy it there, or correct PERDURE_CODEC_KEYS`);
 }
 
-function liveUrl(env: Env): Pick<DataFolder, 'liveUrl'> {
+function liveUrlOf(env: Env): Pick<DataFolder, 'liveUrl'> {
   const set = env['PERDURE_LIVE']?.trim();
   if (!set) return {};
   const problem = liveUrlProblem(set);
@@ -110,29 +115,33 @@ function liveUrl(env: Env): Pick<DataFolder, 'liveUrl'> {
   return { liveUrl: set };
 }
 
-/** Where it is, or would be. */
-export function dataRoot(env: Env): string {
+/** Returns where the data folder is, or would be. */
+export function dataRootOf(env: Env): string {
   return resolve(env['PERDURE_DATA'] || join(xdgFolder(env, 'XDG_DATA_HOME', '.local/share'), 'perdure'));
 }
 
-/** What can be had again, and is run: no command of an agent writes there. It need not be there. */
-export function cacheFolder(env: Env): string {
+/**
+ * Returns the folder for files that can be had again, and are run: no command of an agent writes
+ * there. It need not exist.
+ */
+export function cacheFolderOf(env: Env): string {
   return join(xdgFolder(env, 'XDG_CACHE_HOME', '.cache'), 'perdure');
 }
 
 /**
- * For a file with a secret, which commands of the agent do not see in the data folder alone. A link
- * in it that leads elsewhere is elsewhere. `named`: what names the file. Throws SetupProblem.
+ * Throws SetupProblem for a file with a secret outside the data folder, the only place that
+ * commands of the agent do not see. A link in it that leads elsewhere is elsewhere. `named` is what
+ * names the file.
  */
 export function refuseReadable(env: Env, path: string, named: string): void {
-  const root = dataRoot(env);
+  const root = dataRootOf(env);
   if (isInside(realOf(root) ?? root, realOf(path) ?? path) || (realOf(path) === null && isInside(root, path))) return;
   throw new SetupProblem(
     `${named} names ${path}, which the agent's commands can read: put it into the data folder ${root}`,
   );
 }
 
-/** A folder of the XDG base directory rules: relative values are ignored. */
+/** Returns a folder by the XDG base directory rules: relative values are ignored. */
 export function xdgFolder(env: Env, name: string, fallback: string): string {
   const set = env[name];
   return set !== undefined && isAbsolute(set) ? set : join(env['HOME'] || homedir(), fallback);
@@ -144,15 +153,15 @@ function makeFolder(path: string): void {
     opendirSync(path).closeSync();
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw cannotUse(path, error);
+    throw unusableFolder(path, error);
   }
 }
 
 /**
- * With the data folder, and never again: an empty one in the place of one that was moved away would
- * hide that all transcripts are gone.
+ * Opens the store's folder, which is made with the data folder and never again: an empty one in the
+ * place of one that was moved away would hide that all transcripts are gone.
  */
-function refuseLost(place: string): void {
+function openStoreFolder(place: string): void {
   if (existsSync(place)) return makeFolder(place);
   throw new SetupProblem(
     `the store ${place} is not there: put it back if transcripts of this data folder were in it, else make that folder (mkdir)`,
@@ -162,8 +171,8 @@ function refuseLost(place: string): void {
 const layoutFile = (root: string): string => join(root, 'data.json');
 
 /**
- * Transcripts and keys are nobody else's: behind a folder that only its owner enters, whatever the
- * modes of what lies in it.
+ * Keeps other users out: transcripts and keys lie behind a folder that only its owner enters,
+ * whatever the modes of the files in it.
  */
 function keepPrivate(root: string): void {
   const { uid, mode } = statSync(root);
@@ -180,7 +189,7 @@ function keepPrivate(root: string): void {
   );
 }
 
-/** Step by step: under /proc, `recursive` never returns. */
+/** Makes folders one by one: under /proc, `recursive` never returns. */
 function makeMissing(path: string, mode?: number): void {
   if (existsSync(path)) return;
   makeMissing(dirname(path));
@@ -192,7 +201,7 @@ function makeMissing(path: string, mode?: number): void {
   }
 }
 
-const reasons: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'it is not writable',
   EPERM: 'it is not writable',
   EROFS: 'its file system is read-only',
@@ -202,8 +211,8 @@ const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'it cannot be made there',
 };
 
-function cannotUse(path: string, error: unknown): SetupProblem {
-  const why = reasons[codeOf(error) ?? ''] ?? reasonOf(error);
+function unusableFolder(path: string, error: unknown): SetupProblem {
+  const why = REASONS[codeOf(error) ?? ''] ?? reasonOf(error);
   return new SetupProblem(`cannot use the data folder ${path}: ${why}; put that right or ${ELSEWHERE}`);
 }
 
@@ -226,6 +235,6 @@ function readLayout(root: string, path: string) {
     if (layout.kind === 'absent') writeJsonFile(path, { version: LAYOUT }, 'durable');
     return layout;
   } catch (error) {
-    throw cannotUse(root, error);
+    throw unusableFolder(root, error);
   }
 }

@@ -1,42 +1,47 @@
-// A file that chooses policy must be nobody else's to write: not itself, and not by a folder on the
-// way to it, where another could be put in its place.
+// Checks that no other user can write a file that chooses policy: not the file itself, and not a
+// folder on the way to it, where another file could be put in its place.
 import { type Stats, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { codeOf } from '../system/text.ts';
 
-const [GROUP, OTHERS, STICKY] = [0o020, 0o002, 0o1000];
+/** Bits of a file's mode. */
+const GROUP = 0o020;
+const OTHERS = 0o002;
+const STICKY = 0o1000;
 const ROOT = 0;
-/** Links on the way to a file: the system follows no more either. */
+/** Links that are followed on the way to a file; the system follows no more either. */
 const MOST_LINKS = 40;
 
-/** A sentence's end that says what to do, or null. Nothing is said of what is not there. */
-export function whoElseWrites(path: string): string | null {
+/**
+ * Returns the end of a sentence that says who else may write the file and what to do, or null. A
+ * missing file is not judged.
+ */
+export function foreignWriterProblem(path: string): string | null {
   const user = process.getuid?.();
   if (user === undefined) return null;
   const own = ownersOf(user);
-  for (const { at, stats } of onTheWay(resolve(path))) {
+  for (const { at, stats } of listWay(resolve(path))) {
     if (!own.has(stats.uid))
       return `${at} belongs to another user of this machine (${stats.uid}), who may change it: run \`chown ${user} ${at}\`, or name a file of your own`;
-    // A link has no mode of its own. In a folder that is sticky others may add names, and take none
-    // away.
+    // A link has no mode of its own. In a sticky folder others may add names, but take none away.
     if (stats.isSymbolicLink() || (stats.isDirectory() && (stats.mode & STICKY) !== 0)) continue;
-    if ((stats.mode & OTHERS) !== 0) return writable(at, 'o-w');
-    if ((stats.mode & GROUP) !== 0 && !isPrivateGroup(stats)) return writable(at, 'g-w');
+    if ((stats.mode & OTHERS) !== 0) return describeWritable(at, 'o-w');
+    if ((stats.mode & GROUP) !== 0 && !isPrivateGroup(stats)) return describeWritable(at, 'g-w');
   }
   return null;
 }
 
-/** Of a folder of skills, too: whatever is read of it as the operator's words. */
-export function whoElseWritesSkills(folder: string): string | null {
+/** Judges a folder of skills, all of whose files are read as the operator's words. */
+export function foreignSkillsWriterProblem(folder: string): string | null {
   const files = [folder, ...foldersIn(folder)].map((each) => join(each, 'SKILL.md'));
   for (const path of [folder, ...files]) {
-    const found = whoElseWrites(path);
+    const found = foreignWriterProblem(path);
     if (found !== null) return found;
   }
   return null;
 }
 
-const writable = (at: string, mode: string): string =>
+const describeWritable = (at: string, mode: string): string =>
   `${at} can be written by other users of this machine: run \`chmod ${mode} ${at}\``;
 
 function foldersIn(folder: string): readonly string[] {
@@ -48,11 +53,11 @@ function foldersIn(folder: string): readonly string[] {
   }
 }
 
-type Step = { readonly at: string; readonly stats: Stats };
+type WayStep = { readonly at: string; readonly stats: Stats };
 
-/** The file, and each folder and link on the way to it, also on the way that a link leads. */
-function onTheWay(path: string): readonly Step[] {
-  const steps = new Map<string, Step>();
+/** Lists the file, and each folder and link on the way to it, also on the way that a link leads. */
+function listWay(path: string): readonly WayStep[] {
+  const steps = new Map<string, WayStep>();
   let left = MOST_LINKS;
   const walk = (target: string): void => {
     const parent = dirname(target);
@@ -67,8 +72,8 @@ function onTheWay(path: string): readonly Step[] {
 }
 
 /**
- * Whom a file may belong to. In a user namespace the owners of what lies outside of it, root too,
- * all look like one.
+ * Returns the users that a file may belong to. In a user namespace the owners of files outside of
+ * it, root too, all look like one.
  */
 function ownersOf(user: number): ReadonlySet<number> {
   const outside = isAllMapped() ? [] : [Number(readOrEmpty('/proc/sys/kernel/overflowuid').trim() || '65534')];
@@ -81,8 +86,8 @@ function isAllMapped(): boolean {
 }
 
 /**
- * The group that has a user's name and number, and nobody else in it, as many systems make one for
- * each user.
+ * Tells whether a group has a user's name and number, and no other member, as many systems make one
+ * for each user.
  */
 function isPrivateGroup({ uid, gid }: Stats): boolean {
   if (uid !== gid) return false;

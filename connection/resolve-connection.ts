@@ -1,18 +1,19 @@
-// Which Temporal server to use: the one that the environment or a Temporal profile names, else
-// ours.
+// Finds which Temporal server to use: the one that the environment or a Temporal profile names,
+// else ours.
+import { present } from '../system/json.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadClientConnectConfig, type LoadClientProfileOptions } from '@temporalio/envconfig';
 import type { ConnectionOptions } from '@temporalio/client';
 import type { KeyRing } from './payloads/key-ring.ts';
-import { type Env, namedKeys, xdgFolder } from './data-folder.ts';
+import { type Env, openNamedKeys, xdgFolder } from './data-folder.ts';
 import { type Proxy, readProxyRules } from './network/proxy-rules.ts';
-import { whoElseWrites } from './others-may-write.ts';
+import { foreignWriterProblem } from './others-may-write.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 import { codeOf, reasonOf } from '../system/text.ts';
 
-/** Everything a client's or a worker's connection takes. `metadata` is sent with each call. */
-export type External = {
+/** Everything that a client's or a worker's connection takes. `metadata` is sent with each call. */
+export type ExternalServer = {
   readonly kind: 'external';
   /** host:port */
   readonly address: string;
@@ -20,26 +21,26 @@ export type External = {
   readonly tls?: NonNullable<ConnectionOptions['tls']>;
   readonly apiKey?: string;
   readonly metadata?: Readonly<Record<string, string>>;
-  /** Absent: the server is reached directly. */
+  /** The proxy; absent: the server is reached directly. */
   readonly proxy?: Proxy;
-  /** Payloads are sealed with these; plain without. */
+  /** The keys that seal payloads; without them payloads are plain. */
   readonly keys?: KeyRing;
 };
 
-export type Resolved = External | { readonly kind: 'embedded' };
+export type ResolvedConnection = ExternalServer | { readonly kind: 'embedded' };
 
 const DEFAULT_NAMESPACE = 'default';
 const DEFAULT_PORT = 7233;
 
 /**
- * External when TEMPORAL_ADDRESS is set or the chosen profile has an address (TEMPORAL_CONFIG_FILE,
- * TEMPORAL_PROFILE, or the default profile of Temporal's own configuration file). Throws
- * SetupProblem when what is set cannot be used.
+ * Resolves to an external server when TEMPORAL_ADDRESS is set or the chosen profile has an address
+ * (TEMPORAL_CONFIG_FILE, TEMPORAL_PROFILE, or the default profile of Temporal's own configuration
+ * file). Throws SetupProblem when a setting cannot be used.
  */
-export function resolveConnection(env: Env): Resolved {
+export function resolveConnection(env: Env): ResolvedConnection {
   const set = Object.fromEntries(Object.entries(env).filter((pair): pair is [string, string] => !!pair[1]));
-  const file = configFile(set);
-  const { connectionOptions, namespace } = load(set, file);
+  const file = readConfigFile(set);
+  const { connectionOptions, namespace } = loadProfile(set, file);
   const { address, tls, apiKey, metadata } = connectionOptions;
   if (address === undefined || address === '') {
     const profile = set['TEMPORAL_PROFILE'];
@@ -50,19 +51,23 @@ export function resolveConnection(env: Env): Resolved {
   }
   return {
     kind: 'external',
-    address: checkedAddress(address),
+    address: parseServerAddress(address),
     namespace: namespace ?? DEFAULT_NAMESPACE,
-    ...(tls === undefined || tls === null ? {} : { tls }),
-    ...(typeof apiKey === 'string' ? { apiKey } : {}),
-    ...(metadata === undefined ? {} : { metadata: texts(metadata) }),
+    ...present({
+      tls: tls ?? undefined,
+      apiKey: typeof apiKey === 'string' ? apiKey : undefined,
+      metadata: metadata && toTexts(metadata),
+    }),
     ...proxyOf(set, address),
     ...keysOf(set),
   };
 }
 
-/** As gRPC does: by the proxy for `https`, in a tunnel, whether there is TLS in it or not. */
-function proxyOf(env: Env, address: string): Pick<External, 'proxy'> {
-  const proxy = readProxyRules(env).proxyFor(new URL(`https://${checkedAddress(address)}`));
+/**
+ * Finds the proxy as gRPC does: the one for `https`, in a tunnel, whether it carries TLS or not.
+ */
+function proxyOf(env: Env, address: string): Pick<ExternalServer, 'proxy'> {
+  const proxy = readProxyRules(env).proxyFor(new URL(`https://${parseServerAddress(address)}`));
   if (proxy === null) return {};
   if (proxy.address.startsWith('http://')) return { proxy };
   throw new SetupProblem(
@@ -71,25 +76,28 @@ function proxyOf(env: Env, address: string): Pick<External, 'proxy'> {
 }
 
 /**
- * On a server that is not ours payloads are sealed only when someone says with what. Commands of
- * the agent do not see the data folder.
+ * Opens the keys: on a foreign server payloads are sealed only when the user names keys. Commands
+ * of the agent do not see the data folder.
  */
-function keysOf(env: Env): Pick<External, 'keys'> {
-  const keys = namedKeys(env);
+function keysOf(env: Env): Pick<ExternalServer, 'keys'> {
+  const keys = openNamedKeys(env);
   return keys ? { keys } : {};
 }
 
-const texts = (metadata: object): Readonly<Record<string, string>> =>
+const toTexts = (metadata: object): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, String(value)]));
 
 type ConfigFile = { readonly path: string; readonly text: string | null };
 
-/** The SDK takes a missing file for an empty one, also one that was asked for by name. */
-function configFile(env: Record<string, string>): ConfigFile {
+/**
+ * Reads the file here, because the SDK takes a missing file for an empty one, also one that was
+ * asked for by name.
+ */
+function readConfigFile(env: Record<string, string>): ConfigFile {
   const named = env['TEMPORAL_CONFIG_FILE'];
-  const path = named ?? join(userConfig(env), 'temporalio', 'temporal.toml');
-  // It says which server has sessions begun, and decides calls.
-  const foreign = whoElseWrites(path);
+  const path = named ?? join(userConfigFolder(env), 'temporalio', 'temporal.toml');
+  // The file chooses the server that begins sessions and decides calls.
+  const foreign = foreignWriterProblem(path);
   if (foreign !== null) throw new SetupProblem(`the Temporal configuration ${path} is not used, for ${foreign}`);
   try {
     return { path, text: readFileSync(path, 'utf8') };
@@ -99,13 +107,13 @@ function configFile(env: Record<string, string>): ConfigFile {
   }
 }
 
-function userConfig(env: Env): string {
+function userConfigFolder(env: Env): string {
   if (process.platform === 'darwin')
     return join(xdgFolder({ HOME: env['HOME'] }, 'none', 'Library'), 'Application Support');
   return xdgFolder(env, 'XDG_CONFIG_HOME', '.config');
 }
 
-function load(env: Record<string, string>, { path, text }: ConfigFile) {
+function loadProfile(env: Record<string, string>, { path, text }: ConfigFile) {
   // The SDK fails on a file without a profile table.
   const hasProfile = text !== null && /^[ \t]*(?:\[[ \t]*)?"?profile\b/m.test(text);
   const options: LoadClientProfileOptions = {
@@ -115,15 +123,15 @@ function load(env: Record<string, string>, { path, text }: ConfigFile) {
   try {
     return loadClientConnectConfig(options);
   } catch (error) {
-    // Only reading this configuration can fail here: bad TOML, an unknown profile, a certificate
-    // that is not there.
+    // Only reading this configuration can fail here: bad TOML, an unknown profile, a missing
+    // certificate.
     throw new SetupProblem(
       `the Temporal configuration (${path} and TEMPORAL_* variables) cannot be used: ${reasonOf(error)}`,
     );
   }
 }
 
-function checkedAddress(address: string): string {
+function parseServerAddress(address: string): string {
   const match = /^(\[[0-9a-f:.]+\]|[^\s:/[\]]+)(?::(\d{1,5}))?$/i.exec(address);
   const port = Number(match?.[2] ?? DEFAULT_PORT);
   if (match === null || port < 1 || port > 65_535)

@@ -1,18 +1,18 @@
-// Which Temporal namespaces have sessions in a store: every worker notes its own when it starts, so
-// that a cleaning from another namespace, which cannot see these sessions, does not take them for
-// gone (W4).
+// Notes which Temporal namespaces have sessions in a store: every worker notes its own when it
+// starts, so that a cleaning from another namespace, which cannot see these sessions, does not take
+// them for gone (W4).
 import type { Client } from '@temporalio/client';
 import type { Log } from '../system/log.ts';
 import { reasonOf } from '../system/text.ts';
 import { parseStored, type Store } from '../store/values/store.ts';
 
-/** Records `namespaces/<id>`. */
+/** The folder of the records `namespaces/<id>`. */
 export const USERS = 'namespaces';
 
 export type StoreUser = { readonly id: string; readonly name: string };
 
-/** Its id is the server's own: namespaces of two servers may have one name. */
-export async function namespaceOf({ workflowService, options: { namespace: name } }: Client): Promise<StoreUser> {
+/** Reads the namespace. Its id is the server's own: namespaces of two servers may have one name. */
+export async function readNamespace({ workflowService, options: { namespace: name } }: Client): Promise<StoreUser> {
   const { namespaceInfo } = await workflowService.describeNamespace({ namespace: name });
   return { id: namespaceInfo?.id ?? '', name };
 }
@@ -21,16 +21,19 @@ export function userKey({ id }: Pick<StoreUser, 'id'>): string {
   return `${USERS}/${id}`;
 }
 
-/** The name in a record under `userKey`, or a question mark. */
+/** Returns the name in a record under `userKey`, or a question mark. */
 export function userName(bytes: Uint8Array | undefined): string {
   const { name } = ((bytes && parseStored(bytes)) ?? {}) as { readonly name?: unknown };
   return typeof name === 'string' ? name : '?';
 }
 
-/** Nothing waits for it: a worker whose store cannot be reached for now works all the same. */
+/**
+ * Notes the namespace without being waited for: a worker whose store cannot be reached for now
+ * works all the same.
+ */
 export function noteNamespace(store: Store, client: Client, log: Log): void {
   const note = async (): Promise<void> => {
-    const user = await namespaceOf(client);
+    const user = await readNamespace(client);
     await store.create(userKey(user), Buffer.from(JSON.stringify({ v: 1, name: user.name })));
   };
   note().catch((error: unknown) => {

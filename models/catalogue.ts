@@ -1,15 +1,15 @@
 // The catalogue of models (X1): what their documents say of them, as of its date. `from` names the
-// page of each kind of fact; `assumed` are the facts of a model that no page states, taken from the
-// one before it.
-import type { ModelFacts } from '../store/configuration.ts';
+// page of each kind of fact; `assumed` lists the facts of a model that its pages do not state,
+// taken from the model before it.
+import type { ModelFacts } from '../store/model-facts.ts';
 import type { Price } from '../workflows/contract/loop.ts';
 import file from './catalogue.cjs';
 
-/** Of endpoints of one region, which cost more where the model is one of those that are sold so. */
+/** A price with the factor of regional endpoints, which cost more where the model is sold so. */
 type CataloguePrice = Omit<Price, 'factors'> & { readonly factors: Price['factors'] & { readonly regional?: number } };
 
 export type CatalogueModel = Omit<ModelFacts, 'price' | 'assumed'> & {
-  /** What the API calls it, where that is not its base name. */
+  /** The API's name of the model, where that is not its base name. */
   readonly id?: string;
   readonly price: CataloguePrice;
   readonly assumed?: readonly string[];
@@ -21,10 +21,10 @@ export type Catalogue = {
   readonly pages: Readonly<Record<string, string>>;
   readonly from: Readonly<Record<string, string>>;
   readonly default: string;
-  /** For questions beside the conversation. */
+  /** The model for questions apart from the conversation. */
   readonly small: string;
   readonly aliases: Readonly<Record<string, string>>;
-  /** By base name. */
+  /** Models by base name. */
   readonly models: Readonly<Record<string, CatalogueModel>>;
 };
 
@@ -33,7 +33,10 @@ export const catalogue = file as Catalogue;
 /** The parts of a model's name (X2). */
 export type BaseName = {
   readonly base: string;
-  /** Sold for one region, for a government, in batches, or faster: as its name says. */
+  /**
+   * How the model is sold, as its name says: for one region, for a government, in batches, or
+   * faster.
+   */
   readonly variant?: 'regional' | 'government' | 'batch' | 'fast';
 };
 
@@ -41,11 +44,11 @@ const REGIONS = /^(us-gov|us|eu|au|jp|in|apac|global)\./;
 const VARIANTS = /(?::(?:thinking|beta|nitro|floor|batch)|-(?:fast|batch)|-v\d+(?::\d+)?|@(?:default|\d{8}))$/;
 
 /**
- * What a model is called by its maker, for a name as gateways and clouds write it:
+ * Returns what a model is called by its maker, for a name as gateways and clouds write it:
  * `anthropic/claude-opus-5.5`, `claude-haiku-4-5@20251001`,
  * `us.anthropic.claude-haiku-4-5-20251001-v1:0`, `claude-opus-5-5[1m]`.
  */
-export function baseName(name: string): BaseName {
+export function parseBaseName(name: string): BaseName {
   const place = name.toLowerCase().trim().split('/').at(-1) ?? '';
   const region = REGIONS.exec(place)?.[1];
   let rest = place
@@ -53,59 +56,59 @@ export function baseName(name: string): BaseName {
     .replace(/^~/, '')
     .replace(/^(?:anthropic\.|databricks-)/, '')
     .replace(/\[1m\]$/, '');
-  let variant: BaseName['variant'] = ofRegion(region);
+  let variant: BaseName['variant'] = variantOfRegion(region);
   for (let end = VARIANTS.exec(rest); end; end = VARIANTS.exec(rest)) {
     if (end[0].endsWith('fast')) variant = 'fast';
     if (end[0].endsWith('batch')) variant = 'batch';
     rest = rest.slice(0, end.index);
   }
-  const base = inOrder(rest.replaceAll(/(\d)\.(?=\d)/g, '$1-').replace(/-\d{8}$/, ''));
-  return { base: renamed(base), ...(variant && { variant }) };
+  const base = putLineFirst(rest.replaceAll(/(\d)\.(?=\d)/g, '$1-').replace(/-\d{8}$/, ''));
+  return { base: resolveShortForms(base), ...(variant && { variant }) };
 }
 
-function ofRegion(region: string | undefined): BaseName['variant'] {
+function variantOfRegion(region: string | undefined): BaseName['variant'] {
   if (region === undefined || region === 'global') return undefined;
   return region === 'us-gov' ? 'government' : 'regional';
 }
 
-/** Older names have the version before the line. */
-function inOrder(name: string): string {
+/** Moves the version behind the line; older names have it before. */
+function putLineFirst(name: string): string {
   const old = /^claude-(\d+(?:-\d+)?)-([a-z]+)$/.exec(name);
   return old ? `claude-${old[2]}-${old[1]}` : name;
 }
 
 /**
- * The first of a generation has no minor version in its dated id; some gateways call the newest of
- * a line `latest`.
+ * Completes a base name: the first of a generation has no minor version in its dated id, and some
+ * gateways call the newest of a line `latest`.
  */
-function renamed(base: string): string {
+function resolveShortForms(base: string): string {
   const line = /^claude-([a-z]+)-latest$/.exec(base)?.[1];
   if (line !== undefined && Object.hasOwn(catalogue.aliases, line)) return catalogue.aliases[line] ?? base;
   return Object.hasOwn(catalogue.models, `${base}-0`) ? `${base}-0` : base;
 }
 
-/** A government's endpoints cost more than those of a region. */
+/** The factor of a government's endpoints, which cost more than those of a region. */
 const GOVERNMENT = 1.2;
 
-/** Undefined for a model that the catalogue does not know. */
+/** Returns undefined for a model that the catalogue does not know. */
 export function catalogueFacts(name: string): ModelFacts | undefined {
-  const { base, variant } = baseName(name);
+  const { base, variant } = parseBaseName(name);
   const found = Object.hasOwn(catalogue.models, base) ? catalogue.models[base] : undefined;
   if (!found) return undefined;
   const { id: _id, assumed: _assumed, price, ...facts } = found;
   const { regional = 1, ...factors } = price.factors;
   const times =
     variant === undefined ? 1 : { regional, government: GOVERNMENT, batch: 0.5, fast: factors.fast ?? 1 }[variant];
-  return { ...facts, price: scaled({ ...price, factors }, times) };
+  return { ...facts, price: scalePrice({ ...price, factors }, times) };
 }
 
-function scaled(price: Price, times: number): Price {
+function scalePrice(price: Price, times: number): Price {
   if (times === 1) return price;
-  const per = <Prices extends object>(prices: Prices): Prices =>
+  const scaleEach = <Prices extends object>(prices: Prices): Prices =>
     Object.fromEntries(
       Object.entries(prices).map(([key, value]) => [key, isPrice(key, value) ? value * times : value]),
     ) as Prices;
-  return { ...per(price), ...(price.above && { above: per(price.above) }) };
+  return { ...scaleEach(price), ...(price.above && { above: scaleEach(price.above) }) };
 }
 
 function isPrice(key: string, value: unknown): value is number {

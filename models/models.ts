@@ -1,36 +1,39 @@
-// What a worker knows of models (X1): its configuration, then what the server says of them, then
-// the catalogue.
-import type { ModelFacts, Models, ModelTable } from '../store/configuration.ts';
+// Knows the models of a worker (X1): by its configuration, then by what the server says of them,
+// then by the catalogue.
+import type { ModelFacts, Models, ModelTable } from '../store/model-facts.ts';
 import type { Price } from '../workflows/contract/loop.ts';
 import { catalogueFacts } from './catalogue.ts';
 import { findModel } from './find-model.ts';
-import { type AskServer, type ServerModel, serverFacts } from './server-facts.ts';
+import { type AskServer, type ServerModel, createServerFacts } from './server-facts.ts';
 
 export type ModelsSettings = {
-  /** The worker's own, for `default`. */
+  /** The worker's own model, for `default`. */
   readonly model?: string | undefined;
-  /** By prefix of a name. */
+  /** Facts by the prefix of a name. */
   readonly configured?: ModelTable | undefined;
-  /** Replies are the scripted model's, and cost nothing. */
+  /** True when replies are the scripted model's, and cost nothing. */
   readonly scripted?: boolean;
-  /** The server is the API of the models' maker: what it does not know is no model. */
+  /**
+   * True when the server is the API of the models' maker: a name that it does not know is not a
+   * model.
+   */
   readonly official?: boolean;
-  /** Absent: nobody is asked. */
+  /** Asks the server about a model; absent: it is not asked. */
   readonly ask?: AskServer | undefined;
 };
 
 const FREE: Price = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
 /**
- * What nobody knows has at least as much as most of what is served today; where it has less, its
- * server says so.
+ * An unknown model has at least as much as most models that are served today; where it has less,
+ * its server says so.
  */
 const UNKNOWN: ModelFacts = { window: 200_000, maxOutput: 64_000, price: null, assumed: true };
 
 export function createModels(settings: ModelsSettings = {}): Models {
   const { model, configured = {}, scripted, official = false, ask } = settings;
-  const server = serverFacts(ask);
-  /** Learned from refusals: no server names it otherwise. */
+  const server = createServerFacts(ask);
+  /** Windows learned from refusals; servers do not name them otherwise. */
   const windows = new Map<string, number>();
   const lost = new Map<string, number>();
   const refused = new Set<string>();
@@ -38,9 +41,9 @@ export function createModels(settings: ModelsSettings = {}): Models {
     find: (name) => findModel(name, { model, configured, official }),
     facts(name) {
       const window = windows.get(name);
-      const own = ofTable(configured, name);
+      const own = findInTable(configured, name);
       const said = {
-        ...withServers(catalogueFacts(name), server.known(name)),
+        ...mergeServerFacts(catalogueFacts(name), server.known(name)),
         ...(window !== undefined && { window }),
       };
       const { assumed: _unless, ...known } = { ...UNKNOWN, ...said, ...own };
@@ -65,9 +68,10 @@ export function createModels(settings: ModelsSettings = {}): Models {
 }
 
 /**
- * What the server says goes before. It does not say what a model does where a request says nothing.
+ * Merges the facts of the catalogue with those of the server, which go before. The server does not
+ * say what a model does where a request says nothing.
  */
-function withServers(known: ModelFacts | undefined, said: ServerModel = {}): Partial<ModelFacts> {
+function mergeServerFacts(known: ModelFacts | undefined, said: ServerModel = {}): Partial<ModelFacts> {
   const { kinds, levels, lifecycle: _lifecycle, ...sizes } = said;
   const thinks = known?.thinking?.byDefault ?? kinds?.includes('adaptive') ?? false;
   const effort = known?.effort?.byDefault ?? 'high';
@@ -79,11 +83,11 @@ function withServers(known: ModelFacts | undefined, said: ServerModel = {}): Par
   };
 }
 
-/** Milliseconds after which a model that was not there may be. */
+/** Milliseconds after which a model that was missing may exist. */
 const LOST_MS = 3_600_000;
 
-/** The longest prefix that fits. */
-function ofTable(table: ModelTable, name: string): Partial<ModelFacts> | undefined {
+/** Finds the entry with the longest prefix that fits. */
+function findInTable(table: ModelTable, name: string): Partial<ModelFacts> | undefined {
   const [longest] = Object.keys(table)
     .filter((prefix) => name.startsWith(prefix))
     .toSorted((a, b) => b.length - a.length);

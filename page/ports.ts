@@ -6,7 +6,7 @@ import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { PendingApproval } from '../workflows/contract/session.ts';
 import type { Env } from '../connection/data-folder.ts';
 import { Client } from '@temporalio/client';
-import { clientConverter } from '../connection/payloads/data-converter.ts';
+import { createClientConverter } from '../connection/payloads/data-converter.ts';
 import { createClient } from '../client/client.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 import type { PerdureClient } from '../client/perdure-client.ts';
@@ -204,7 +204,7 @@ function readUiAddress(env: Env): string | null {
 function clientOf({ temporal, target, embedded }: Opened, env: Env, identity: string): Acting {
   const { namespace, keys } = target;
   const { connection } = temporal;
-  const named = new Client({ connection, namespace, identity, dataConverter: clientConverter(keys) });
+  const named = new Client({ connection, namespace, identity, dataConverter: createClientConverter(keys) });
   const profile = embedded === null ? 'fleet' : 'machine';
   return createClient({ temporal: named, env, profile, sealed: keys !== undefined, by: identity });
 }

@@ -1,8 +1,8 @@
-// Waiting for what may not come, and for a turn. The workflow has none of this: it waits by
+// Waits with a time limit, in batches and in line. The workflow uses none of this: it waits by
 // Temporal's own timers.
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 
-/** The message is the end of a sentence. */
+/** Its message is worded as the end of a sentence. */
 export class TimedOut extends Error {
   override readonly name = 'TimedOut';
 
@@ -11,15 +11,15 @@ export class TimedOut extends Error {
   }
 }
 
-/** What is aborted when its time is up, until it is stopped. */
-export type Timed = { readonly signal: AbortSignal; readonly stop: () => void };
+/** `signal` aborts when the time is up, unless `stop` is called before. */
+export type Deadline = { readonly signal: AbortSignal; readonly stop: () => void };
 
 /**
- * Aborted with `signal`, or with TimedOut after `ms`. Not AbortSignal.timeout within
- * AbortSignal.any: where nothing else holds on to it, the garbage collector of Node 20 takes it,
- * and its time is never up.
+ * Returns a signal that aborts with `signal`, or with TimedOut after `ms`. AbortSignal.timeout
+ * within AbortSignal.any will not do: where nothing else holds on to it, the garbage collector of
+ * Node 20 takes it, and its time is never up.
  */
-export function timed(ms: number, signal: AbortSignal): Timed {
+export function startDeadline(ms: number, signal: AbortSignal): Deadline {
   const time = new AbortController();
   const timer = setTimeout(() => time.abort(new TimedOut(ms)), ms);
   timer.unref();
@@ -27,50 +27,48 @@ export function timed(ms: number, signal: AbortSignal): Timed {
 }
 
 /**
- * Waits for foreign code, which may not heed the signal it is given: aborted with `signal`, or
- * after `ms`. Rejects with TimedOut or with the signal's reason at that moment, whatever `work`
+ * Runs foreign code, which may not heed the signal it is given. That signal aborts with `signal`,
+ * or after `ms`. Rejects with TimedOut or with the signal's reason at that moment, whatever `work`
  * does.
  */
-export async function within<Value>(
+export async function runWithin<Value>(
   ms: number,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Value | Promise<Value>,
 ): Promise<Value> {
-  const either = timed(ms, signal);
-  let give = (): void => undefined;
+  const deadline = startDeadline(ms, signal);
+  let giveUp = (): void => undefined;
   const aborted = new Promise<never>((_, reject) => {
-    give = () => reject(either.signal.reason as Error);
-    if (either.signal.aborted) give();
-    else either.signal.addEventListener('abort', give, { once: true });
+    giveUp = () => reject(deadline.signal.reason as Error);
+    if (deadline.signal.aborted) giveUp();
+    else deadline.signal.addEventListener('abort', giveUp, { once: true });
   });
   try {
-    return await Promise.race([Promise.resolve().then(() => work(either.signal)), aborted]);
+    return await Promise.race([Promise.resolve().then(() => work(deadline.signal)), aborted]);
   } finally {
-    either.stop();
-    either.signal.removeEventListener('abort', give);
+    deadline.stop();
+    deadline.signal.removeEventListener('abort', giveUp);
   }
 }
 
-/**
- * Resolves as `sent` does; with `late` when that takes more than `ms`, or someone is in a hurry.
- */
+/** Resolves as `sent` does, or with `late` when that takes more than `ms` or `hurry` aborts. */
 export async function awaitInTime<T>(sent: Promise<T>, late: T, ms: number, hurry?: AbortSignal): Promise<T> {
   const over = new AbortController();
   const enough = hurry ? AbortSignal.any([over.signal, hurry]) : over.signal;
   try {
-    return await Promise.race([sent, isOver(ms, enough).then(() => late)]);
+    return await Promise.race([sent, waitOut(ms, enough).then(() => late)]);
   } finally {
     over.abort();
   }
 }
 
-/** A value that has arrived already is not late, however great the hurry. */
-async function isOver(ms: number, enough: AbortSignal): Promise<void> {
+/** Waits one more turn of the event loop, so that a value that has arrived already is not late. */
+async function waitOut(ms: number, enough: AbortSignal): Promise<void> {
   await pause(ms, enough);
   await turn();
 }
 
-/** Waits; false when the signal came first. */
+/** Waits for `ms`. Returns false when the signal aborted first. */
 export async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   try {
     await sleep(ms, undefined, { signal });
@@ -82,7 +80,7 @@ export async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
 }
 
 /** Passes on at most one value in `ms`; those between are dropped. */
-export function throttled<Value>(ms: number, pass: (value: Value) => void): (value: Value) => void {
+export function throttle<Value>(ms: number, pass: (value: Value) => void): (value: Value) => void {
   let next = 0;
   return (value) => {
     if (performance.now() < next) return;
@@ -92,7 +90,7 @@ export function throttled<Value>(ms: number, pass: (value: Value) => void): (val
 }
 
 /**
- * Text that is written together: soon when nothing was in the last `ms`, else when they are over,
+ * Writes texts together: soon when nothing was written in the last `ms`, else when they are over,
  * and at once when `size` characters wait.
  */
 export class TextBatch {
@@ -100,7 +98,7 @@ export class TextBatch {
   private readonly write: (text: string) => void;
   private text = '';
   private timer: NodeJS.Timeout | null = null;
-  /** Of a batch that has begun just now, the first pieces come together. */
+  /** A batch that has begun just now keeps its first pieces together. */
   private wroteAt = performance.now();
 
   constructor(bounds: { readonly ms: number; readonly size: number }, write: (text: string) => void) {
@@ -121,7 +119,7 @@ export class TextBatch {
     if (text !== '') this.write(text);
   }
 
-  /** What waits, which is not written then. */
+  /** Returns the text that waits, and does not write it. */
   takeAll(): string {
     if (this.timer) clearTimeout(this.timer);
     this.timer = null;
@@ -131,8 +129,7 @@ export class TextBatch {
   }
 }
 
-// At most `max` of something at once; the rest wait in line.
-
+/** Runs at most a fixed number of functions at once; the rest wait in line. */
 type Limit = <T>(run: () => Promise<T>) => Promise<T>;
 
 export function createLimit(max: number): Limit {
@@ -151,14 +148,13 @@ export function createLimit(max: number): Limit {
   };
 }
 
-/** `ask` is given the key. */
-type Shared<Key, Value> = (key: Key, ask: (key: Key) => Promise<Value>) => Promise<Value>;
+type ShareInFlight<Key, Value> = (key: Key, ask: (key: Key) => Promise<Value>) => Promise<Value>;
 
 /**
- * Who asks for what is being asked for gets the same answer: many agents ask about one parent at
- * the same time.
+ * Callers that ask for the same key at the same time share one answer: many agents ask about one
+ * parent at once.
  */
-export function shared<Key, Value>(): Shared<Key, Value> {
+export function shareInFlight<Key, Value>(): ShareInFlight<Key, Value> {
   const open = new Map<Key, Promise<Value>>();
   return (key, ask) => {
     const asked = open.get(key) ?? ask(key).finally(() => open.delete(key));
@@ -167,7 +163,7 @@ export function shared<Key, Value>(): Shared<Key, Value> {
   };
 }
 
-/** Runs once, however often it is asked for; a failure is not remembered. */
+/** Runs `run` once, however often the result is called; a failure is not remembered. */
 export function runOnce<T>(run: () => Promise<T>): () => Promise<T> {
   let done: Promise<T> | undefined;
   return () => {

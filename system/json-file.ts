@@ -1,5 +1,5 @@
-// Small state files: read as a whole and checked, replaced as a whole, so that no reader ever sees
-// half of one.
+// Reads and writes small state files. A file is checked when it is read and replaced as a whole, so
+// that no reader ever sees half of one.
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -9,14 +9,14 @@ import { codeOf, reasonOf } from './text.ts';
 export type JsonFile<T> =
   | { readonly kind: 'read'; readonly value: T }
   | { readonly kind: 'absent' }
-  /** Not JSON, or not what it should hold. */
+  /** The text is not JSON, or does not satisfy the schema. */
   | { readonly kind: 'damaged'; readonly why: string };
 
-/** Throws the system's error when the file is there and cannot be read. */
+/** Throws the system's error when the file exists and cannot be read. */
 export function readJsonFile<T>(path: string, schema: z.ZodType<T>): JsonFile<T> {
   const text = readIfPresent(path);
   if (text === null) return { kind: 'absent' };
-  const json = parse(text);
+  const json = parseJson(text);
   if (json.kind !== 'read') return json;
   const checked = schema.safeParse(json.value);
   if (checked.success) return { kind: 'read', value: checked.data };
@@ -25,24 +25,24 @@ export function readJsonFile<T>(path: string, schema: z.ZodType<T>): JsonFile<T>
 }
 
 /**
- * Written beside and renamed over: the file holds the old value or the new one. `durable`: also
- * after a power cut the new one, at the cost of two syncs; else a power cut may bring the old one
- * back, or leave the file damaged.
+ * Writes a temporary file and renames it over the old one, so that the file holds the old value or
+ * the new one. With `durable` it is the new one also after a power cut, at the cost of two syncs;
+ * without, a power cut may bring the old one back, or leave the file damaged.
  */
 export function writeJsonFile(path: string, value: unknown, durable: 'durable' | 'not durable'): void {
-  const beside = `${path}.${process.pid}-${randomBytes(4).toString('hex')}`;
+  const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}`;
   try {
-    writeFileSync(beside, `${JSON.stringify(value)}\n`, { mode: 0o600, flag: 'wx' });
-    if (durable === 'durable') sync(beside);
-    renameSync(beside, path);
-    if (durable === 'durable') sync(dirname(path));
+    writeFileSync(temporary, `${JSON.stringify(value)}\n`, { mode: 0o600, flag: 'wx' });
+    if (durable === 'durable') syncToDisk(temporary);
+    renameSync(temporary, path);
+    if (durable === 'durable') syncToDisk(dirname(path));
   } catch (error) {
-    rmSync(beside, { force: true });
+    rmSync(temporary, { force: true });
     throw error;
   }
 }
 
-function sync(path: string): void {
+function syncToDisk(path: string): void {
   const descriptor = openSync(path, 'r');
   try {
     fsyncSync(descriptor);
@@ -60,7 +60,7 @@ function readIfPresent(path: string): string | null {
   }
 }
 
-function parse(text: string): JsonFile<unknown> {
+function parseJson(text: string): JsonFile<unknown> {
   try {
     return { kind: 'read', value: JSON.parse(text) as unknown };
   } catch (error) {

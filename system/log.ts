@@ -1,4 +1,5 @@
-// The port of a worker's log. Who writes the lines, and in which form, is the worker's affair.
+// The port of a worker's log. The worker decides where the lines go, and in which form.
+import { present } from './json.ts';
 import { callingSpan } from '../workflows/contract/ids.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -12,9 +13,9 @@ export type LogFields = {
   readonly iteration?: number;
   readonly step?: number;
   readonly attempt?: number;
-  /** Of the model's tool_use. */
+  /** The id of the model's tool_use. */
   readonly call?: string;
-  /** The trace of the run: its caller's, else its own where runs are traced. */
+  /** The id of the caller's trace, else of the run's own where runs are traced. */
   readonly trace?: string;
   readonly activity?: string;
   readonly stack?: string;
@@ -22,7 +23,7 @@ export type LogFields = {
 
 export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
 
-type Run = {
+type LoggedRun = {
   readonly session: string;
   readonly queryId: string;
   readonly depth: number;
@@ -30,19 +31,22 @@ type Run = {
   readonly traceparent?: string;
 };
 
-/** How a line names the run it is about (L13). */
-export function aboutRun({ session, queryId: query, depth, run, traceparent }: Run): LogFields {
-  return { session, query, depth, ...(run !== undefined && { run }), ...callersTrace(traceparent) };
+/** Returns the fields by which a line names its run (L13). */
+export function runFields({ session, queryId: query, depth, run, traceparent }: LoggedRun): LogFields {
+  return { session, query, depth, ...present({ run }), ...callerTraceField(traceparent) };
 }
 
-/** Empty for a run that has a trace of its own. */
-export function callersTrace(traceparent: string | undefined): Pick<LogFields, 'trace'> {
+/** Returns nothing for a run that has a trace of its own. */
+export function callerTraceField(traceparent: string | undefined): Pick<LogFields, 'trace'> {
   const caller = callingSpan(traceparent);
   return caller === null ? {} : { trace: caller.traceId };
 }
 
-/** For people: the message and what it is about; a stack on lines of its own. */
-export function logText(message: string, { stack, ...about }: LogFields = {}): string {
+/**
+ * Formats a line for people: the message, its fields in parentheses, and a stack on lines of its
+ * own.
+ */
+export function formatLog(message: string, { stack, ...about }: LogFields = {}): string {
   const named = Object.entries(about).map(([name, value]) => `${name} ${value}`);
   return `${message}${named.length === 0 ? '' : ` (${named.join(', ')})`}${stack === undefined ? '' : `\n${stack}`}`;
 }

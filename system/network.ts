@@ -1,23 +1,26 @@
-// How a worker reaches other machines over HTTP: through the proxies that its environment names, by
-// the certificates that it trusts. What reaches out by itself is given one of these.
+// How a worker reaches other machines over HTTP: through the proxies that its environment names,
+// trusting the certificates that it names. Every part that sends requests takes a `Network`.
 import { reasonOf } from './text.ts';
 
 export type Network = {
-  /** Its failures name the proxy, where there is one. */
+  /** Names the proxy, if it uses one, in the errors that it throws. */
   readonly fetch: typeof fetch;
   /**
-   * Host and port, and the variable that names it, for people. Null: the address is reached
-   * directly.
+   * The proxy's host and port, and the variable that names it, as people read them. Null when the
+   * address is reached directly.
    */
   proxyFor(url: URL): { readonly shown: string; readonly by: string } | null;
-  /** Trusted instead of Node's own. Undefined: those. */
+  /** Replace Node's own certificates; undefined keeps those. */
   readonly certificates?: readonly string[] | undefined;
 };
 
-/** A header of answers that came through a proxy and may be the proxy's own: its host and port. */
+/**
+ * A header on answers that came through a proxy and may be the proxy's own. Its value is the
+ * proxy's host and port.
+ */
 export const VIA_HEADER = 'x-perdure-proxy';
 
-/** `fetch failed` says nothing: its cause does. */
+/** Returns the reason of the error's cause: `fetch failed` alone says nothing. */
 export function whyFetchFailed(error: unknown): string {
   return reasonOf(error instanceof TypeError && error.cause instanceof Error ? error.cause : error);
 }

@@ -1,9 +1,12 @@
-// Reads a file that a person named. A pipe or a device may be waited for, or read, for ever.
+// Reads a file that a person named, and refuses a pipe or a device: reading one may never end.
 import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import { codeOf, reasonOf } from './text.ts';
 
-/** Throws what the system says, and a sentence's part for what is no file or no text. */
+/**
+ * Throws the system's error, or one whose message continues a sentence when the path is not a
+ * regular file or its bytes are not UTF-8.
+ */
 export function readNamedFile(path: string): string {
   const seen = statSync(path);
   // The system itself refuses to read a folder.
@@ -11,13 +14,16 @@ export function readNamedFile(path: string): string {
   return utf8Text(readFileSync(path));
 }
 
-/** Throws a sentence's part: what is read as another encoding would be another text. */
+/**
+ * Throws an error whose message continues a sentence: bytes of another encoding would become
+ * another text.
+ */
 export function utf8Text(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new Error('it is not UTF-8');
   return bytes.toString('utf8');
 }
 
-/** A sentence's part: why a file that a person named could not be read. */
+/** Returns why a file that a person named could not be read, as the end of a sentence. */
 export function whyUnread(error: unknown): string {
   const code = codeOf(error) ?? reasonOf(error);
   return code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;

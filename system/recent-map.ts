@@ -1,13 +1,13 @@
-// A map of bounded size: what was set longest ago is forgotten first.
+// A map of bounded size that forgets the entries set longest ago.
 
 export class RecentMap<Key, Value> extends Map<Key, Value> {
-  private readonly most: number;
+  private readonly maxSize: number;
   private readonly forget: (value: Value) => void;
 
-  /** `forget` is told of each value that goes to make room. */
+  /** `forget` is called with each value that is removed to make room. */
   constructor(most: number, forget: (value: Value) => void = () => undefined) {
     super();
-    this.most = most;
+    this.maxSize = most;
     this.forget = forget;
   }
 
@@ -16,7 +16,7 @@ export class RecentMap<Key, Value> extends Map<Key, Value> {
     this.delete(key);
     super.set(key, value);
     for (const [oldest, forgotten] of this) {
-      if (this.size <= this.most) break;
+      if (this.size <= this.maxSize) break;
       this.delete(oldest);
       this.forget(forgotten);
     }

@@ -1,7 +1,10 @@
-// Something a person has to put right before perdure can start: the message is for them and needs
-// no stack.
+// The error for something that a person has to put right before Perdure can start. Its message is
+// shown without a stack.
 
-/** `message`: what happened, to what, what to do. One line, but for a list of what was tried. */
+/**
+ * `message` says what happened, to what, and what to do. It is one line, except where it lists what
+ * was tried.
+ */
 export class SetupProblem extends Error {
   override readonly name = 'SetupProblem';
 }

@@ -6,7 +6,7 @@ import { FILTERED, keyringFilter } from '../system/process/keyring-filter.mjs';
 import { findPlaces, type Places } from '../system/process/places.ts';
 import { findPrograms, type Programs } from '../system/process/programs.ts';
 import { runProgram } from '../system/process/spawn-piped.ts';
-import { pipePlace } from '../system/process/spawn-tree.ts';
+import { pipePlace } from '../system/process/pipes.ts';
 import { reasonOf } from '../system/text.ts';
 
 export type SandboxKind = 'bwrap' | 'unshare' | 'group';

@@ -1,15 +1,18 @@
-// Bundles the workflow once, at build time: a worker that bundles at start is a second slower.
-// Run as a program it writes the bundle beside the built sources.
+// Bundles the workflow once, at build time: a worker that bundles at start is a second slower. Run
+// as a program it writes the bundle next to the built sources.
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { builtFile } from '../system/process/places.ts';
+import { pathOfBuiltFile } from '../system/process/places.ts';
 
-/** Where the build puts it: dist/workflow-bundle.js. */
+/** Returns where the build puts the bundle: dist/workflow-bundle.js. */
 export function bundlePath(): string {
-  return builtFile('workflow-bundle.js');
+  return pathOfBuiltFile('workflow-bundle.js');
 }
 
-/** Loads Temporal's worker only now: a command that needs a path of this file does without. */
+/**
+ * Bundles the workflows. It loads Temporal's worker only here, so that a command that needs a path
+ * of this file does without.
+ */
 export async function bundleWorkflows(): Promise<string> {
   const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
   const path = (file: string): string => fileURLToPath(new URL(`../workflows/${file}`, import.meta.url));
@@ -19,16 +22,16 @@ export async function bundleWorkflows(): Promise<string> {
     failureConverterPath: path('bundled.js'),
     logger: new DefaultLogger('WARN'),
   });
-  return withoutSources(code);
+  return dropSources(code);
 }
 
 const SOURCE_MAP = '//# sourceMappingURL=data:application/json;charset=utf-8;base64,';
 
 /**
- * Stack traces need where their lines are, and not what they say: of a package of 3 MB (Q1) that
- * text would be a tenth.
+ * Drops the sources from the source map. Stack traces need the positions of lines and not their
+ * text, which would be a tenth of a package of 3 MB (Q1).
  */
-function withoutSources(code: string): string {
+function dropSources(code: string): string {
   const at = code.lastIndexOf(SOURCE_MAP);
   if (at === -1) throw new Error('the bundle of the workflow has no source map');
   const { sourcesContent: _text, ...map } = JSON.parse(
@@ -37,7 +40,7 @@ function withoutSources(code: string): string {
   return `${code.slice(0, at)}${SOURCE_MAP}${Buffer.from(JSON.stringify(map)).toString('base64')}`;
 }
 
-// Without a top-level await, so that CommonJS programs can require() what imports this. A failure
-// ends the process as unhandled.
+// It uses no top-level await, so that CommonJS programs can require() modules that import this one.
+// A failure ends the process as unhandled.
 if (process.argv[1] === fileURLToPath(import.meta.url))
   void bundleWorkflows().then((code) => writeFile(bundlePath(), code));

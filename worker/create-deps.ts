@@ -1,8 +1,8 @@
-// From what a worker is configured with to what its activities need.
+// Turns the settings of a worker into the dependencies of its activities.
 import { join } from 'node:path';
 import type { Log, LogFields } from '../system/log.ts';
 import type { Observe } from '../store/live/observe.ts';
-import type { Redact } from '../system/text.ts';
+import type { Redact } from '../system/redact.ts';
 import { createAttachments } from '../activities/attachments/attachments.ts';
 import type { AttachmentProvider } from '../activities/attachments/prefetch.ts';
 import type { AfterStopHandler, Deps, RunDefaults } from '../activities/deps.ts';
@@ -15,49 +15,49 @@ import { createMemory } from '../activities/memory/memory.ts';
 import { smallModelOfCalls } from '../activities/compaction/small-model.ts';
 import { openServers, type ToolServers } from '../tools/mcp/open-servers.ts';
 import type { McpBounds, McpServers } from '../tools/mcp/servers.ts';
-import { configReader } from '../store/configuration.ts';
+import { createConfigReader } from '../store/configuration.ts';
 import { skillSettings } from '../tools/builtin/files/skills.ts';
 import type { WebSettings } from '../tools/builtin/files/options.ts';
-import type { SandboxSettings } from './config/tools.ts';
+import type { SandboxSettings } from './config/schema-parts.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
 import { createBackground } from '../tools/builtin/shell/background.ts';
 import { builtinTools } from '../tools/builtin/builtin-tools.ts';
 import { changingRegistry, createRegistry, type ToolRegistry } from '../tools/registry.ts';
 import { callRunner } from '../activities/calls/runner.ts';
 import type { Tool } from '../tools/tool.ts';
-import { pipePlace } from '../system/process/spawn-tree.ts';
+import { pipePlace } from '../system/process/pipes.ts';
 import { findPlaces } from '../system/process/places.ts';
 import { probeSandbox, type Sandbox } from '../tools/sandbox.ts';
 import { createWorktrees } from '../activities/worktrees/worktrees.ts';
 import { openStore } from '../store/values/open-store.ts';
-import { seenByTools } from '../store/view/seen-files.ts';
+import { createSeenByTools } from '../store/view/seen-files.ts';
 import { createTranscripts } from '../store/transcript/transcripts.ts';
 import { readOutcome } from '../activities/calls/journal.ts';
 import type { ToolSource } from './config/config.ts';
 import { watchStore } from './monitor/watch-store.ts';
-import { redactor } from './redact.ts';
+import { createRedactor } from './redact.ts';
 import type { KeyRing } from '../connection/payloads/key-ring.ts';
 import { runDefaults } from './config/defaults.ts';
 import type { ModelAccess } from './model-access.ts';
 import { createModels } from '../models/models.ts';
-import { sessionHost } from './config/session-host.ts';
+import { findSessionHost } from './config/session-host.ts';
 import type { SessionHost } from '../workflows/contract/session.ts';
 import type { ToolEnv } from '../workflows/contract/tool-env.ts';
 
 export type DepsSettings = {
   readonly storePlace: string;
-  /** What the records of a bucket are sealed with. */
+  /** The keys that seal the records of a bucket. */
   readonly storeKeys?: KeyRing | undefined;
   readonly liveDir: string;
-  /** Instead of the folder: a Redis. */
+  /** The address of a Redis to use instead of the folder. */
   readonly liveUrl?: string | undefined;
-  /** Hidden from tools. */
+  /** The data folder, which is hidden from tools. */
   readonly dataDir: string;
-  /** Absent: derived where the store is shared, else none. */
+  /** The host of the sessions; absent: found where the store is shared, else none. */
   readonly host?: SessionHost | undefined;
   readonly access: ModelAccess;
   readonly defaults?: Partial<RunDefaults>;
-  /** Beside the built-in ones; a function is asked again between iterations (L44). */
+  /** Tools in addition to the built-in ones; a function is asked again between iterations (L44). */
   readonly tools?: ToolSource | undefined;
   readonly mcpServers?: McpServers | undefined;
   readonly mcpBounds?: Partial<McpBounds> | undefined;
@@ -70,14 +70,14 @@ export type DepsSettings = {
   readonly hooks?: HookConfig | undefined;
   readonly afterStop?: readonly AfterStopHandler[] | undefined;
   readonly attachments?: readonly AttachmentProvider[] | undefined;
-  /** Hook commands get an allow-listed part of it. */
+  /** The environment, of which hook commands get an allow-listed part. */
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
-  /** Absent: as Node reaches others by itself. */
+  /** Absent: Node's own network. */
   readonly network?: Network | undefined;
-  /** Absent: nobody watches. */
+  /** Absent: observations are dropped. */
   readonly observe?: Observe | undefined;
-  /** Runs are traced: tools are told which span they are a part of. */
+  /** True when runs are traced: tools are told which span they are a part of. */
   readonly traced?: boolean;
 };
 
@@ -85,8 +85,8 @@ export async function createDeps(
   settings: DepsSettings,
 ): Promise<Deps & { readonly live: Live; readonly sandbox: Sandbox }> {
   const { storePlace, dataDir, access, defaults, tools = [], env, network, observe = () => {} } = settings;
-  const redact = redactor(env);
-  const log: Log = (level, message, fields) => settings.log(level, redact(message), redacted(fields, redact));
+  const redact = createRedactor(env);
+  const log: Log = (level, message, fields) => settings.log(level, redact(message), redactStack(fields, redact));
   const opened = openStore({ ...settings, network: network && (() => network) });
   const store = watchStore(opened.store, observe);
   const ofHost = opened.ofHost === opened.store ? store : opened.ofHost;
@@ -106,7 +106,7 @@ export async function createDeps(
     ...keys,
     ...(skills && { skills }),
   });
-  const { registry, servers } = withServers(await registryOf(own, tools, log), { ...settings, sandbox, log });
+  const { registry, servers } = addServers(await openRegistry(own, tools, log), { ...settings, sandbox, log });
   const hooks = hookRunner(settings.hooks ?? {}, {
     env,
     pipes: pipePlace(sandbox.programs, dataDir),
@@ -123,12 +123,12 @@ export async function createDeps(
   const { consolidateMemoryAfter: consolidateAfter } = chosen;
   const memory = createMemory({ ...asking, log, transcripts, dataDir, consolidateAfter });
   const providers = [...(settings.attachments ?? []), memory.provider];
-  const host = settings.host ?? sessionHost(env, storePlace, dataDir);
+  const host = settings.host ?? findSessionHost(env, storePlace, dataDir);
   return {
     store,
     live: openLive(settings, log),
     transcripts,
-    config: configReader(store),
+    config: createConfigReader(store),
     model: access.model,
     models,
     scripted: access.scripted,
@@ -137,7 +137,7 @@ export async function createDeps(
       observe,
       traced: settings.traced ?? false,
       small: smallModelOfCalls(asking),
-      seen: seenByTools(transcripts.view),
+      seen: createSeenByTools(transcripts.view),
       ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
     }),
     ...(servers && { servers }),
@@ -161,26 +161,26 @@ export async function createDeps(
   };
 }
 
-/** The first list of a changing one is there before the first run opens. */
-async function registryOf(own: readonly Tool[], others: ToolSource, log: Log): Promise<ToolRegistry> {
+/** Opens the registry. The first list of a changing one is loaded before the first run opens. */
+async function openRegistry(own: readonly Tool[], others: ToolSource, log: Log): Promise<ToolRegistry> {
   if (typeof others !== 'function') return createRegistry([...own, ...others]);
   const changing = changingRegistry(async () => [...own, ...(await others())], { initial: own, log });
   await changing.refresh();
   return changing;
 }
 
-type Serving = Pick<DepsSettings, 'mcpServers' | 'mcpBounds' | 'env' | 'dataDir' | 'log' | 'network'> & {
+type ServersOptions = Pick<DepsSettings, 'mcpServers' | 'mcpBounds' | 'env' | 'dataDir' | 'log' | 'network'> & {
   readonly sandbox: Sandbox;
 };
 
-function withServers(
+function addServers(
   base: ToolRegistry,
-  { mcpServers = {}, mcpBounds = {}, ...how }: Serving,
+  { mcpServers = {}, mcpBounds = {}, ...how }: ServersOptions,
 ): { readonly registry: ToolRegistry; readonly servers?: ToolServers } {
   if (Object.keys(mcpServers).length === 0) return { registry: base };
   return openServers(mcpServers, base, { ...how, bounds: mcpBounds });
 }
 
-function redacted({ stack, ...fields }: LogFields = {}, redact: Redact): LogFields {
+function redactStack({ stack, ...fields }: LogFields = {}, redact: Redact): LogFields {
   return stack === undefined ? fields : { ...fields, stack: redact(stack) };
 }

@@ -1,5 +1,5 @@
-// The workers of one process: connection, activities, bundled workflow, and the option values that
-// were measured for one machine.
+// Creates the workers of one process: connection, activities, bundled workflow, and the option
+// values that were measured for one machine.
 import type { Log } from '../system/log.ts';
 import type { Observe } from '../store/live/observe.ts';
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
@@ -13,9 +13,9 @@ import {
 import { profiles, type Profile } from '../workflows/contract/profiles.ts';
 import { hostQueue, recordsQueue, TASK_QUEUE, type SessionHost } from '../workflows/contract/session.ts';
 import { bundlePath } from './bundle.ts';
-import { workerConverter } from '../connection/payloads/data-converter.ts';
+import { createWorkerConverter } from '../connection/payloads/data-converter.ts';
 import type { KeyRing } from '../connection/payloads/key-ring.ts';
-import { seenSinks } from './monitor/watchers.ts';
+import { createSeenSinks } from './monitor/watchers.ts';
 import { workflowTime } from './workflow-time.ts';
 
 export type WorkerSettings = {
@@ -23,31 +23,30 @@ export type WorkerSettings = {
   readonly namespace: string;
   readonly activities: ActivityBodies;
   readonly log: Log;
-  /** Payloads are sealed with these; plain without. */
+  /** The keys that seal payloads; without them payloads are plain. */
   readonly keys?: KeyRing;
   readonly taskQueue?: string;
-  /** Workflows kept in memory between tasks; 0 replays each from its start. */
+  /** Workflows that are kept in memory between tasks; 0 replays each from its start. */
   readonly maxCachedWorkflows?: number;
-  /** Activities that run side by side, those that record apart. */
+  /** Activities that run side by side, apart from those that record. */
   readonly maxConcurrentActivities?: number | undefined;
   /** Absent: `machine`. */
   readonly profile?: Profile | undefined;
-  /** Milliseconds in which what runs may finish when the worker is told to stop. */
+  /** Milliseconds in which running work may finish when the worker is told to stop. */
   readonly drainMs?: number | undefined;
-  /** Told what workflows tell. Absent: nobody listens. */
+  /** Receives the observations of workflows; absent: they are dropped. */
   readonly observe?: Observe | undefined;
-  /** It polls a queue of this host too. */
+  /** The host whose queue the worker polls too. */
   readonly host?: SessionHost | undefined;
 };
 
 /** The workers of one process, as `startWorker` runs them. */
 export type PairedWorker = {
   /**
-   * Until both have ended: after `shutdown`, or because one of them died of something, which it
-   * rejects with.
+   * Resolves when all have ended after `shutdown`; rejects when one of them died, with the reason.
    */
   run(): Promise<void>;
-  /** Drains. Does nothing when it is told already. */
+  /** Begins to drain; does nothing when it drains already. */
   shutdown(): void;
 };
 
@@ -56,13 +55,19 @@ const DRAIN_MS = 10_000;
 const CUT_MS = 15_000;
 
 const SLOTS = 100;
-/** A few writes each, and at a session's end its hooks: many sessions can end together. */
+/**
+ * Slots for activities that make a few writes each, and at a session's end run its hooks: many
+ * sessions can end together.
+ */
 export const recordSlots = { maxConcurrentActivityTaskExecutions: 100, maxConcurrentActivityTaskPolls: 3 };
 
 const CACHED_WORKFLOWS = 300;
 
-/** How long is waited for a worker that holds a session, and how often a heartbeat is sent on. */
-export function timesOf(profile: Profile) {
+/**
+ * Returns how long is waited for a worker that holds a session, and how often a heartbeat is sent
+ * on.
+ */
+export function timesOfProfile(profile: Profile) {
   const { sticky, throttle } = profiles[profile];
   return {
     stickyQueueScheduleToStartTimeout: sticky,
@@ -71,29 +76,32 @@ export function timesOf(profile: Profile) {
   } satisfies Partial<WorkerOptions>;
 }
 
-/** What runs may finish for `drainMs` milliseconds; then it is told, and cut off. */
+/**
+ * Returns the times of draining: running work may finish for `drainMs` milliseconds, and is then
+ * told to end, and cut off.
+ */
 export function drainTimes(drainMs: number = DRAIN_MS) {
   return { shutdownGraceTime: drainMs, shutdownForceTime: drainMs + CUT_MS };
 }
 
 /**
- * One that works, and one for what ends or records: with one set of slots an interrupt waited until
- * a long call of another session was over. Where a store is shared, one more for what needs the
- * folders of this host: the first is then left with what any host can do.
+ * Creates a worker that works, and one for activities that end or record: with one set of slots an
+ * interrupt waited until a long call of another session was over. Where a store is shared, a third
+ * is for steps that need the folders of this host, and the first does what any host can do.
  */
 export async function createWorker(settings: WorkerSettings): Promise<PairedWorker> {
   const { connection, namespace, activities, taskQueue = TASK_QUEUE, drainMs, host } = settings;
   const { maxConcurrentActivities = SLOTS, maxCachedWorkflows = CACHED_WORKFLOWS, profile = 'machine' } = settings;
   const shared = {
-    ...timesOf(profile),
+    ...timesOfProfile(profile),
     ...drainTimes(drainMs),
     connection,
     namespace,
     identity: formatIdentity(processIdentity()),
-    dataConverter: workerConverter(settings.keys, settings.log),
+    dataConverter: createWorkerConverter(settings.keys, settings.log),
     activities: registerActivities(activities),
   };
-  const works = (): Promise<Worker> =>
+  const createMain = (): Promise<Worker> =>
     Worker.create({
       ...shared,
       ...workflowTime,
@@ -101,28 +109,30 @@ export async function createWorker(settings: WorkerSettings): Promise<PairedWork
       taskQueue,
       maxConcurrentActivityTaskExecutions: maxConcurrentActivities,
       workflowBundle: { codePath: bundlePath() },
-      sinks: seenSinks(settings.observe),
+      sinks: createSeenSinks(settings.observe),
     });
-  const records = (): Promise<Worker> =>
+  const createRecorder = (): Promise<Worker> =>
     Worker.create({
       ...shared,
       taskQueue: recordsQueue(taskQueue),
       ...recordSlots,
     });
-  const hosted = (at: SessionHost) => (): Promise<Worker> =>
+  const createHostWorker = (at: SessionHost) => (): Promise<Worker> =>
     Worker.create({
       ...shared,
       taskQueue: hostQueue(taskQueue, at),
       maxConcurrentActivityTaskExecutions: maxConcurrentActivities,
     });
   return createTogether(
-    [works, records, ...(host ? [hosted(host)] : [])].map((create) => async () => shutDownOnce(await create())),
+    [createMain, createRecorder, ...(host ? [createHostWorker(host)] : [])].map(
+      (create) => async () => asPairedWorker(await create()),
+    ),
   );
 }
 
 /**
- * One after the other. If one cannot be created, those before it are ended first: each holds the
- * connection that it was given.
+ * Creates workers one after the other. If one cannot be created, those before it are ended first:
+ * each holds the connection that it was given.
  */
 export async function createTogether(creators: readonly (() => Promise<PairedWorker>)[]): Promise<PairedWorker> {
   const created: PairedWorker[] = [];
@@ -136,8 +146,8 @@ export async function createTogether(creators: readonly (() => Promise<PairedWor
 }
 
 /**
- * A worker releases its connection only after it has run. The caller reports why creation failed;
- * how this one ends adds nothing.
+ * Runs and ends a worker, because it releases its connection only then. The caller reports why
+ * creation failed; how this one ends adds nothing.
  */
 async function discardWorker(worker: PairedWorker): Promise<void> {
   const ended = worker.run();
@@ -145,13 +155,13 @@ async function discardWorker(worker: PairedWorker): Promise<void> {
   await ended.catch(() => undefined);
 }
 
-/** Under the names that the workflow schedules. */
+/** Returns the activities under the names that the workflow schedules. */
 export function registerActivities(activities: ActivityBodies): RegisteredActivities {
   const named = Object.entries(activities).map(([name, body]) => [activityType(name as keyof Activities), body]);
   return Object.fromEntries(named) as RegisteredActivities;
 }
 
-function shutDownOnce(worker: Worker): PairedWorker {
+function asPairedWorker(worker: Worker): PairedWorker {
   return {
     run: () => worker.run(),
     shutdown: () => {

@@ -1,4 +1,4 @@
-// Temporal's runtime, once per process.
+// Installs Temporal's runtime, once per process.
 import { DefaultLogger, Runtime, type TelemetryOptions } from '@temporalio/worker';
 import type { Log, LogFields } from '../system/log.ts';
 import { HISTOGRAMS } from './monitor/metrics.ts';
@@ -7,24 +7,24 @@ import { HISTOGRAMS } from './monitor/metrics.ts';
 const ON_PURPOSE = /^No (workflows|activities) registered, not polling/;
 
 /**
- * Once per process, before anything of Temporal's; `exporter` is where its metrics and ours are to
- * be had: signals stay with us, and its warnings go to our log.
+ * Installs the runtime, once per process and before anything else of Temporal's. Signals stay with
+ * us, its warnings go to our log, and `exporter` is where its metrics and ours are served.
  */
 export function installRuntime(log: Log, exporter?: string): void {
   Runtime.install({
     shutdownSignals: [],
-    // What its native half says goes there too: by itself it writes to the standard output, between
-    // the lines of --json.
+    // The lines of its native half go to our log too: by itself it writes to the standard output,
+    // between the lines of --json.
     telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } }, ...metricsTo(exporter) },
     logger: new DefaultLogger('WARN', ({ level, message, meta = {} }) => {
       if (ON_PURPOSE.test(message)) return;
       const error = meta['error'] instanceof Error ? `: ${meta['error'].message}` : '';
-      log(level === 'ERROR' ? 'error' : 'warn', `${message}${error}`, aboutTask(meta));
+      log(level === 'ERROR' ? 'error' : 'warn', `${message}${error}`, taskFields(meta));
     }),
   });
 }
 
-/** `exporter`: host and port; absent: nothing is measured. */
+/** `exporter` is host and port; absent: nothing is measured. */
 function metricsTo(exporter: string | undefined): Pick<TelemetryOptions, 'metrics'> {
   if (exporter === undefined) return {};
   const histogramBucketOverrides: Record<string, number[]> = {};
@@ -32,7 +32,7 @@ function metricsTo(exporter: string | undefined): Pick<TelemetryOptions, 'metric
   return { metrics: { prometheus: { bindAddress: exporter, histogramBucketOverrides } } };
 }
 
-function aboutTask({ workflowId, activityType, attempt }: Readonly<Record<string, unknown>>): LogFields {
+function taskFields({ workflowId, activityType, attempt }: Readonly<Record<string, unknown>>): LogFields {
   return {
     ...(typeof workflowId === 'string' && { session: workflowId }),
     ...(typeof activityType === 'string' && { activity: activityType }),

@@ -1,42 +1,41 @@
-// The one log of a worker that stays: JSON lines, on a terminal text for people. Secrets are taken
-// out, and control characters escaped, of the whole line.
+// The one log of a worker that stays: JSON lines, or on a terminal text for people. Secrets are
+// removed from the whole line, and control characters escaped.
 import { openSync, writeSync } from 'node:fs';
 import { pino } from 'pino';
-import { type Log, type LogFields, type LogLevel, logText } from '../system/log.ts';
-import { escapeUnseen, showUnseen } from '../system/text.ts';
+import { type Log, type LogFields, type LogLevel, formatLog } from '../system/log.ts';
+import { escapeUnseen, showUnseen, reasonOf } from '../system/text.ts';
 import { formatIdentity, processIdentity } from '../system/process/identity.ts';
-import { reasonOf } from '../system/text.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
-import { redactor } from './redact.ts';
+import { createRedactor } from './redact.ts';
 
 type Stream = { readonly isTTY?: boolean | undefined; write(text: string): unknown };
 type Line = LogFields & {
   readonly level: LogLevel;
   readonly time: string;
   readonly pid: number;
-  /** As in Temporal's history. */
+  /** The worker's identity, as in Temporal's history. */
   readonly worker: string;
   readonly message: string;
 };
 
 /**
- * `format`: absent: text on a terminal, else JSON. Lines below `level` are left out; absent:
- * `info`.
+ * Without `format` a terminal gets text, other streams JSON. Lines below `level` are left out;
+ * absent: `info`.
  */
 export type LogOptions = { readonly level?: LogLevel; readonly format?: LogFormat };
 
 export type LogFormat = 'json' | 'text';
 
-/** `env`: whose secrets are not to be shown. */
-export function workerLog(
+/** Creates the log. The secrets of `env` are hidden in it. */
+export function createWorkerLog(
   stream: Stream,
   env: Readonly<Record<string, string | undefined>>,
   options: LogOptions = {},
 ): Log {
-  const redact = redactor(env);
+  const redact = createRedactor(env);
   const { level: least = 'info', format = stream.isTTY === true ? 'text' : 'json' } = options;
   const write = (line: string): void => {
-    const text = format === 'text' ? readable(JSON.parse(line) as Line) : escapeUnseen(line.trimEnd());
+    const text = format === 'text' ? formatForPeople(JSON.parse(line) as Line) : escapeUnseen(line.trimEnd());
     stream.write(`${redact(text)}\n`);
   };
   const given = {
@@ -50,18 +49,18 @@ export function workerLog(
   return (level, message, fields = {}) => logger[level](fields, message);
 }
 
-function readable({ level, time, message, ...line }: Line): string {
+function formatForPeople({ level, time, message, ...line }: Line): string {
   const fields = Object.fromEntries(Object.entries(line).filter(([name]) => name !== 'pid' && name !== 'worker'));
   const clock = new Date(time).toLocaleTimeString('en-GB');
-  return showUnseen(`${clock} ${level.padEnd(5)} ${logText(message, fields)}`);
+  return showUnseen(`${clock} ${level.padEnd(5)} ${formatLog(message, fields)}`);
 }
 
 /**
- * Appends to a file, each line at once: it may be copied and cut to nothing while it is written
- * (`copytruncate`). Throws SetupProblem for one that cannot be opened; a line that cannot be
- * written goes to `instead`, with the reason once.
+ * Opens a stream that appends each line to a file at once: the file may be copied and truncated
+ * while it is written (`copytruncate`). Throws SetupProblem when it cannot be opened; a line that
+ * cannot be written goes to `instead`, with the reason once.
  */
-export function logFile(path: string, instead: Stream): Stream {
+export function openLogStream(path: string, instead: Stream): Stream {
   const file = openLogFile(path);
   let failed = false;
   return {

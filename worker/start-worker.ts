@@ -7,14 +7,14 @@ import { createActivities } from '../activities/index.ts';
 import { createDeps } from './create-deps.ts';
 import type { RunDefaults } from '../activities/deps.ts';
 import type { McpBounds } from '../tools/mcp/servers.ts';
-import { configDefaults } from './config/config-defaults.ts';
+import { defaultsOfConfig } from './config/config-defaults.ts';
 import { type PerdureConfig } from './config/config.ts';
 import { createTogether, createWorker, type PairedWorker } from './create-worker.ts';
 import { connectClient, connectionOptions, type Target } from '../connection/connect-client.ts';
 import { healthOf } from './monitor/health.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 import { reasonOf } from '../system/text.ts';
-import { modelAccess } from './model-access.ts';
+import { openModelAccess } from './model-access.ts';
 import { openNetwork } from '../connection/network/network.ts';
 import { noteNamespace } from '../connection/store-users.ts';
 import { openWatchers } from './monitor/watchers.ts';
@@ -26,84 +26,86 @@ import { TASK_QUEUE, type SessionHost } from '../workflows/contract/session.ts';
 
 export type StartWorker = Target & {
   readonly storePlace: string;
-  /** What the records of a bucket are sealed with. */
+  /** The keys that seal the records of a bucket. */
   readonly storeKeys?: KeyRing | undefined;
   readonly liveDir: string;
-  /** Instead of the folder: a Redis. */
+  /** The address of a Redis to use instead of the folder. */
   readonly liveUrl?: string | undefined;
-  /** Hidden from tools. */
+  /** The data folder, which is hidden from tools. */
   readonly dataDir: string;
-  /** Absent: derived where the store is shared, else none. */
+  /** The host of the sessions; absent: found where the store is shared, else none. */
   readonly host?: SessionHost;
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
-  /** It has a line for each event of a run. */
+  /** True gives the log a line for each event of a run. */
   readonly logEvents?: boolean;
-  /** As checkConfig accepted it. */
+  /** The configuration, as checkConfig accepted it. */
   readonly config?: PerdureConfig;
-  /** Goes before `config`, and has what no configuration chooses. */
+  /** Defaults that go before `config`, and hold what no configuration chooses. */
   readonly defaults?: Partial<RunDefaults>;
-  /** Each goes before the same in `config`. */
+  /** Each of these goes before the same key in `config`. */
   readonly tools?: PerdureConfig['tools'];
   readonly mcpServers?: PerdureConfig['mcpServers'];
-  /** Of servers' lists, connections and messages. Absent: those that are built in. */
+  /** Bounds of servers' lists, connections and messages. Absent: the built-in ones. */
   readonly mcpBounds?: Partial<McpBounds>;
   readonly toolEnv?: PerdureConfig['toolEnv'];
   readonly webFetch?: PerdureConfig['webFetch'];
   readonly hooks?: PerdureConfig['hooks'];
   readonly afterStop?: PerdureConfig['afterStop'];
   readonly attachments?: PerdureConfig['attachments'];
-  /** It stops this run, and begins nothing. */
+  /** The run that this worker stops; it begins nothing. */
   readonly stops?: Stops;
   readonly taskQueue?: string;
-  /** Unless the configuration says one. Absent: `machine`. */
+  /** The profile, unless the configuration names one. Absent: `machine`. */
   readonly profile?: Profile;
-  /** A second one that it works on: that of its own configuration. */
+  /** A second queue that it works on: that of its own configuration. */
   readonly ownQueue?: string | undefined;
   readonly maxCachedWorkflows?: number;
 };
 
 export type RunningWorker = {
   readonly taskQueue: string;
-  /** One line each: the sandbox that confines tools, and whether the model is scripted. */
+  /** One line that describes the sandbox that confines tools. */
   readonly sandbox: string;
   readonly scripted: boolean;
-  /** Sentences: what keeps it from its work now; none when it takes work. */
+  /**
+   * Resolves to sentences that say what keeps the worker from its work now; empty when it takes
+   * work.
+   */
   health(): Promise<readonly string[]>;
   /**
-   * Drains: what runs may finish for `drainMs`, then it is cut off, and the run goes on elsewhere
+   * Drains: running work may finish for `drainMs`, is then cut off, and the run goes on elsewhere
    * (L50).
    */
   stop(): Promise<void>;
-  /** Rejects when the worker died of something; resolves after `stop`. */
+  /** Resolves after `stop`; rejects when the worker died, with the reason. */
   readonly done: Promise<void>;
 };
 
 type Close = () => Promise<void>;
 
 /**
- * Throws SetupProblem when the server or the key cannot be used. What was opened is closed when a
- * later step fails.
+ * Throws SetupProblem when the server or the key cannot be used. Everything that was opened is
+ * closed when a later step fails.
  */
 export async function startWorker(settings: StartWorker): Promise<RunningWorker> {
   const opened: Close[] = [];
-  const { worker, deps, client } = await made(settings, opened).catch(async (error: unknown) => {
+  const { worker, deps, client } = await openParts(settings, opened).catch(async (error: unknown) => {
     await closeAll(opened);
     throw error;
   });
   let told = false;
   let isOver = false;
-  // One that is cut off, where the server does not answer, ends with an error. It is logged, and
-  // what it ran goes on elsewhere.
+  // A worker that is cut off, where the server does not answer, ends with an error. It is logged,
+  // and the work goes on elsewhere.
   const finished = worker.run().catch((error: unknown) => {
     if (!told) throw error;
   });
   const { taskQueue = TASK_QUEUE, dataDir, log } = settings;
   const dirs = { lockDir: join(dataDir, 'reaper'), workersDir: join(dataDir, 'workers') };
   const reaper = startReaper({ client, taskQueues: queuesOf(settings), ...dirs, log });
-  const done = ended(finished, [deps.hooks.close, deps.live.close, reaper.stop, ...opened]);
-  // Whoever started the worker awaits `done` or `stop`; until then its end must not count as
-  // unhandled.
+  const done = closeAfter(finished, [deps.hooks.close, deps.live.close, reaper.stop, ...opened]);
+  // The caller awaits `done` or `stop`; until then the worker's end must not count as unhandled.
   void done.catch(() => undefined).then(() => (isOver = true));
   await reaper.first;
   return {
@@ -114,27 +116,27 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
     health: () => healthOf({ client, store: deps.store }, () => (isOver ? 'it has ended' : told ? 'it drains' : null)),
     stop: () => {
       told = true;
-      return stop(worker, done);
+      return stopWorker(worker, done);
     },
   };
 }
 
 /**
- * How to close what is opened is added to `opened` at once. The worker comes last: a connection of
- * one cannot be closed.
+ * Opens the parts of a worker, and adds at once to `opened` how to close each. The worker comes
+ * last: its connection cannot be closed.
  */
-async function made(settings: StartWorker, opened: Close[]) {
+async function openParts(settings: StartWorker, opened: Close[]) {
   const { namespace, config = {} } = settings;
   const network = openNetwork(settings.env);
   opened.push(network.close);
-  const access = await modelAccess(settings.env, network);
+  const access = await openModelAccess(settings.env, network);
   opened.push(access.close);
-  // First, for it says best why a server cannot be reached.
+  // The client is first, because it says best why a server cannot be reached.
   const { client, close } = await connectClient(settings);
   opened.push(close);
   const connection = await workerConnection(settings);
   opened.push(() => closeUnlessHeld(connection));
-  const defaults = { ...configDefaults(config), ...settings.defaults };
+  const defaults = { ...defaultsOfConfig(config), ...settings.defaults };
   const watchers = openWatchers({ ...settings, network });
   opened.push(watchers.close);
   const { observe } = watchers;
@@ -145,7 +147,7 @@ async function made(settings: StartWorker, opened: Close[]) {
   const { drainMs, maxConcurrentActivities, profile = settings.profile } = config;
   noteNamespace(deps.store, client, deps.log);
   const activities = createActivities(deps, settings.stops);
-  // One that only stops a run takes nothing that is to be done.
+  // A worker that only stops a run takes no other work.
   const host = settings.stops ? undefined : deps.host;
   const limits = { drainMs, maxConcurrentActivities, profile, host, observe };
   const pairs = queuesOf(settings).map(
@@ -167,7 +169,7 @@ async function workerConnection(target: Target): Promise<NativeConnection> {
   }
 }
 
-/** A worker that was cut off holds it until the process ends. */
+/** Closes a connection, unless a worker that was cut off holds it until the process ends. */
 async function closeUnlessHeld(connection: NativeConnection): Promise<void> {
   try {
     await connection.close();
@@ -176,8 +178,8 @@ async function closeUnlessHeld(connection: NativeConnection): Promise<void> {
   }
 }
 
-/** Closes everything the worker used when it has ended, however it ended. */
-async function ended(finished: Promise<void>, closing: readonly Close[]): Promise<void> {
+/** Closes everything that the worker used when it has ended, however it ended. */
+async function closeAfter(finished: Promise<void>, closing: readonly Close[]): Promise<void> {
   try {
     await finished;
   } finally {
@@ -189,7 +191,7 @@ async function closeAll(closing: readonly Close[]): Promise<void> {
   for (const close of closing) await close();
 }
 
-async function stop(worker: PairedWorker, done: Promise<void>): Promise<void> {
+async function stopWorker(worker: PairedWorker, done: Promise<void>): Promise<void> {
   worker.shutdown();
   await done;
 }

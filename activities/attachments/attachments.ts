@@ -17,7 +17,7 @@ import { prefetch, type Attachment, type AttachmentProvider } from './prefetch.t
 import type { BackgroundCommands } from '../../system/process/background-files.ts';
 import { isInReach, isInside, type Reach } from '../../system/process/places.ts';
 import { factsOf } from '../../tools/builtin/files/open-inside.ts';
-import { type SeenFiles, seenFiles } from '../../store/view/seen-files.ts';
+import { type SeenFiles, createSeenFilesReader } from '../../store/view/seen-files.ts';
 
 export type Attachments = {
   /**
@@ -50,7 +50,7 @@ export function createAttachments(
   { dataDir, skills, background }: AttachmentPlaces = {},
 ): Attachments {
   const ahead = prefetch(providers, { log });
-  const seen = seenFiles();
+  const seen = createSeenFilesReader();
   return {
     prefetch: ({ session, queryId, depth, run, cwd, traceparent }) =>
       ahead.start({ session, queryId, depth, run, cwd, ...(traceparent && { traceparent }) }),

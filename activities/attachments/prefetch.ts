@@ -1,10 +1,10 @@
 // Collects the texts of configured providers ahead, while tools run (L43). The loop takes only
 // texts that have settled, so it never waits for one. The worker keeps them in memory: texts lost
 // with it are asked for again.
-import { within } from '../../system/async.ts';
+import { runWithin } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import { RecentMap } from '../../system/recent-map.ts';
-import { aboutRun, type Log } from '../../system/log.ts';
+import { runFields, type Log } from '../../system/log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
 /** Notifications, memory: a text for the model, or null when there is nothing new. */
@@ -97,11 +97,11 @@ async function ask(
   const given = new AbortController();
   pending.set(name, given);
   try {
-    const text = await within(timeoutMs, given.signal, (signal) => collect({ ...context, signal }));
+    const text = await runWithin(timeoutMs, given.signal, (signal) => collect({ ...context, signal }));
     if (text !== null && text.trim() !== '') settled.set(name, text);
   } catch (error) {
     if (given.signal.reason === FORGOTTEN) return;
-    log('warn', `attachment ${name}: ${reasonOf(error)}`, aboutRun(context));
+    log('warn', `attachment ${name}: ${reasonOf(error)}`, runFields(context));
   } finally {
     pending.delete(name);
   }

@@ -7,7 +7,7 @@ import { StoreError, type Store } from '../../store/values/store.ts';
 import type { Judged } from './check-call.ts';
 import { inputHash, recordAsked, wasAsked } from './journal.ts';
 import { clip } from '../../system/text.ts';
-import { deeperThan, MAX_DEPTH } from '../../system/json.ts';
+import { isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
 import { askReason } from '../../tools/rules/permission.ts';
 import type { Verdict } from './verdict.ts';
 import type { Asked, CallRequest, CallRun, Workbench } from './workbench.ts';
@@ -91,7 +91,7 @@ export async function chooseInput(
 ): Promise<Chosen | Asked | string> {
   const { input } = request;
   if (decision === undefined) return { input };
-  const own = deeperThan(input, MAX_DEPTH) ? null : inputHash(input);
+  const own = isDeeperThan(input, DEEPEST_INPUT) ? null : inputHash(input);
   const asked = decision.inputHash;
   const call = { session: bench.session, key };
   const isOther = asked !== own && isHash(asked) && (await wasAsked(bench.store, call, asked));

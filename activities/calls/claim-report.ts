@@ -4,7 +4,7 @@ import type { CallKey } from '../../workflows/contract/ids.ts';
 import { callIdOf } from '../../system/process/environment.ts';
 import { readChild, type Stopped, type Taken } from './journal.ts';
 import type { Workbench } from './workbench.ts';
-import type { Killed } from '../../system/process/kill-tree.ts';
+import type { KillResult } from '../../system/process/kill-tree.ts';
 import type { AbortCause } from '../../tools/tool.ts';
 
 /** `ran` is false when the last attempt is known to have been stopped before it called the tool. */
@@ -31,7 +31,8 @@ export async function endLeftovers(
  * still do what a check does not find done.
  */
 export type Leftovers =
-  ({ readonly here: true; readonly mayGoOn: boolean } & Killed) | { readonly here: false; readonly mayGoOn: boolean };
+  | ({ readonly here: true; readonly mayGoOn: boolean } & KillResult)
+  | { readonly here: false; readonly mayGoOn: boolean };
 
 /** For the model, and for a person who is asked. */
 export function describeLiving({ claim }: Taken): string {

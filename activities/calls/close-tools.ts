@@ -1,7 +1,7 @@
 // Tells tools that a run has ended, so that they let go of what they hold for it (L48). What they
 // do then changes nothing of the run.
 import type { RunConfig } from '../../store/configuration.ts';
-import { within } from '../../system/async.ts';
+import { runWithin } from '../../system/async.ts';
 import { clip, reasonOf } from '../../system/text.ts';
 import { isListed } from '../../tools/listed.ts';
 import type { ToolRegistry } from '../../tools/registry.ts';
@@ -24,7 +24,7 @@ export async function closeTools(
     const tool = registry.get(name);
     if (tool?.close === undefined) return [];
     try {
-      await within(ms, run.signal, (signal) => tool.close?.({ ...run, signal }));
+      await runWithin(ms, run.signal, (signal) => tool.close?.({ ...run, signal }));
       return [];
     } catch (error) {
       return [{ tool: name, detail: clip(reasonOf(error)) }];

@@ -9,16 +9,16 @@ import {
   endInWords,
 } from '../../workflows/contract/delegation.ts';
 import type { MessageBody } from '../../workflows/contract/people.ts';
-import { configReader } from '../../store/configuration.ts';
+import { createConfigReader } from '../../store/configuration.ts';
 import { storedInput, withApproval, type Chosen } from './approval.ts';
 import { abortCause, guardTool, type Ran } from './call-tool.ts';
 import { withPostTool } from './check-call.ts';
 import { inputHash, readDelegated, recordDelegated, type DelegatedRecord } from './journal.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
-import { textBody } from '../../store/log/bodies.ts';
+import { storeTextBody } from '../../store/log/bodies.ts';
 import type { Store } from '../../store/values/store.ts';
 import { describeEnd, lastRunOf } from '../../store/view/agent-end.ts';
-import { structuredOutput } from '../../store/view/result.ts';
+import { parseStructuredOutput } from '../../store/view/structured-output.ts';
 import type { Tool, ToolContext, ToolOutput } from '../../tools/tool.ts';
 import { concludeCall, refuseCall, type Verdict } from './verdict.ts';
 import {
@@ -71,7 +71,7 @@ async function carriable(bench: Workbench, delegation: Delegation, input: unknow
 }
 
 async function carriedText(store: Store, body: MessageBody): Promise<MessageBody> {
-  return body.kind === 'text' ? await textBody(store, body.text) : body;
+  return body.kind === 'text' ? await storeTextBody(store, body.text) : body;
 }
 
 /** A sentence when the workflow could not carry it. */
@@ -172,7 +172,7 @@ async function lastWords(store: Store, end: AgentEnd): Promise<string> {
   const { entries, said } = last;
   const started = entries.findLast((entry) => entry.kind === 'run_started' && entry.run === end.run?.run);
   if (started?.kind !== 'run_started') return said;
-  const { outputSchema } = await configReader(store)(started.config);
-  const found = outputSchema ? structuredOutput(said) : null;
+  const { outputSchema } = await createConfigReader(store)(started.config);
+  const found = outputSchema ? parseStructuredOutput(said) : null;
   return found?.kind === 'value' ? JSON.stringify(found.value, null, 2) : said;
 }

@@ -1,6 +1,6 @@
 // The cheap, synchronous front of L33: name, schema, risk, permission. It runs nothing, so it can
 // decide while a reply still streams whether a call may start early (L37).
-import { isBrokenInput, deeperThan, MAX_DEPTH } from '../../system/json.ts';
+import { isBrokenInput, isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
 import { acceptInput, type InputProblem } from '../../system/schema/input-schema.ts';
 import { decide, judgeContext, type PermissionSettings } from '../../tools/rules/permission.ts';
 import { sieve } from '../../tools/rules/match-rules.ts';
@@ -62,8 +62,8 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
       text: `Not run: the input of ${tool.name} is not one whole JSON text. Make the call again.`,
     };
   }
-  if (deeperThan(call.input, MAX_DEPTH)) {
-    return { kind: 'invalid', text: `The input of ${tool.name} is nested more than ${MAX_DEPTH} levels deep.` };
+  if (isDeeperThan(call.input, DEEPEST_INPUT)) {
+    return { kind: 'invalid', text: `The input of ${tool.name} is nested more than ${DEEPEST_INPUT} levels deep.` };
   }
   try {
     const checked = acceptInput(tool, call.input);

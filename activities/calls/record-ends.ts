@@ -3,9 +3,9 @@
 // is asked about them.
 import type { Append, AppendingStep, OutcomeItem } from '../../workflows/contract/activities.ts';
 import { type Attempt, stopAttempt } from '../attempt.ts';
-import type { configReader } from '../../store/configuration.ts';
+import type { createConfigReader } from '../../store/configuration.ts';
 import type { LiveChannel } from '../../store/live/events.ts';
-import { tellIfDies } from '../../store/live/tell.ts';
+import { endIfThrows } from '../../store/live/tell.ts';
 import type { CallBlock, CallRunner } from './call-port.ts';
 import { readOutcome } from './journal.ts';
 import { isDamage, type Store } from '../../store/values/store.ts';
@@ -15,7 +15,7 @@ import { lastReply, type View } from '../../store/view/view.ts';
 export type RecordsEnds = {
   readonly store: Store;
   readonly live: LiveChannel;
-  readonly config: ReturnType<typeof configReader>;
+  readonly config: ReturnType<typeof createConfigReader>;
   readonly tools: Pick<CallRunner, 'claimed'>;
   readonly transcripts: Pick<Transcripts, 'view'>;
 };
@@ -65,7 +65,7 @@ async function recordEnd(
   if (await readOutcome(store, { session, key })) return;
   const run = await config(ended.config);
   const own = live.open({ session, step: ended.step, attempt: number, activity: 'runTool' });
-  await tellIfDies(own, async () => {
+  await endIfThrows(own, async () => {
     const given = { safe: false, fresh: true, delegated: ended.end, plain: true };
     await tools.claimed(run, call, key, stopAttempt(attempt), { iteration, say: own.write }, given);
     await own.end({ type: 'fate', fate: 'done' });

@@ -8,14 +8,14 @@ import { describeGivenUp, type AbortedBy, type Attempt } from '../attempt.ts';
 import type { AskingStep, CallPort, CallRunner, CallBlock, EarlyOutcome } from './call-port.ts';
 import type { HookRunner } from '../hooks/hooks.ts';
 import { thisHost, type Host } from '../../system/process/host.ts';
-import { toolEnd } from '../../store/live/tell.ts';
+import { toolEnd } from '../../store/live/retell.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { ToolEnv } from '../../workflows/contract/tool-env.ts';
-import { observedRun, type Observe, type ToolCallSeen } from '../../store/live/observe.ts';
+import { pickObservedRun, type Observe, type ToolCallSeen } from '../../store/live/observe.ts';
 import { askPeople, withdrawAsked } from '../../tools/people/ask-people.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { SeenByTools } from '../../store/view/seen-files.ts';
-import { deeperThan, MAX_DEPTH } from '../../system/json.ts';
+import { isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
 import { executeCall, executeEarly, type Done } from './execute.ts';
 import { copyForObservers } from '../../tools/observed-input.ts';
 import { planCall, prepareCall, type CallSettings } from './prepare.ts';
@@ -86,7 +86,7 @@ export function callRunner(
     attempt?: Attempt,
   ): Seer => {
     const number = attempt ? { attempt: attempt.number } : {};
-    const about = { ...observedRun(config), iteration, ...number };
+    const about = { ...pickObservedRun(config), iteration, ...number };
     const tool = registry.get(name) ? name : 'unknown';
     return (ended) => observe({ kind: 'tool_call', about, tool, callId, ...ended });
   };
@@ -193,7 +193,7 @@ const request = ({ index, id, name, input }: CallBlock): CallRequest => ({ index
 function signature({ name, input }: CallBlock): string {
   // An input too deep for any tool is too deep for JSON.stringify, and one such call is as good as
   // another.
-  const told = deeperThan(input, MAX_DEPTH) ? null : input;
+  const told = isDeeperThan(input, DEEPEST_INPUT) ? null : input;
   return createHash('sha256')
     .update(JSON.stringify([name, told]))
     .digest('base64url')

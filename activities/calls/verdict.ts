@@ -16,7 +16,7 @@ import type { RecordedOutcome } from './journal.ts';
 import { RESULT_LIMIT, PREVIEW_LIMIT, resultName, previewText } from '../../store/transcript/preview.ts';
 import type { StoredMedium } from '../../workflows/contract/people.ts';
 import { examineMedia, fitsMessage, TOO_MANY_MEDIA } from '../../store/transcript/media.ts';
-import { outcomeCharacters } from '../../store/view/microcompact.ts';
+import { outcomeCharacters } from '../../store/view/shrunk-results.ts';
 
 export type Verdict = {
   readonly kind: 'verdict';

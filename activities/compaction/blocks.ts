@@ -7,7 +7,7 @@ import { type Shown } from '../../store/view/in-view.ts';
 import type { Bodies } from '../../store/log/bodies.ts';
 import { wordsOf } from '../../store/view/project.ts';
 import { isThinking } from '../../store/view/sent-reply.ts';
-import { isShrunk, markCleared, outcomeCharacters } from '../../store/view/microcompact.ts';
+import { isShrunk, shrunkMarker, outcomeCharacters } from '../../store/view/shrunk-results.ts';
 import type { ShrinkFirst, ShrunkResults } from '../../workflows/contract/activities.ts';
 import type { StepRecord } from '../step-record.ts';
 import type { Extended } from '../../store/transcript/transcripts.ts';
@@ -122,7 +122,7 @@ function sizeOf({ shown, reply }: Item, { shrunkBefore, bodies, plain }: Seen): 
     return media.reduce((sum, { characters }) => sum + characters, wordsOf(shown, bodies).length);
   const sizes = entry.outcomes.map((outcome) =>
     reply < shrunkBefore && isShrunk(outcome)
-      ? markCleared(outcome, position).length
+      ? shrunkMarker(outcome, position).length
       : outcomeCharacters(outcome, shown.bare),
   );
   return sizes.reduce((sum, size) => sum + size, 0);
@@ -148,7 +148,7 @@ export function shrinkFirst(
   given: Extended,
   keeps: Pick<RunModel, 'checksPrefix'>,
 ): ShrunkFirst {
-  const base = transcripts.prepared(given, now(), keeps);
+  const base = transcripts.shrinkResults(given, now(), keeps);
   const last = base === given ? undefined : base.added.at(-1);
   return { base, freed: last?.kind === 'microcompact' ? last.freed : 0 };
 }

@@ -4,9 +4,9 @@
 import type { Entry } from '../../store/log/entries.ts';
 import { inView } from '../../store/view/in-view.ts';
 import type { Bodies } from '../../store/log/bodies.ts';
-import { requestCharacters } from '../../store/transcript/request-size.ts';
+import { countRequestCharacters } from '../../store/transcript/request-size.ts';
 import { project } from '../../store/view/project.ts';
-import { sentReply } from '../../store/view/sent-reply.ts';
+import { prepareReply } from '../../store/view/sent-reply.ts';
 import { type Block, blocksOf, type Item, runStartsOf } from './blocks.ts';
 import type { CompactionTrigger } from '../../workflows/contract/activities.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
@@ -82,7 +82,9 @@ export function chooseKept(
 /** One of which something is sent. */
 function isReply({ items }: Block): boolean {
   const shown = items[0]?.shown;
-  return shown?.kind === 'entry' && shown.entry.kind === 'reply' && sentReply(shown.entry, new Set()).blocks.length > 0;
+  return (
+    shown?.kind === 'entry' && shown.entry.kind === 'reply' && prepareReply(shown.entry, new Set()).blocks.length > 0
+  );
 }
 
 /** It is said anew at the next one. */
@@ -152,7 +154,7 @@ export async function scaleOf(
 ): Promise<Scale> {
   const estimate = (shown: readonly Entry[], bodies: Bodies): number => {
     const messages = project(shown, bodies, { model });
-    return fixedTokens + estimateTokens(requestCharacters(messages));
+    return fixedTokens + estimateTokens(countRequestCharacters(messages));
   };
   const last = entries.findLastIndex((entry) => entry.kind === 'reply' && totalTokens(entry.spend.usage) > 0);
   const counted = entries[last];

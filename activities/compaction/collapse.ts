@@ -4,7 +4,7 @@ import type { Bodies } from '../../store/log/bodies.ts';
 import type { Collapse, Collapsed } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import { recordEnds } from '../calls/record-ends.ts';
-import { announce, finish, tellIfDies } from '../../store/live/tell.ts';
+import { announceEntries, endWithResult, endIfThrows } from '../../store/live/tell.ts';
 import type { Asked } from '../model/ask-model.ts';
 import { chosenModel, keepsPast } from '../model/request.ts';
 import { refuseScripted } from '../guards.ts';
@@ -33,12 +33,12 @@ export function collapse(deps: SummaryDeps): (attempt: Attempt, input: Collapse)
     const known = await record.read(isForgotten(attempt));
     const append = await recordEnds(deps, attempt, input);
     const live = deps.live.open({ session, step, attempt: number, activity: 'collapse' });
-    return tellIfDies(live, async () => {
+    return endIfThrows(live, async () => {
       const given = await deps.transcripts.extend(session, input.head, append);
-      announce(live, given.added);
+      announceEntries(live, given.added);
       const result = known ?? (await makeCollapse({ deps, attempt, input, config, given, record }));
       if (result.kind === 'staged') live.write({ type: 'collapse_staged', iteration, savings: result.savings });
-      return finish(live, result);
+      return endWithResult(live, result);
     });
   };
 }

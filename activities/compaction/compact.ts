@@ -4,10 +4,10 @@
 import type { Compact, Compacted } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import { recordEnds } from '../calls/record-ends.ts';
-import { aboutStep, type ObservedAbout } from '../../store/live/observe.ts';
+import { placeOfStep, type ObservedPlace } from '../../store/live/observe.ts';
 import { hookContext, hookFailed } from '../hooks/hook-context.ts';
 import type { HookContext } from '../hooks/hooks.ts';
-import { announce, finish, tellBoundary, tellIfDies } from '../../store/live/tell.ts';
+import { announceEntries, endWithResult, announceBoundary, endIfThrows } from '../../store/live/tell.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
 import { type ChosenModel, chosenModel, keepsPast, withFacts } from '../model/request.ts';
 import { refuseScripted } from '../guards.ts';
@@ -49,29 +49,29 @@ export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) =
     const known = await record.read(isForgotten(attempt));
     const append = await recordEnds(deps, attempt, input);
     const live = deps.live.open({ session, step, attempt: number, activity: 'compact' });
-    return tellIfDies(live, async () => {
+    return endIfThrows(live, async () => {
       const given = await deps.transcripts.extend(session, input.head, append);
       const instead = chosenModel(config, input.model, input.window).model;
       const small = smallModel(deps, attempt, config, { ...input, instead });
       if (!known) {
         const began = { at: deps.now(), tick: performance.now() };
         const result = await made({ deps, attempt, input, config, live, given, record, small });
-        seeCompaction(deps, aboutStep(config, attempt, input), began, result);
-        return finish(live, result);
+        seeCompaction(deps, placeOfStep(config, attempt, input), began, result);
+        return endWithResult(live, result);
       }
-      announce(live, given.added);
+      announceEntries(live, given.added);
       if (known.kind === 'compacted') {
         begin(live, input);
         tell(live, iteration, (await deps.transcripts.view(session, known.head)).entries);
       }
-      return finish(live, known);
+      return endWithResult(live, known);
     });
   };
 }
 
 type Began = { readonly at: number; readonly tick: number };
 
-function seeCompaction({ observe }: SummaryDeps, about: ObservedAbout, { at, tick }: Began, result: Compacted): void {
+function seeCompaction({ observe }: SummaryDeps, about: ObservedPlace, { at, tick }: Began, result: Compacted): void {
   const { before = null, after = null } = result.kind === 'compacted' ? result : {};
   observe({ kind: 'compaction', about, at, ms: performance.now() - tick, outcome: result.kind, before, after });
 }
@@ -91,7 +91,7 @@ async function made(step: Step): Promise<Compacted> {
   const base = withStaged(shrunk.base, input);
   const entries = entriesOf(base);
   const kept = enough || fits(step, tokens) ? null : keptOf(step, entries, bodies, scale);
-  if (kept || shrunk.freed > 0) announce(live, given.added);
+  if (kept || shrunk.freed > 0) announceEntries(live, given.added);
   if (enough) return storeShrunk(deps, record, shrunk, (marked) => ({ kind: 'shrunk', ...marked, tokens, spend }));
   const result: Compacted = kept
     ? await summed({ ...step, base, entries, bodies, scale, kept })
@@ -142,7 +142,7 @@ async function summed(step: Summing): Promise<Compacted> {
   const summary = (await signed(step, texts)) ?? (await summarize(work, small, texts));
   const reported = asked.failed.map(hookFailed);
   if (summary.kind === 'made') return await stored(step, [...reported, summary.boundary], small.spend(), hooks);
-  announce(live, reported);
+  announceEntries(live, reported);
   if (summary.kind === 'unanswered') return unanswered(step, small.tries(), summary.failure, summary.model);
   return { ...summary, spend: small.spend() };
 }
@@ -202,12 +202,12 @@ async function stored(
     return result;
   }
   deps.transcripts.keep(next);
-  announce(live, more);
+  announceEntries(live, more);
   tell(live, input.iteration, next.view.entries);
   if (deps.hooks.has('postCompact')) {
     const { failed } = await deps.hooks.postCompact(hooks, { trigger: input.trigger, before, after, summary });
     // The segment is stored: it can no longer hold what failed after it.
-    announce(live, failed.map(hookFailed));
+    announceEntries(live, failed.map(hookFailed));
   }
   return result;
 }
@@ -218,5 +218,5 @@ function begin(live: LiveWriter, { iteration, trigger }: Compact): void {
 }
 
 function tell(live: LiveWriter, iteration: number, entries: readonly Entry[]): void {
-  tellBoundary(live, iteration, entries, entries.length - 1);
+  announceBoundary(live, iteration, entries, entries.length - 1);
 }

@@ -5,8 +5,8 @@ import type { PrepareCompaction, PreparedCompaction } from '../../workflows/cont
 import type { Attempt } from '../attempt.ts';
 import { refuseScripted } from '../guards.ts';
 import { hookContext } from '../hooks/hook-context.ts';
-import { aboutStep } from '../../store/live/observe.ts';
-import { aboutRun } from '../../system/log.ts';
+import { placeOfStep } from '../../store/live/observe.ts';
+import { runFields } from '../../system/log.ts';
 import { chosenModel, withFacts } from '../model/request.ts';
 import { isForgotten, stepRecord } from '../step-record.ts';
 import { encodeBoundary } from '../../store/transcript/prepared-boundary.ts';
@@ -28,7 +28,7 @@ export function prepareCompaction(deps: SummaryDeps): Prepare {
     const { result, blobs } = await prepared(deps, attempt, input);
     const { before = null, after = null } = result.kind === 'prepared' ? result : {};
     const ms = performance.now() - began.tick;
-    const about = aboutStep(config, attempt, input);
+    const about = placeOfStep(config, attempt, input);
     const outcome = result.kind === 'prepared' ? 'compacted' : result.kind;
     deps.observe({ kind: 'compaction', about, at: began.at, ms, outcome, before, after });
     return (await record.record(result, ...blobs)).result;
@@ -69,7 +69,7 @@ async function prepared(deps: SummaryDeps, attempt: Attempt, input: PrepareCompa
   if (signed.kind !== 'made') {
     const detail = signed.kind === 'none' ? 'there was nothing to sum up' : signed.detail;
     const words = `no compaction was prepared: one is made when the window is nearly full (${detail})`;
-    deps.log('info', words, { ...aboutRun(config), iteration: input.iteration });
+    deps.log('info', words, { ...runFields(config), iteration: input.iteration });
     return { result: { kind: 'failed', detail, spend, ...failedHooks(told.failed) }, blobs: [] };
   }
   const { boundary } = signed;

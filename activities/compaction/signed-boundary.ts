@@ -3,7 +3,7 @@
 import type { Compact } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import type { RunConfig } from '../../store/configuration.ts';
-import { aboutRun } from '../../system/log.ts';
+import { runFields } from '../../system/log.ts';
 import type { AskFailure } from '../model/ask-model.ts';
 import { type ChosenModel, REFUSABLE } from '../model/request.ts';
 import type { Bodies } from '../../store/log/bodies.ts';
@@ -62,5 +62,5 @@ export function reportUnsigned({ deps, config, input, chosen }: SignedWork, deta
   const words = deps.models.isRefused(name, REFUSABLE.summaries)
     ? `the server of ${name} makes no summaries: ours are made instead`
     : `${name} made no summary: ours is made instead, and its thinking is not kept`;
-  deps.log('warn', `${words} (${detail})`, { ...aboutRun(config), iteration: input.iteration });
+  deps.log('warn', `${words} (${detail})`, { ...runFields(config), iteration: input.iteration });
 }

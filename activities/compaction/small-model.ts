@@ -10,7 +10,7 @@ import type { Prices } from '../model/bill.ts';
 import { maxOutputIn } from '../model/classify.ts';
 import { noTries, type Tries } from '../model/refused/failed-attempt.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
-import { aboutStep } from '../../store/live/observe.ts';
+import { placeOfStep } from '../../store/live/observe.ts';
 import type { AsksSmall } from '../calls/runner.ts';
 import { watchModel } from '../model/watch-model.ts';
 
@@ -79,7 +79,7 @@ export function smallModel(
   const own = { ...config, smallModel: instead };
   let asks = deps.models.isLost(config.smallModel.name) ? own : config;
   const { now, observe, redact } = deps;
-  const about = aboutStep(config, attempt, step);
+  const about = placeOfStep(config, attempt, step);
   return {
     spend: () => tries.spend,
     tries: () => tries,

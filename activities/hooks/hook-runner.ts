@@ -5,10 +5,10 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StopHooksRan } from '../../workflows/contract/activities.ts';
-import { atExit } from '../../system/process/at-exit.ts';
+import { createExitHandlers } from '../../system/process/at-exit.ts';
 import { findPlaces } from '../../system/process/places.ts';
 import { findPrograms } from '../../system/process/programs.ts';
-import { pipePlace, type PipePlace } from '../../system/process/spawn-tree.ts';
+import { pipePlace, type PipePlace } from '../../system/process/pipes.ts';
 import type { Hook, HookConfig, HookPayload, HookContext, HookName, HookRunner } from './hooks.ts';
 import {
   collectContexts,
@@ -137,7 +137,7 @@ function about<Name extends HookName>(config: HookConfig, name: Name, payload: u
 }
 
 function runOne({ env, hold, pipes = pipePlace(findPrograms(env), undefined) }: HookRunnerOptions): RunOne {
-  const exit = atExit(process);
+  const exit = createExitHandlers(process);
   const apart = join(findPlaces(env).named[0], 'hooks');
   return async (name, hook, context, payload) => {
     const { session, queryId, depth, iteration, cwd, folders, querySource, signal, watch } = context;

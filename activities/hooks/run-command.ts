@@ -9,10 +9,10 @@ import { childEnvironment, withGitSettings } from '../../system/process/environm
 import { ownProcessId } from '../../system/process/orphans.ts';
 import { killNow, killTree } from '../../system/process/kill-tree.ts';
 import type { Reach } from '../../system/process/places.ts';
-import { pathOutside, temporaryFolders } from '../../system/process/programs.ts';
+import { pathOutside, worldWritableFolders } from '../../system/process/programs.ts';
 import { spawnPiped, type PipedProcess } from '../../system/process/spawn-piped.ts';
-import type { PipePlace } from '../../system/process/spawn-tree.ts';
-import type { AtExit } from '../../system/process/at-exit.ts';
+import type { PipePlace } from '../../system/process/pipes.ts';
+import type { ExitHandlers } from '../../system/process/at-exit.ts';
 
 type CommandRun = {
   readonly command: string | readonly string[];
@@ -27,7 +27,7 @@ type CommandRun = {
   readonly timeoutMs: number;
   /** The environment, of which the command gets an allow-listed part. */
   readonly env: NodeJS.ProcessEnv;
-  readonly atExit: AtExit;
+  readonly atExit: ExitHandlers;
   readonly pipes: PipePlace;
   /** Holds it as commands of the agent are held. */
   readonly hold?: Hold | undefined;
@@ -98,7 +98,7 @@ async function runIn(cwd: string, run: CommandRun): Promise<CommandEnd> {
 function environmentOf({ env, hold, folders = [] }: CommandRun, cwd: string, callId: string): Record<string, string> {
   if (hold !== undefined) return withGitSettings(childEnvironment(env, { cwd, callId }));
   const ours = withGitSettings(childEnvironment(env, { cwd, callId, pass: ['XDG_RUNTIME_DIR'] }));
-  return { ...ours, PATH: pathOutside(env, [cwd, ...folders, ...temporaryFolders()]).join(delimiter) };
+  return { ...ours, PATH: pathOutside(env, [cwd, ...folders, ...worldWritableFolders()]).join(delimiter) };
 }
 
 type Output = {

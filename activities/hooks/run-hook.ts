@@ -2,13 +2,13 @@
 // throws for what a hook does.
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
-import { TimedOut, within } from '../../system/async.ts';
+import { TimedOut, runWithin } from '../../system/async.ts';
 import type { CommandHook, FunctionHook, Hook, HookInput, HookName, HookAnswers } from './hooks.ts';
 import { clip } from '../../system/text.ts';
-import type { AtExit } from '../../system/process/at-exit.ts';
-import type { PipePlace } from '../../system/process/spawn-tree.ts';
+import type { ExitHandlers } from '../../system/process/at-exit.ts';
+import type { PipePlace } from '../../system/process/pipes.ts';
 import { runCommand, type CommandEnd, type Hold } from './run-command.ts';
-import { deeperThan, MAX_DEPTH } from '../../system/json.ts';
+import { isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
 
 /** `refused`: a command ended with status 2, and this is what it said. */
 export type HookEnd<Name extends HookName> = ReadAnswer<Name> | { readonly kind: 'refused'; readonly text: string };
@@ -17,7 +17,7 @@ type HookRun<Name extends HookName> = {
   readonly input: HookInput<Name>;
   readonly signal: AbortSignal;
   readonly env: NodeJS.ProcessEnv;
-  readonly atExit: AtExit;
+  readonly atExit: ExitHandlers;
   readonly pipes: PipePlace;
   /** Where a command without a workspace gets a folder. */
   readonly apart: string;
@@ -59,7 +59,7 @@ async function byFunction<Name extends HookName>(
   timeoutMs: number,
 ): Promise<HookEnd<Name>> {
   try {
-    const answer = await within(timeoutMs, signal, (either) => run(structuredClone(input), { signal: either }));
+    const answer = await runWithin(timeoutMs, signal, (either) => run(structuredClone(input), { signal: either }));
     return readAnswer(input.hook, ALERTS.includes(input.hook) ? undefined : answer);
   } catch (error) {
     if (error instanceof TimedOut) return failed(error.message);
@@ -170,8 +170,8 @@ function asJson(value: unknown): { readonly kind: 'json'; readonly value: unknow
     const written = JSON.stringify(value) as string | undefined;
     if (written === undefined) return failedHook(`it is a ${typeof value}`);
     const copy: unknown = JSON.parse(written);
-    return deeperThan(copy, MAX_DEPTH)
-      ? failedHook(`it is nested more than ${MAX_DEPTH} levels deep`)
+    return isDeeperThan(copy, DEEPEST_INPUT)
+      ? failedHook(`it is nested more than ${DEEPEST_INPUT} levels deep`)
       : { kind: 'json', value: copy };
   } catch (error) {
     // A bigint, a circle, a getter that throws, more levels than the stack holds: the first line

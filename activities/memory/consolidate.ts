@@ -10,8 +10,8 @@ import { writeQuestion } from '../compaction/summarize.ts';
 import type { SmallModel } from '../compaction/small-model.ts';
 import type { Deps } from '../deps.ts';
 import type { RunConfig } from '../../store/configuration.ts';
-import { observedRun } from '../../store/live/observe.ts';
-import { aboutRun } from '../../system/log.ts';
+import { pickObservedRun } from '../../store/live/observe.ts';
+import { runFields } from '../../system/log.ts';
 import { clip, isBlank, reasonOf } from '../../system/text.ts';
 import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
 import { endLease, type MadeNote, mergeNotes, takeLease } from './merge-notes.ts';
@@ -41,7 +41,7 @@ const LEAST_KEPT = 1 / 20;
 export async function consolidate(deps: ConsolidateDeps, attempt: Attempt, work: Consolidating): Promise<void> {
   const { folder, config, after } = work;
   const tell = (outcome: 'merged' | 'failed'): void =>
-    deps.observe({ kind: 'notes_merge', about: { ...observedRun(config), iteration: 0 }, outcome });
+    deps.observe({ kind: 'notes_merge', about: { ...pickObservedRun(config), iteration: 0 }, outcome });
   try {
     const many = (await readNotes(folder)).filter(({ name }) => isOfRun(name)).length >= after;
     if (!many || !(await takeLease(folder, deps.now()))) return;
@@ -51,14 +51,14 @@ export async function consolidate(deps: ConsolidateDeps, attempt: Attempt, work:
     deps.log(
       'info',
       `memory: ${replaced} notes were merged into ${made}; the old ones are in ${where}`,
-      aboutRun(config),
+      runFields(config),
     );
     tell('merged');
   } catch (error) {
     // Of a worker that goes away nothing is known: the next one may try at once.
     if (isGivenUp(attempt)) return endLease(folder);
     const why = `${reasonOf(error)}; they stay as they are, and are tried again in an hour at the earliest`;
-    deps.log('warn', `memory: the notes of ${folder} were not merged: ${why}`, aboutRun(config));
+    deps.log('warn', `memory: the notes of ${folder} were not merged: ${why}`, runFields(config));
     tell('failed');
   }
 }

@@ -2,13 +2,13 @@
 // the notes that matter to the prompt; after a natural end it writes what is new into a note of
 // that run, and merges notes that have become many. Nothing waits for the first, and no failure is
 // one of the run.
-import { timed } from '../../system/async.ts';
+import { startDeadline } from '../../system/async.ts';
 import { boundAttempt, describeGivenUp, isGivenUp, type Attempt } from '../attempt.ts';
 import type { Deps, EndedRun, Memory, MemoryStep } from '../deps.ts';
 import { writeQuestion } from '../compaction/summarize.ts';
 import { smallModel, type SmallModel } from '../compaction/small-model.ts';
 import type { RunConfig } from '../../store/configuration.ts';
-import { aboutRun } from '../../system/log.ts';
+import { runFields } from '../../system/log.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { clip, isBlank, onOneLine, reasonOf } from '../../system/text.ts';
 import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
@@ -67,7 +67,7 @@ export function createMemory(deps: MemoryDeps): Memory {
     },
     async extract(attempt, { config, step }, ended) {
       if (config.memory !== true || config.scripted) return noSpend;
-      const bounds = timed(EXTRACT_MS, attempt.signal);
+      const bounds = startDeadline(EXTRACT_MS, attempt.signal);
       const small = smallModel(deps, boundAttempt(attempt, bounds.signal), config, {
         step,
         iteration: 0,
@@ -78,7 +78,7 @@ export function createMemory(deps: MemoryDeps): Memory {
         await extract(deps, { config, ended, small, folder });
       } catch (error) {
         if (isGivenUp(attempt)) throw describeGivenUp(attempt);
-        deps.log('warn', `memory: no note was made: ${reasonOf(error)}`, aboutRun(config));
+        deps.log('warn', `memory: no note was made: ${reasonOf(error)}`, runFields(config));
       }
       try {
         const after = deps.consolidateAfter;

@@ -1,13 +1,13 @@
 // After a natural end the small model says what the person may write next (L56). It is shown to
 // them, and is nobody's word until they send it: no transcript has it, and no failure is one of the
 // run.
-import { timed } from '../../system/async.ts';
+import { startDeadline } from '../../system/async.ts';
 import { type Attempt, boundAttempt, isGivenUp } from '../attempt.ts';
 import { smallModel } from '../compaction/small-model.ts';
 import { writeQuestion } from '../compaction/summarize.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { Deps, EndedRun } from '../deps.ts';
-import { aboutRun } from '../../system/log.ts';
+import { runFields } from '../../system/log.ts';
 import { leftAfter, runText } from './ended-run.ts';
 import { reasonOf } from '../../system/text.ts';
 import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
@@ -29,7 +29,7 @@ export async function suggestPrompt(
   { config, step }: { readonly config: RunConfig; readonly step: number },
   ended: Pick<EndedRun, 'entries'>,
 ): Promise<Suggested> {
-  const bounds = timed(SUGGEST_MS, attempt.signal);
+  const bounds = startDeadline(SUGGEST_MS, attempt.signal);
   const bound = boundAttempt(attempt, bounds.signal);
   const small = smallModel(deps, bound, config, { step, iteration: 0, left: leftAfter(config, ended) });
   try {
@@ -40,7 +40,7 @@ export async function suggestPrompt(
     if (asked.kind !== 'text') throw new Error(asked.kind === 'failed' ? asked.failure.detail : 'it took too long');
     return { text: readSuggestion(deps.redact(asked.text)), spend: small.spend() };
   } catch (error) {
-    if (!isGivenUp(attempt)) deps.log('warn', `no prompt was suggested: ${reasonOf(error)}`, aboutRun(config));
+    if (!isGivenUp(attempt)) deps.log('warn', `no prompt was suggested: ${reasonOf(error)}`, runFields(config));
     return { text: null, spend: small.spend() };
   } finally {
     bounds.stop();

@@ -1,9 +1,15 @@
 // Whether a final answer satisfies the run's JSON schema (L53).
 import { toUSVString } from 'node:util';
 import type { ValidateFunction } from 'ajv';
-import { deeperThan } from '../../system/json.ts';
-import { compileSchema, DEEPEST, type JsonSchema, MOST_PROBLEM, sayErrors } from '../../system/schema/json-schema.ts';
-import { structuredOutput } from '../../store/view/result.ts';
+import { isDeeperThan } from '../../system/json.ts';
+import {
+  compileSchema,
+  DEEPEST_SCHEMA,
+  type JsonSchema,
+  LONGEST_PROBLEM,
+  formatErrors,
+} from '../../system/schema/json-schema.ts';
+import { parseStructuredOutput } from '../../store/view/structured-output.ts';
 
 /**
  * Returns a sentence for the model that says why the answer fails; undefined for one that passes.
@@ -22,10 +28,11 @@ export function answerChecks(): (schema: JsonSchema | null) => AnswerCheck {
 }
 
 function answerProblem(validate: ValidateFunction, text: string): string | undefined {
-  const output = structuredOutput(text);
+  const output = parseStructuredOutput(text);
   if (output.kind === 'none') return `The final answer must be one JSON value, and ${output.problem}`;
-  if (deeperThan(output.value, DEEPEST)) return `The final answer is nested more than ${DEEPEST} levels deep`;
+  if (isDeeperThan(output.value, DEEPEST_SCHEMA))
+    return `The final answer is nested more than ${DEEPEST_SCHEMA} levels deep`;
   if (validate(output.value)) return undefined;
-  const sentence = `The final answer does not satisfy the schema: ${sayErrors(validate.errors, output.value)}`;
-  return sentence.length <= MOST_PROBLEM ? sentence : `${toUSVString(sentence.slice(0, MOST_PROBLEM - 2))} …`;
+  const sentence = `The final answer does not satisfy the schema: ${formatErrors(validate.errors, output.value)}`;
+  return sentence.length <= LONGEST_PROBLEM ? sentence : `${toUSVString(sentence.slice(0, LONGEST_PROBLEM - 2))} …`;
 }

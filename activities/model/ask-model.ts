@@ -1,11 +1,12 @@
 // One question to the small model (L9, L10, L42): a text goes in, a text comes out. No tools,
 // nothing is stored, one try: whether and when there is another is for the activity that asks to
 // say.
-import { messageText } from '../../store/view/result.ts';
+import { messageText } from '../../store/view/final-text.ts';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Spend } from '../../workflows/contract/loop.ts';
-import { type Redact, wellFormedText } from '../../system/text.ts';
-import { patience, type RunConfig } from '../../store/configuration.ts';
+import { wellFormedText } from '../../system/text.ts';
+import type { Redact } from '../../system/redact.ts';
+import { waitLimitsOf, type RunConfig } from '../../store/configuration.ts';
 import { createAccumulator, type BlockState } from './stream/accumulate.ts';
 import { shortenDetail, classify, type Verdict } from './classify.ts';
 import { judge } from './judge.ts';
@@ -69,7 +70,7 @@ export async function askUnwatched(
   const spent = (): Spend => spendOf(into.message()?.usage, prices);
   const onStart = (usage: Message['usage']): void => billed(spendOf(usage, prices));
   try {
-    await streamReply(model, body, into, { signal, ...patience(config) }, { onStart, ...unheard });
+    await streamReply(model, body, into, { signal, ...waitLimitsOf(config) }, { onStart, ...unheard });
   } catch (error) {
     const failure = classify(error, now(), redact, config.overflowWords);
     if (!failure) throw error;

@@ -9,15 +9,15 @@ import type { ModelRequest, ModelPort } from '../deps.ts';
 import { streamReply, type StreamLimits } from './stream/stream.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { addSpend } from '../../workflows/contract/loop.ts';
-import { aboutStep } from '../../store/live/observe.ts';
+import { placeOfStep } from '../../store/live/observe.ts';
 import { watchModel } from './watch-model.ts';
 import { attemptSignal } from '../calls/runner.ts';
 import { pricesOf, spendOf } from './bill.ts';
 import type { PreparedStep } from './tell-preamble.ts';
-import { announce } from '../../store/live/tell.ts';
+import { announceEntries } from '../../store/live/tell.ts';
+import { waitLimitsOf } from '../../store/configuration.ts';
 import { inOwnNames } from '../../store/transcript/tool-names.ts';
 import { queryOf } from '../../store/transcript/server-tools.ts';
-import { patience } from '../../store/configuration.ts';
 
 export type Attempted =
   | {
@@ -125,9 +125,9 @@ export function replyPort(step: PreparedStep): ReplyPort {
   const prices = pricesOf(step);
   const given = attemptSignal(attempt);
   return {
-    model: watchModel(deps.model, { observe: deps.observe, about: aboutStep(config, attempt, input), prices }),
+    model: watchModel(deps.model, { observe: deps.observe, about: placeOfStep(config, attempt, input), prices }),
     signal: attempt.signal,
-    ...patience(config),
+    ...waitLimitsOf(config),
     graceMs: EARLY_GRACE_MS,
     named: (call) => inOwnNames(config.toolNames, call, (name) => tools.definitions.some((tool) => tool.name === name)),
     traits: (call) => (input.wrapUp ? NEVER : tools.traits(config, call, context)),
@@ -146,7 +146,7 @@ export function replyPort(step: PreparedStep): ReplyPort {
       start: (usage) => {
         attempt.remember({ ...tries, spend: addSpend(tries.spend, spendOf(usage, prices)) });
         // The request is accepted: it tells nothing otherwise any more.
-        announce(live, told);
+        announceEntries(live, told);
       },
       text: (index, text) => live.write({ type: 'text_delta', iteration, index, text }),
       thinking: (index, text) => live.write({ type: 'thinking_delta', iteration, index, text }),

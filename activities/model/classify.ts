@@ -2,7 +2,7 @@
 // wait (L14, L20).
 import { toUSVString } from 'node:util';
 import { AnthropicError, APIConnectionError, APIError } from '@anthropic-ai/sdk';
-import type { Redact } from '../../system/text.ts';
+import type { Redact } from '../../system/redact.ts';
 import { VIA_HEADER } from '../../system/network.ts';
 import { GarbledStream, UnusableReply } from './stream/accumulate.ts';
 import type { Backoff } from '../../store/configuration.ts';

@@ -6,10 +6,10 @@ import { createHash } from 'node:crypto';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { addSpend, spentLimit } from '../../workflows/contract/loop.ts';
-import { aboutRun } from '../../system/log.ts';
-import { contentEvents } from '../../store/live/tell.ts';
+import { runFields } from '../../system/log.ts';
+import { listContentEvents } from '../../store/live/retell.ts';
 import { pausedBlocks } from '../../store/view/sent-reply.ts';
-import { isDamage, newerVersion, parseStored } from '../../store/values/store.ts';
+import { isDamage, findNewerVersion, parseStored } from '../../store/values/store.ts';
 import type { ModelRequest } from '../deps.ts';
 import type { Attempted } from './attempt-reply.ts';
 import { pricesOf, spendOf } from './bill.ts';
@@ -43,7 +43,7 @@ export async function keepPaused(
   const times = (step.paused?.times ?? 0) + 1;
   const why = spentLimit(input.left ?? {}, spend) ? 'the budget of the run is spent' : `it was paused ${times} times`;
   if (times > MOST_PAUSES || spentLimit(input.left ?? {}, spend)) {
-    deps.log('warn', `a reply that the API has paused does not go on: ${why}`, { ...aboutRun(config) });
+    deps.log('warn', `a reply that the API has paused does not go on: ${why}`, { ...runFields(config) });
     return null;
   }
   const kept: Kept = { v: 1, of: digestOf(body), message };
@@ -68,8 +68,8 @@ export async function resumePaused(step: ModelStep, body: ModelRequest): Promise
   if (kept === null || kept.of !== digestOf(body)) return null;
   const { message } = kept;
   const told = { iteration: input.iteration, attempt: attempt.number, message };
-  for (const event of contentEvents(told).slice(1)) live.write(event);
-  deps.log('info', 'a reply that the API had paused goes on', { ...aboutRun(step.config) });
+  for (const event of listContentEvents(told).slice(1)) live.write(event);
+  deps.log('info', 'a reply that the API had paused goes on', { ...runFields(step.config) });
   return { message, times: 1 };
 }
 
@@ -77,7 +77,7 @@ export async function resumePaused(step: ModelStep, body: ModelRequest): Promise
 async function readKept({ deps }: ModelStep, hash: Hash): Promise<Kept | null> {
   try {
     const value = parseStored(await deps.store.get(hash));
-    return newerVersion(value) === undefined ? (value as Kept) : null;
+    return findNewerVersion(value) === undefined ? (value as Kept) : null;
   } catch (error) {
     if (isDamage(error)) return null;
     throw error;

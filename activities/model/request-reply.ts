@@ -2,9 +2,9 @@
 // request may do without, until nothing is left to leave out: thinking that no longer fits what
 // stands before it (L59), a summary that the API has signed elsewhere, a tool with a definition
 // that it does not take, or what the server does not know.
-import { aboutRun } from '../../system/log.ts';
+import { runFields } from '../../system/log.ts';
 import type { ModelRequest } from '../deps.ts';
-import { droppedThinking } from '../../store/transcript/preamble.ts';
+import { isThinkingDropped } from '../../store/transcript/preamble.ts';
 import { callIdsIn } from '../../store/transcript/call-ids.ts';
 import { changesTools } from '../../store/transcript/system-message.ts';
 import { type Attempted, attemptReply, replyPort } from './attempt-reply.ts';
@@ -28,7 +28,7 @@ async function requestWith(given: PreparedStep): Promise<Requested> {
   const verdict = refusal(step, attempted);
   const changed = verdict && (withoutRefused(step, verdict, body) ?? withoutPaused(step, verdict));
   if (changed) return requestWith(changed);
-  if (attempted.kind === 'judged' && droppedThinking(attempted.message)) reportUnbound(step, 'it was dropped');
+  if (attempted.kind === 'judged' && isThinkingDropped(attempted.message)) reportUnbound(step, 'it was dropped');
   const kept = await keepPaused(step, plain, attempted);
   if (kept) return requestWith({ ...step, ...kept });
   return { step: { ...step, callIds: callIdsIn(plain.messages) }, attempted };
@@ -110,5 +110,5 @@ function reportUnbound(step: ModelStep, detail: string): void {
 }
 
 function report({ deps, config, input, attempt }: ModelStep, level: 'warn' | 'error', words: string): void {
-  deps.log(level, words, { ...aboutRun(config), iteration: input.iteration, attempt: attempt.number });
+  deps.log(level, words, { ...runFields(config), iteration: input.iteration, attempt: attempt.number });
 }

@@ -5,7 +5,8 @@ import type { MessageParam, UserMessageParam, ThinkingConfigParam } from '@anthr
 import type { CallModel } from '../../workflows/contract/activities.ts';
 import type { Effort } from '../../workflows/contract/loop.ts';
 import { efforts } from '../../workflows/contract/options-problem.ts';
-import type { ModelFacts, Models, RunConfig, RunModel } from '../../store/configuration.ts';
+import type { RunConfig, RunModel } from '../../store/configuration.ts';
+import type { ModelFacts, Models } from '../../store/model-facts.ts';
 import { type Preamble, systemText, type Telling } from '../../store/transcript/preamble.ts';
 import { withoutServerTools } from '../../store/transcript/server-tools.ts';
 import type { ModelRequest } from '../deps.ts';

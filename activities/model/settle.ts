@@ -21,7 +21,7 @@ import { runOpenCalls } from './run-open-calls.ts';
 import { pricesOf, spendOf } from './bill.ts';
 import { MOST_NAME, storeReply, UnwritableReply } from './store-reply.ts';
 import type { ModelStep } from './step.ts';
-import { aboutRun } from '../../system/log.ts';
+import { runFields } from '../../system/log.ts';
 
 /** The model is told at most this many calls of an abandoned attempt. */
 const MOST_CALLS = 20;
@@ -166,6 +166,6 @@ function defect(
   );
   const stack = error instanceof Error && error.stack !== undefined ? { stack: error.stack } : {};
   const { iteration } = input;
-  deps.log('error', detail, { ...aboutRun(config), iteration, attempt: attempt.number, ...stack });
+  deps.log('error', detail, { ...runFields(config), iteration, attempt: attempt.number, ...stack });
   return { kind: 'retry', detail, defect: true };
 }

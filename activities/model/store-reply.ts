@@ -4,20 +4,20 @@ import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Call, ModelResult } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { estimateTokens } from '../../workflows/contract/tokens.ts';
-import { requestCharacters } from '../../store/transcript/request-size.ts';
+import { countRequestCharacters } from '../../store/transcript/request-size.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import { describeGivenUp, isGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { CallRunner, EarlyOutcome, CallBlock } from '../calls/call-port.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
-import { replyEvent } from '../../store/live/tell.ts';
+import { replyEvent } from '../../store/live/retell.ts';
 import type { RunConfig } from '../../store/configuration.ts';
-import { aboutRun } from '../../system/log.ts';
+import { runFields } from '../../system/log.ts';
 import { isForgotten } from '../step-record.ts';
 import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
-import { idsFor } from '../../store/transcript/call-ids.ts';
-import { finalText } from '../../store/view/result.ts';
-import { fitOutcomes } from '../../store/view/append.ts';
+import { chooseIds } from '../../store/transcript/call-ids.ts';
+import { finalText } from '../../store/view/final-text.ts';
+import { fitOutcomes } from '../../store/view/fit-outcomes.ts';
 import type { NextSegment } from '../../store/view/next-segment.ts';
 import { StoreError } from '../../store/values/store.ts';
 import type { View } from '../../store/view/view.ts';
@@ -106,7 +106,7 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
   const { name } = chosen.model;
   const asked = message.model === name ? {} : { asked: name };
   const number = attempt.number;
-  const ids = idsFor(message, base.view.length + base.added.length, step.callIds ?? new Set());
+  const ids = chooseIds(message, base.view.length + base.added.length, step.callIds ?? new Set());
   const said = { kind: 'reply', fate, message, ...asked, ...ids } as const;
   const reply: ReplyEntry = { ...said, iteration, attempt: number, spend: own, at };
   const next = deps.transcripts.next(base, [reply, ...(await adopted(deps, calls, early))]);
@@ -120,7 +120,7 @@ async function inContext({ deps, base, config, chosen }: ModelStep, reply: Reply
   const counted = contextOf(reply.message.usage);
   if (counted > 0) return counted;
   const messages = await deps.transcripts.messages({ ...base, added: [...base.added, reply] }, chosen.model);
-  return config.rules.fixedTokens + estimateTokens(requestCharacters(messages));
+  return config.rules.fixedTokens + estimateTokens(countRequestCharacters(messages));
 }
 
 type Facts = { readonly head: Hash; readonly contextTokens: number; readonly spend: Spend };
@@ -187,7 +187,7 @@ function observe(
   setImmediate(() => {
     void hooks.postSampling(hookContext(config, { iteration, signal }), seen).then(({ failed }) => {
       for (const { hook, detail } of failed) {
-        log('warn', `post-sampling hook ${hook}: ${detail}`, { ...aboutRun(config), iteration });
+        log('warn', `post-sampling hook ${hook}: ${detail}`, { ...runFields(config), iteration });
       }
     });
   });

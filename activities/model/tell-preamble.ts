@@ -1,11 +1,12 @@
 // What a request says before its messages, and how the model hears of a change of it: with the
 // entries that are stored before the reply.
 import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
-import { type RunConfig, systemPartsOf } from '../../store/configuration.ts';
-import { aboutRun } from '../../system/log.ts';
+import type { RunConfig } from '../../store/configuration.ts';
+import { systemPartsOf } from '../../store/system-prompt.ts';
+import { runFields } from '../../system/log.ts';
 import { isListed } from '../../tools/listed.ts';
 import type { Entry, EpochReason } from '../../store/log/entries.ts';
-import { type Asked, beginEpoch, type Preamble, tellPreamble, toolsIn } from '../../store/transcript/preamble.ts';
+import { type AskedModel, beginEpoch, type Preamble, tellPreamble, toolsIn } from '../../store/transcript/preamble.ts';
 import { WEB_SEARCH, webSearchTool } from '../../store/transcript/server-tools.ts';
 import { namedTool, sentNames } from '../../store/transcript/tool-names.ts';
 import { entriesOf } from '../../store/transcript/transcripts.ts';
@@ -49,7 +50,7 @@ export function leaveOut({ given, anew }: PreparedStep, tool: Tool, detail: stri
   const { deps, config, input } = given;
   if (!deps.models.refuse(config.models[0].name, definitionOf(tool))) return null;
   const words = `the tool ${tool.name} is not offered, for the API does not take its definition: ${detail}`;
-  deps.log('warn', words, { ...aboutRun(config), iteration: input.iteration });
+  deps.log('warn', words, { ...runFields(config), iteration: input.iteration });
   return anew ? beginAnew({ given }, anew) : withPreamble(given);
 }
 
@@ -62,7 +63,7 @@ function withTold(given: ModelStep, told: readonly Entry[]): Omit<PreparedStep, 
  * An epoch tells of changes as the run's first model takes it: others are told less, and it goes on
  * after a fallback.
  */
-function askedIn({ deps: { models }, config, chosen: { model } }: ModelStep): Required<Asked> {
+function askedIn({ deps: { models }, config, chosen: { model } }: ModelStep): Required<AskedModel> {
   const [first] = config.models;
   return {
     telling: asServed(model, models).telling,

@@ -2,12 +2,12 @@
 // took, how it ended, what it was billed.
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelPort } from '../deps.ts';
-import type { Observe, ObservedAbout } from '../../store/live/observe.ts';
+import type { Observe, ObservedPlace } from '../../store/live/observe.ts';
 import { saysStop, usageWith } from './stream/accumulate.ts';
 import { StalledStream } from './classify.ts';
 import { type Prices, spendOf } from './bill.ts';
 
-type Asking = { readonly observe: Observe; readonly about: ObservedAbout; readonly prices: Prices };
+type Asking = { readonly observe: Observe; readonly about: ObservedPlace; readonly prices: Prices };
 
 /** The same model; of each call it tells how it went. */
 export function watchModel(model: ModelPort, { observe, about, prices }: Asking): ModelPort {

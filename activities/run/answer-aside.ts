@@ -20,7 +20,7 @@ import type { Entry } from '../../store/log/entries.ts';
 import { currentEpoch, toolsIn } from '../../store/transcript/preamble.ts';
 import { entriesOf } from '../../store/transcript/transcripts.ts';
 import { NO_OUTCOME } from '../../store/view/notices.ts';
-import { messageText } from '../../store/view/result.ts';
+import { messageText } from '../../store/view/final-text.ts';
 
 export function answerAside(deps: SummaryDeps): (attempt: Attempt, input: AnswerAside) => Promise<AsideEnd> {
   return async (attempt, input) => {

@@ -7,7 +7,7 @@ import { type Attempt, describeGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
 import type { RunConfig } from '../../store/configuration.ts';
-import { aboutRun } from '../../system/log.ts';
+import { runFields } from '../../system/log.ts';
 import { mediaNote } from '../../store/log/bodies.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { Extended } from '../../store/transcript/transcripts.ts';
@@ -131,7 +131,7 @@ export async function runEnd(
   const of = await config(started.config);
   const { cwd, queryId, depth } = of;
   const about = { session, run: ended.run, reason: ended.terminal.reason, cwd, queryId, depth };
-  const fields = { ...aboutRun(of), attempt: number };
+  const fields = { ...runFields(of), attempt: number };
   for (const { tool, detail } of await tools.closed(of, { ...about, signal }))
     log('warn', `tool ${tool} failed to close at the end of the run: ${detail}`, fields);
 }
@@ -163,6 +163,6 @@ export async function sessionEnd(
     querySource: run?.querySource,
   };
   const { failed } = await deps.hooks.sessionEnd({ ...about, signal });
-  const fields = { ...aboutRun(run ?? about), attempt: number };
+  const fields = { ...runFields(run ?? about), attempt: number };
   for (const { hook, detail } of failed) deps.log('warn', `hook ${hook} at the end of the session: ${detail}`, fields);
 }

@@ -8,12 +8,13 @@ import { agentFacts } from '../../workflows/contract/facts.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';
 import { forAnotherWorker, type Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
-import { announce } from '../../store/live/tell.ts';
+import { announceEntries } from '../../store/live/tell.ts';
 import { schemaProblem } from '../../system/schema/json-schema.ts';
 import { hookFailed } from '../hooks/hook-context.ts';
 import { sessionStart, type SessionStarted } from './around-runs.ts';
-import { aboutRun } from '../../system/log.ts';
-import { type RunConfig, systemPrompt, type WebSearchSettings } from '../../store/configuration.ts';
+import { runFields } from '../../system/log.ts';
+import type { RunConfig, WebSearchSettings } from '../../store/configuration.ts';
+import { buildSystemPrompt } from '../../store/system-prompt.ts';
 import { systemText } from '../../store/transcript/preamble.ts';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import { inherit } from './inherit.ts';
@@ -77,7 +78,7 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
     await deps.live.forgetBefore(attempt.session, step);
     const started = await sessionStart(deps, attempt, input, { cwd: cwd.path, folders });
     const callers = [options.systemPrompt ?? deps.defaults.systemPrompt, options.appendSystemPrompt ?? ''].join('\n\n');
-    const systemParts = systemPrompt(
+    const systemParts = buildSystemPrompt(
       callers,
       {
         cwd: cwd.path,
@@ -176,9 +177,9 @@ async function announceRun(
   const live = channel.open({ session, step, attempt: number, activity: 'openRun' });
   const [{ name: model, window }] = models;
   live.write({ type: 'run_start', run, queryId: query, depth, cwd, model, window, scripted });
-  announce(live, failed.map(hookFailed));
+  announceEntries(live, failed.map(hookFailed));
   for (const notice of news) live.write({ type: 'notice', notice });
-  const about = { ...aboutRun(config), attempt: number };
+  const about = { ...runFields(config), attempt: number };
   for (const { hook, detail } of failed) log('warn', `hook ${hook} at the start of the session: ${detail}`, about);
   await live.end({ type: 'fate', fate: 'done' });
 }

@@ -19,7 +19,7 @@ const MOST_BYTES = 1_500_000;
 /** Throws StoreError. */
 export function readResult(deps: Pick<Deps, 'store' | 'config'>) {
   return async ({ session }: Attempt, { head, run }: ReadResult): Promise<RunResultFacts> => {
-    const { entries } = await loadRun(deps.store, session, head, run);
+    const { entries } = await loadRun(deps.store, session, head, { run });
     const result = resultOf({ entries }, run);
     if (result === null) throw new Error(`run ${run} of session ${session} has no end in its transcript`);
     const { text, usage, costUsd } = result;

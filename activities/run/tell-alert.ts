@@ -9,8 +9,8 @@ import { type Attempt, forAnotherWorker, describeGivenUp, isGivenUp } from '../a
 import type { Deps } from '../deps.ts';
 import type { HookContext, HookFailure, HookPayload } from '../hooks/hooks.ts';
 import { CONTEXT_LIMIT } from '../hooks/run-hook.ts';
-import type { ObservedAbout } from '../../store/live/observe.ts';
-import { aboutRun } from '../../system/log.ts';
+import type { ObservedPlace } from '../../store/live/observe.ts';
+import { runFields } from '../../system/log.ts';
 import { clip } from '../../system/text.ts';
 import type { Store } from '../../store/values/store.ts';
 import { lastWords } from '../../store/view/agent-end.ts';
@@ -42,7 +42,7 @@ async function contextOf(
   deps: Deps,
   { session, signal }: Attempt,
   { alert: { run, iteration }, chain, config }: TellAlert,
-): Promise<{ readonly context: HookContext; readonly about: ObservedAbout }> {
+): Promise<{ readonly context: HookContext; readonly about: ObservedPlace }> {
   const opened = config === null ? null : await deps.config(config);
   const { depth = 0, cwd = null, folders, traceparent, querySource } = opened ?? {};
   const queryId = queryIdOf(chain, run);
@@ -98,11 +98,11 @@ async function describeAgent(store: Store, title: string, ended: AgentEnded): Pr
 function report(
   { log }: Deps,
   { number }: Attempt,
-  run: ObservedAbout,
+  run: ObservedPlace,
   { kind }: Alert,
   failed: readonly HookFailure[],
 ): void {
-  const about = { ...aboutRun(run), attempt: number };
+  const about = { ...runFields(run), attempt: number };
   for (const { hook, detail } of failed) log('warn', `hook ${hook} of the alert "${kind}" failed: ${detail}`, about);
   const [first] = failed;
   if (!first) return;

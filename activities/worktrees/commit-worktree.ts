@@ -8,14 +8,14 @@ import { describeGivenUp, type Attempt } from '../attempt.ts';
 import { realOf } from '../../system/process/places.ts';
 import { clip, codeOf, onOneLine, reasonOf } from '../../system/text.ts';
 import { GitProblem, type HeldGit } from './held-git.ts';
-import type { Begun } from '../../store/begun-worktree.ts';
+import type { WorktreeRecord } from '../../store/worktree-record.ts';
 
-export const refOf = ({ branch }: Begun): string => `refs/heads/${branch}`;
+export const refOf = ({ branch }: WorktreeRecord): string => `refs/heads/${branch}`;
 
 /** Written when all of it is there. */
-export const readyIn = ({ holder }: Begun): string => join(holder, 'ready');
+export const readyIn = ({ holder }: WorktreeRecord): string => join(holder, 'ready');
 
-export const keptAt = ({ tree }: Begun, detail: string): WorktreeEnd => ({ kind: 'kept', path: tree, detail });
+export const keptAt = ({ tree }: WorktreeRecord, detail: string): WorktreeEnd => ({ kind: 'kept', path: tree, detail });
 
 /** Throws when another attempt counts now. */
 export async function fence(attempt: Attempt): Promise<void> {
@@ -25,7 +25,7 @@ export async function fence(attempt: Attempt): Promise<void> {
 /** `kept` for what git will not commit. Made again, it finds its commit. */
 export async function commitWorktree(
   { git, attempt }: { readonly git: HeldGit; readonly attempt: Attempt },
-  begun: Begun,
+  begun: WorktreeRecord,
   about: Pick<EndWorktree, 'title' | 'reason'>,
 ): Promise<WorktreeEnd> {
   // The agent has never begun.
@@ -49,7 +49,12 @@ export async function commitWorktree(
 }
 
 /** Without a second commit where an attempt before has made it. */
-async function commitTree(git: HeldGit, begun: Begun, made: string, message: readonly string[]): Promise<WorktreeEnd> {
+async function commitTree(
+  git: HeldGit,
+  begun: WorktreeRecord,
+  made: string,
+  message: readonly string[],
+): Promise<WorktreeEnd> {
   const { base, branch } = begun;
   const tip = await git.resolve(begun, refOf(begun));
   const parent = tip ?? base;
@@ -70,7 +75,7 @@ async function commitTree(git: HeldGit, begun: Begun, made: string, message: rea
  * The first repository or submodule that has files: git adds none of them, and of a repository its
  * last commit at most.
  */
-async function nestedIn(git: HeldGit, begun: Begun): Promise<string | null> {
+async function nestedIn(git: HeldGit, begun: WorktreeRecord): Promise<string | null> {
   const listed = (await git.files(begun, ['ls-files', '--stage', '-z'])).split('\0');
   const linked = listed
     .filter((entry) => entry.startsWith('160000 '))

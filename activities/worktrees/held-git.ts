@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { createLimit, pause } from '../../system/async.ts';
 import { clip, onOneLine, reasonOf } from '../../system/text.ts';
 import { runProgram } from '../../system/process/spawn-piped.ts';
-import { pipePlace, type PipePlace } from '../../system/process/spawn-tree.ts';
+import { pipePlace, type PipePlace } from '../../system/process/pipes.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
-import type { WorktreePlace } from '../../store/begun-worktree.ts';
+import type { WorktreePlace } from '../../store/worktree-record.ts';
 
 export type HeldGit = {
   /**

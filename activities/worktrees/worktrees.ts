@@ -12,7 +12,7 @@ import type { Worktrees } from '../deps.ts';
 import { isInside, realOf } from '../../system/process/places.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 import { keySegment, parseStored, type Store } from '../../store/values/store.ts';
-import { begunProblem, worktreesBeside, type Begun } from '../../store/begun-worktree.ts';
+import { worktreeRecordProblem, worktreesFolderOf, type WorktreeRecord } from '../../store/worktree-record.ts';
 import { commitWorktree, fence, keptAt, readyIn, refOf, saidBy } from './commit-worktree.ts';
 import { GitProblem, heldGit, type HeldGit, worktreeCommands } from './held-git.ts';
 import { findRepository, type Repository } from './repository.ts';
@@ -28,7 +28,7 @@ type Options = {
 type Bench = Options & {
   readonly attempt: Attempt;
   readonly git: HeldGit;
-  readonly worktree: (begun: Begun, ...args: readonly string[]) => Promise<string>;
+  readonly worktree: (begun: WorktreeRecord, ...args: readonly string[]) => Promise<string>;
 };
 
 export function createWorktrees(options: Options): Worktrees {
@@ -42,13 +42,13 @@ export function createWorktrees(options: Options): Worktrees {
   return {
     async open(attempt, workspace) {
       try {
-        const known = await read<Begun>(store, attempt.session, 'begun');
+        const known = await read<WorktreeRecord>(store, attempt.session, 'begun');
         if (!known && realOf(workspace) === null) return { kind: 'elsewhere', path: workspace };
         const begun = known ?? (await begin(bench(attempt), workspace));
         if (typeof begun === 'string') return { kind: 'problem', detail: begun };
         const path = join(begun.tree, begun.prefix);
         if (begun.host !== (host?.id ?? null)) return { kind: 'elsewhere', path, prefix: begun.prefix };
-        const astray = begunProblem(begun, attempt.session, dataDir);
+        const astray = worktreeRecordProblem(begun, attempt.session, dataDir);
         if (astray !== null) return { kind: 'problem', detail: astray };
         await prepare(bench(attempt), begun);
         return { kind: 'opened', path, prefix: begun.prefix };
@@ -57,10 +57,10 @@ export function createWorktrees(options: Options): Worktrees {
       }
     },
     async end(attempt, about) {
-      const begun = await read<Begun>(store, attempt.session, 'begun');
+      const begun = await read<WorktreeRecord>(store, attempt.session, 'begun');
       if (begun === null) return null;
       if (begun.host !== (host?.id ?? null)) return keptAt(begun, 'the host that has it is away');
-      const astray = begunProblem(begun, attempt.session, dataDir);
+      const astray = worktreeRecordProblem(begun, attempt.session, dataDir);
       if (astray !== null) return keptAt(begun, astray);
       const known = await read<WorktreeEnd>(store, attempt.session, 'ended');
       const end = known ?? (await recordEnd(bench(attempt), await commitWorktree(bench(attempt), begun, about)));
@@ -86,13 +86,13 @@ async function record<Value>(
   return made.kind === 'created' ? value : (parseStored(made.bytes) as Value);
 }
 
-async function begin(bench: Bench, workspace: string): Promise<Begun | string> {
+async function begin(bench: Bench, workspace: string): Promise<WorktreeRecord | string> {
   const { dataDir, host, attempt, git } = bench;
   const repository = findRepository(workspace);
   if (typeof repository === 'string') return repository;
   const { gitDir, common, prefix } = repository;
   const name = agentName(attempt.session);
-  const beside = worktreesBeside(dataDir);
+  const beside = worktreesFolderOf(dataDir);
   if (holds(repository, realOf(beside) ?? beside))
     return `${beside}, where its work trees would lie, is in it: ${ELSEWHERE}`;
   const wanted = join(beside, keySegment(name));
@@ -108,7 +108,7 @@ async function begin(bench: Bench, workspace: string): Promise<Begun | string> {
       ? 'it has no commit yet, and a work tree begins at one'
       : 'this folder is not in the last commit';
   }
-  return await record<Begun>(bench, 'begun', {
+  return await record<WorktreeRecord>(bench, 'begun', {
     v: 1,
     ...place,
     host: host?.id ?? null,
@@ -135,7 +135,7 @@ function holds({ top, common }: Repository, folder: string): boolean {
 const AS_STORED = '* -text -ident -filter !working-tree-encoding\n';
 
 /** Also what an attempt before has left half done. */
-async function prepare({ git, attempt, worktree }: Bench, begun: Begun): Promise<void> {
+async function prepare({ git, attempt, worktree }: Bench, begun: WorktreeRecord): Promise<void> {
   if (existsSync(readyIn(begun))) return;
   const { holder, tree, common, base, branch } = begun;
   await mkdir(holder, { recursive: true, mode: 0o700 });
@@ -177,7 +177,7 @@ type Clearable = Exclude<WorktreeEnd, { kind: 'kept' }>;
  * The branch stays where it holds something, or somebody has moved it. What cannot be removed is
  * left, and told.
  */
-async function cleared({ git, attempt, worktree }: Bench, begun: Begun, end: Clearable): Promise<WorktreeEnd> {
+async function cleared({ git, attempt, worktree }: Bench, begun: WorktreeRecord, end: Clearable): Promise<WorktreeEnd> {
   const { holder, tree, branch } = begun;
   try {
     if (existsSync(holder)) {
@@ -197,7 +197,7 @@ async function cleared({ git, attempt, worktree }: Bench, begun: Begun, end: Cle
 }
 
 /** It is removed where it is as it began. */
-async function branchStays(git: HeldGit, begun: Begun): Promise<boolean> {
+async function branchStays(git: HeldGit, begun: WorktreeRecord): Promise<boolean> {
   await git.refs(begun, ['update-ref', '-d', refOf(begun), begun.base]).catch(ignoreProblem);
   return typeof (await git.resolve(begun, refOf(begun)).catch(ignoreProblem)) === 'string';
 }

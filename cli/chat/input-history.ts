@@ -3,7 +3,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf } from '../../system/text.ts';
-import { dataFolder, type Env } from '../../connection/data-folder.ts';
+import { openDataFolder, type Env } from '../../connection/data-folder.ts';
 
 /** Number of texts to keep. The file is shortened when it has twice as many. */
 const KEPT = 500;
@@ -20,7 +20,7 @@ export type InputHistory = {
  * without.
  */
 export function inputHistory(env: Env, say: (line: string) => void): InputHistory {
-  const file = join(dataFolder(env).root, 'typed.jsonl');
+  const file = join(openDataFolder(env).root, 'typed.jsonl');
   let told = false;
   const attempt = <T>(act: () => T, otherwise: T): T => {
     try {

@@ -5,7 +5,7 @@ import type { ListedTool, ToolList } from '../../tools/mcp/list-tools.ts';
 import { type McpServers, toolName } from '../../tools/mcp/servers.ts';
 import { jsonLine, reasonOf } from '../../system/text.ts';
 import { didYouMean } from '../../workflows/contract/did-you-mean.ts';
-import { dataFolder } from '../../connection/data-folder.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
 import { oneLine } from '../../client/paint.ts';
 import { rowsText } from '../../client/render/width.ts';
 import type { Cli } from '../cli.ts';
@@ -65,7 +65,7 @@ async function listOffers(cli: Cli, servers: McpServers): Promise<readonly Serve
     import('../../tools/mcp/open-servers.ts'),
     import('../../client/runtime/network-checks.ts'),
   ]);
-  const around = await aroundServers(cli.env, dataFolder(cli.env).root);
+  const around = await aroundServers(cli.env, openDataFolder(cli.env).root);
   const tried = Object.entries(servers).map(async ([server, settings]): Promise<ServerOffer> => {
     try {
       return { server, trusted: settings.trusted === true, list: await tryServer(settings, around) };

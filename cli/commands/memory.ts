@@ -15,7 +15,7 @@ import {
   removeNote,
   replaceNote,
 } from '../../activities/memory/notes.ts';
-import { dataFolder } from '../../connection/data-folder.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
 import { showUnseen } from '../../system/text.ts';
 import { formatCount } from '../../client/units.ts';
 import type { Cli } from '../cli.ts';
@@ -51,7 +51,7 @@ export function memoryCommand(program: Command, cli: Cli): void {
 }
 
 async function runAction(cli: Cli, action: Action, names: readonly string[], { cwd = '.' }: Flags): Promise<number> {
-  const folder = notesFolder(dataFolder(cli.env).root, realpathSync(parseWorkspace(cwd, cli.cwd())));
+  const folder = notesFolder(openDataFolder(cli.env).root, realpathSync(parseWorkspace(cwd, cli.cwd())));
   if (action === 'edit' || action === 'forget') await finishMerge(folder);
   const place: Place = { folder, notes: await readNotes(folder) };
   if (action === 'edit') return editNote(cli, place, names);

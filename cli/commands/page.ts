@@ -14,7 +14,7 @@ import {
   type PortFlags,
   serveThePage,
 } from '../../page/hosting/page-options.ts';
-import { dataFolder } from '../../connection/data-folder.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { listenForSignals } from '../signals.ts';
@@ -37,7 +37,7 @@ type Flags = MonitorFlags & HostFlags & { readonly address?: boolean };
 async function printAddress(cli: Cli, others: object): Promise<number> {
   if (Object.keys(others).length > 0) throw new UsageError('--address goes with no other option');
   const { entranceNow } = await import('../../page/page-address.ts');
-  const { root } = dataFolder(cli.env);
+  const { root } = openDataFolder(cli.env);
   const address = await entranceNow(root);
   if (address === null)
     throw new SetupProblem(`no page is served from the data folder ${root}: \`${cli.self} page\` serves it`);
@@ -77,12 +77,13 @@ type Serving = {
 
 async function servePage(cli: Cli, { monitor, place, told }: Serving): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
-  const [{ openServer }, { supervision, superviseServer }, { pagePorts }, { serverHealth }] = await Promise.all([
-    import('../../client/runtime/open-server.ts'),
-    import('../../worker/embedded/supervise-server.ts'),
-    import('../../page/ports.ts'),
-    import('../../worker/monitor/health.ts'),
-  ]);
+  const [{ openServer }, { createSupervision: supervision, superviseServer }, { pagePorts }, { serverHealth }] =
+    await Promise.all([
+      import('../../client/runtime/open-server.ts'),
+      import('../../worker/embedded/supervise-server.ts'),
+      import('../../page/ports.ts'),
+      import('../../worker/monitor/health.ts'),
+    ]);
   const opened = await openUnlessTold(
     signals,
     openServer({ env: cli.env, role: 'command', say: cli.say, ...personAt(cli) }),

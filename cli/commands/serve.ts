@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Cli } from '../cli.ts';
 import { METRICS_OPTION, type MonitorFlags } from '../../client/runtime/monitor.ts';
 import { addPageOptions, type PortFlags } from '../../page/hosting/page-options.ts';
-import { dataFolder } from '../../connection/data-folder.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { servePageUntilTold } from './page.ts';
 
@@ -31,7 +31,7 @@ type Flags = MonitorFlags & PortFlags & { readonly token?: boolean };
 async function printToken(cli: Cli, others: object): Promise<number> {
   if (Object.keys(others).length > 0) throw new UsageError('--token goes with no other option');
   const { readApiToken: keptApiToken } = await import('../../page/page-address.ts');
-  cli.print(`${keptApiToken(dataFolder(cli.env).root)}\n`);
+  cli.print(`${keptApiToken(openDataFolder(cli.env).root)}\n`);
   return STATUS.ok;
 }
 

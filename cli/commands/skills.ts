@@ -3,7 +3,7 @@
 import { realpathSync } from 'node:fs';
 import type { Command } from 'commander';
 import { findSkills, skillSettings } from '../../tools/builtin/files/skills.ts';
-import { dataFolder } from '../../connection/data-folder.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { parseWorkspace } from '../run-options.ts';
@@ -32,7 +32,7 @@ async function listSkills(cli: Cli, { config: file, cwd = '.' }: Flags): Promise
   }
   const at = {
     cwd: realpathSync(parseWorkspace(cwd, cli.cwd())),
-    hidden: dataFolder(cli.env).root,
+    hidden: openDataFolder(cli.env).root,
     mayRead: () => true,
   };
   const found = await findSkills(settings, at);

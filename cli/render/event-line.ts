@@ -1,6 +1,6 @@
 // Formats the line that an event takes on the screen.
 import type { Watched } from '../../store/live/events.ts';
-import { SHOWN_OF_OUTCOME } from '../../store/live/tell.ts';
+import { SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';
 import { isOrdinary, noticeText, transitionText } from '../../client/render/words.ts';
 import { compactionText, describeStaged } from '../../client/render/context-words.ts';
 import { type Paint, oneLine } from '../../client/paint.ts';

@@ -1,6 +1,6 @@
 // Formats a session's transcript for a person: who said what, what was done, how each run ended.
 import type { RunEnded } from '../../workflows/contract/activities.ts';
-import { isUntimed } from '../../store/live/tell.ts';
+import { isUntimed } from '../../store/live/retell.ts';
 import { mediaNote } from '../../store/log/bodies.ts';
 import { type Entry, type EpochEntry, type Outcome, type ReplyEntry, isRepeated } from '../../store/log/entries.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { dataFolder, type Env } from '../../connection/data-folder.ts';
+import { openDataFolder, type Env } from '../../connection/data-folder.ts';
 import { reasonOf } from '../../system/text.ts';
 
 export type PersonsEditor = (text: string) => Promise<string | null>;
@@ -15,7 +15,7 @@ export function createPersonsEditor(env: Env, say: (line: string) => void): Pers
   return async (text) => {
     const editor = env['VISUAL'] || env['EDITOR'];
     if (!editor) return (say('no editor is known: set EDITOR'), null);
-    const folder = mkdtempSync(join(dataFolder(env).root, 'edit-'));
+    const folder = mkdtempSync(join(openDataFolder(env).root, 'edit-'));
     const file = join(folder, 'text.md');
     try {
       writeFileSync(file, text, { mode: 0o600 });

@@ -1,7 +1,7 @@
 // Tells how full the window of a session's model is, from the count that the API gave of its last
 // request. Instructions, tools and messages are not told apart.
 import type { Entry } from '../../store/log/entries.ts';
-import { baseName, catalogue } from '../../models/catalogue.ts';
+import { parseBaseName, catalogue } from '../../models/catalogue.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { ClientProblem } from '../problem.ts';
 import type { Workplace } from '../runtime/workplace.ts';
@@ -30,7 +30,7 @@ export function usageIn(entries: readonly Entry[]): SDKControlGetContextUsageRes
   const counted = input + output + (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0);
   const boundary = entries.slice(last).findLast((entry) => entry.kind === 'boundary');
   const totalTokens = boundary?.kind === 'boundary' ? boundary.after : counted;
-  const { window = 0 } = catalogue.models[baseName(model).base] ?? {};
+  const { window = 0 } = catalogue.models[parseBaseName(model).base] ?? {};
   const free = Math.max(0, window - totalTokens);
   return {
     model,

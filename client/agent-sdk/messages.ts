@@ -7,7 +7,7 @@ import { noUsage, type Spend, type TerminalReason, type Usage } from '../../work
 import type { RunOutcome } from '../sessions/outcome.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { VERSION } from '../../worker/version.ts';
-import { baseName, catalogue } from '../../models/catalogue.ts';
+import { parseBaseName, catalogue } from '../../models/catalogue.ts';
 import { COMMANDS } from './commands.ts';
 import { asksForSearch, inwardName, outwardInput, outwardName, SESSION_TOOLS } from './names.ts';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
@@ -192,7 +192,7 @@ function searchesIn(replies: readonly ReplyEntry[]): number {
 }
 
 function modelUsage(model: string, { usage, usd }: Spend, found: number): ModelUsage {
-  const { window = 0, maxOutput = 0 } = catalogue.models[baseName(model).base] ?? {};
+  const { window = 0, maxOutput = 0 } = catalogue.models[parseBaseName(model).base] ?? {};
   return {
     inputTokens: usage.input,
     outputTokens: usage.output,

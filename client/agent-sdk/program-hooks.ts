@@ -1,6 +1,6 @@
 // Hooks for what happens to the query rather than in its session: it begins to go on with one, it
 // ends, somebody is asked. They run beside it, in the process of the program.
-import { within } from '../../system/async.ts';
+import { runWithin } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { PermissionRequestHookSpecificOutput, SyncHookJSONOutput } from './shapes/hook-answers.ts';
 import type { HookEvent, HookInput, Hooks } from './shapes/hooks.ts';
@@ -43,7 +43,7 @@ export function programHooks(hooks: Hooks | undefined, { session, cwd, mode, sig
         callbacks.map(async (callback) => {
           const ms = timeout === undefined ? TIMEOUT_MS : Math.ceil(timeout * 1_000);
           try {
-            const said = await within(ms, signal, (either) => callback(input, undefined, { signal: either }));
+            const said = await runWithin(ms, signal, (either) => callback(input, undefined, { signal: either }));
             if ('async' in said) return [];
             if (said.systemMessage !== undefined) say(said.systemMessage);
             return [said];

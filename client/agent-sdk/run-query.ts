@@ -1,12 +1,12 @@
 // Runs a query to its end: opens its session, sends what the program gives, and tells what comes of
 // it. Whoever stops listening, or aborts, ends what runs with that.
-import { type Log, logText } from '../../system/log.ts';
+import { type Log, formatLog } from '../../system/log.ts';
 import { awaitInTime } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import { checkConfig } from '../../worker/config/config.ts';
-import { dataFolder, type Env } from '../../connection/data-folder.ts';
-import { configReader } from '../../store/configuration.ts';
-import { bodyReader } from '../../store/log/bodies.ts';
+import { openDataFolder, type Env } from '../../connection/data-folder.ts';
+import { createConfigReader } from '../../store/configuration.ts';
+import { createBodyReader } from '../../store/log/bodies.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { answerApprovals } from '../runtime/answer-approvals.ts';
@@ -114,7 +114,7 @@ async function* openPart(
   requireKey(env, written.env !== undefined);
   const config = checkConfig(translated.config, 'the options of query()');
   const chosen = { config, source: { kind: 'given' }, explicit: true } as const;
-  const where = { root: dataFolder(env).root, cwd, config };
+  const where = { root: openDataFolder(env).root, cwd, config };
   const asked = {
     identity: identityOf(prompt, written, cwd),
     program: env['PERDURE_SESSION'] || undefined,
@@ -128,7 +128,7 @@ async function* openPart(
     const found = given.continue === true && cleared === 0 ? await findContinued(where, program, { env, say }) : null;
     const options: Options = cleared > 0 ? afresh : found?.session ? { ...given, resume: found.session } : given;
     const session = parseSessionId(options.resume ?? options.sessionId ?? program.session);
-    const log: Log = (_, message, fields) => say(logText(message, fields));
+    const log: Log = (_, message, fields) => say(formatLog(message, fields));
     const workplace = await openFor({ env, chosen, session, anywhere: false, say, log }, found);
     rememberSession(where, session);
     yield* tell({ workplace, program, options, runOptions: translated.run, steering, say }, part, before);
@@ -301,12 +301,12 @@ function talkOf({ workplace, program, options, say }: Running, session: SessionI
   } = workplace;
   const { agents = {}, forwardSubagentText: agentText = false } = options;
   const inBackground = new Set(Object.keys(agents).filter((type) => agents[type]?.background === true));
-  const config = configReader(store);
+  const config = createConfigReader(store);
   const smallModel = async (hash: Hash): Promise<string> => (await config(hash)).smallModel.name;
   const headNow = () => headOf(temporal.client, session);
   const partial = options.includePartialMessages ?? false;
   const hookEvents = options.includeHookEvents ?? false;
-  const reading = { root, reader: transcriptReader(store), bodies: bodyReader(store), smallModel };
+  const reading = { root, reader: transcriptReader(store), bodies: createBodyReader(store), smallModel };
   return { session, sessions, ...reading, program, partial, hookEvents, agentText, inBackground, headNow, say };
 }
 

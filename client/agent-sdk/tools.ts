@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { callResult, outputOf } from '../../tools/mcp/results.ts';
 import type { McpServer, McpServers, ServerQuestion } from '../../tools/mcp/servers.ts';
 import { ClientProblem } from '../problem.ts';
-import { TimedOut, within } from '../../system/async.ts';
+import { TimedOut, runWithin } from '../../system/async.ts';
 import { OF_SERVER } from '../../tools/listed.ts';
 import { defineTool, type Tool, type ToolContext, ToolFailure } from '../../tools/tool.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
@@ -178,7 +178,7 @@ function workerTool({ readOnly, idempotent, run, ...described }: Described, time
     recovery: idempotent ? 'rerun' : 'report',
     call: async (input, { signal, idempotencyKey }: ToolContext) => {
       const asked = (until: AbortSignal) => run(input, { signal: until, idempotencyKey });
-      const answer = timeout === undefined ? asked(signal) : within(timeout, signal, asked).catch(inWords);
+      const answer = timeout === undefined ? asked(signal) : runWithin(timeout, signal, asked).catch(inWords);
       return outputOf(callResult.parse(await answer));
     },
   });

@@ -3,7 +3,7 @@
 // what differs and tells what is missing, so that both are equal afterwards, whatever the channel
 // has lost, doubled, or kept of an attempt that did not count (L16).
 import type { LiveEvent, Watched } from '../../store/live/events.ts';
-import { contentEvents, outcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../../store/live/tell.ts';
+import { listContentEvents, listOutcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';
 import { type Outcome, type ReplyEntry, isRepeated } from '../../store/log/entries.ts';
 import type { RunEntries } from '../sessions/transcript-reader.ts';
 
@@ -174,7 +174,7 @@ function missingOf({ shown, owners }: Comparison, one: StoredReply): readonly Li
   const calls = [...(told?.calls ?? []), ...(live?.calls ?? [])];
   const results = [...(told?.outcomes ?? []), ...(owners.get(names[1])?.[0] === one ? (live?.outcomes ?? []) : [])];
   const isSaid = texts.some((each) => each.text === text);
-  const content = contentEvents(reply).filter((event) =>
+  const content = listContentEvents(reply).filter((event) =>
     event.type === 'tool_use'
       ? !isRepeated(reply, event.index) && !calls.some(({ index, id }) => index === event.index && id === event.id)
       : !isSaid,
@@ -182,7 +182,7 @@ function missingOf({ shown, owners }: Comparison, one: StoredReply): readonly Li
   const ends = [...outcomes.values()].flatMap((outcome) =>
     results.some((shownOne) => shownOne.index === outcome.index && isShownAs(outcome, shownOne))
       ? []
-      : outcomeEvents(reply, outcome, false),
+      : listOutcomeEvents(reply, outcome, false),
   );
   return [...content, ...ends, ...(isSaid ? [] : [replyEvent(reply)])];
 }

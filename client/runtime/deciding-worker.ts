@@ -6,8 +6,8 @@ import type { Log } from '../../system/log.ts';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
 import { bundlePath } from '../../worker/bundle.ts';
 import { connectionOptions } from '../../connection/connect-client.ts';
-import { seenSinks } from '../../worker/monitor/watchers.ts';
-import { workerConverter } from '../../connection/payloads/data-converter.ts';
+import { createSeenSinks } from '../../worker/monitor/watchers.ts';
+import { createWorkerConverter } from '../../connection/payloads/data-converter.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { workflowTime } from '../../worker/workflow-time.ts';
 import type { Opened } from './open-server.ts';
@@ -27,8 +27,8 @@ export async function startDecidingWorker(
     taskQueue,
     identity: formatIdentity(processIdentity()),
     workflowBundle: { codePath: bundlePath() },
-    sinks: seenSinks(),
-    dataConverter: workerConverter(target.keys, log),
+    sinks: createSeenSinks(),
+    dataConverter: createWorkerConverter(target.keys, log),
     // Keep no session on this worker, so that the next one need not wait for it after it is gone.
     maxCachedWorkflows: 0,
   });

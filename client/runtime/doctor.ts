@@ -4,12 +4,12 @@ import { isAbsolute } from 'node:path';
 
 import { probeSandbox } from '../../tools/sandbox.ts';
 import { openLive } from '../../store/live/open-live.ts';
-import { shownAddress } from '../../store/live/redis-link.ts';
+import { addressWithoutSecrets } from '../../store/live/redis-problems.ts';
 import { openStore } from '../../store/values/open-store.ts';
 import type { Sealing } from '../../store/values/s3/record-seal.ts';
 import { StoreError } from '../../store/values/store.ts';
 import { bundlePath } from '../../worker/bundle.ts';
-import { type DataFolder, dataFolder, type Env } from '../../connection/data-folder.ts';
+import { type DataFolder, openDataFolder, type Env } from '../../connection/data-folder.ts';
 import { resolveConnection } from '../../connection/resolve-connection.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { reasonOf } from '../../system/text.ts';
@@ -65,7 +65,7 @@ function nodeCheck(version: string): Check {
 
 function folderOf(env: Env): DataFolder | { readonly check: Check } {
   try {
-    return dataFolder(env);
+    return openDataFolder(env);
   } catch (error) {
     if (!(error instanceof SetupProblem)) throw error;
     return { check: missingCheck('data folder', error.message) };
@@ -100,7 +100,9 @@ async function liveChecks(folder: DataFolder): Promise<readonly Check[]> {
   const { liveUrl } = folder;
   if (liveUrl === undefined) return [];
   const problem = await openLive(folder).check();
-  return [problem === null ? okCheck('live channel', shownAddress(liveUrl)) : missingCheck('live channel', problem)];
+  return [
+    problem === null ? okCheck('live channel', addressWithoutSecrets(liveUrl)) : missingCheck('live channel', problem),
+  ];
 }
 
 async function serverChecks(env: Env, folder: DataFolder | null): Promise<readonly Check[]> {

@@ -1,7 +1,7 @@
 // The option --dump-requests of commands that bring up a worker: the folder for the requests that
 // it sends to the model.
 import { resolve } from 'node:path';
-import { dataFolder, type Env } from '../../connection/data-folder.ts';
+import { openDataFolder, type Env } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 
 export type DumpFlags = { readonly dumpRequests?: string; readonly dumpReadable?: boolean };
@@ -29,7 +29,7 @@ export async function withDump<At extends Place>(
   const told = { [DUMP.folder]: resolve(place.cwd(), dumpRequests), [DUMP.readable]: dumpReadable ? '1' : '' };
   const env = { ...place.env, ...told };
   // Check now, before anything begins, what the worker would refuse.
-  dumpFolder(env, dataFolder(env).root);
+  dumpFolder(env, openDataFolder(env).root);
   return { ...place, env };
 }
 

@@ -6,13 +6,14 @@ import type { PerdureConfig } from '../../worker/config/config.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import type { Env } from '../../connection/data-folder.ts';
 import { isKeyless } from '../../worker/keyless.ts';
-import { askModels, modelSettings, openClient } from '../../worker/model-access.ts';
+import { askModels, openClient } from '../../worker/model-access.ts';
+import { modelSettings } from '../../worker/model-settings.ts';
 import { catalogue } from '../../models/catalogue.ts';
 import { createModels } from '../../models/models.ts';
-import { factsIn, type ServerModel } from '../../models/server-facts.ts';
+import { parseServerModel, type ServerModel } from '../../models/server-facts.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { oneLine } from '../paint.ts';
-import type { ModelFacts } from '../../store/configuration.ts';
+import type { ModelFacts } from '../../store/model-facts.ts';
 import { type Check, okCheck, noteCheck, missingCheck } from './check.ts';
 
 export async function modelChecks(env: Env, config: PerdureConfig): Promise<readonly Check[]> {
@@ -80,7 +81,7 @@ async function eachModel(client: Anthropic, official: boolean, config: PerdureCo
 
 async function ask(client: Anthropic, name: string): Promise<ServerAnswer> {
   try {
-    const model = factsIn(await askModels(client)(name, AbortSignal.timeout(TIMEOUT_MS)));
+    const model = parseServerModel(await askModels(client)(name, AbortSignal.timeout(TIMEOUT_MS)));
     return model ? { kind: 'said', model } : { kind: 'silent', why: 'its server has no Models API' };
   } catch (error) {
     const { status } = error as { readonly status?: number };

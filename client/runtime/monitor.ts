@@ -18,7 +18,7 @@ type Saying = { readonly env: Env; readonly say: (line: string) => void };
 export async function openMonitor({ env, say }: Saying, { metrics }: MonitorFlags): Promise<Monitor | null> {
   const address = metrics ?? env['PERDURE_METRICS'];
   if (address === undefined || address === '') return null;
-  const [{ serveMonitor }, { namedHosts }] = await Promise.all([
+  const [{ serveMonitor }, { parseNamedHosts: namedHosts }] = await Promise.all([
     import('../../worker/monitor/serve-monitor.ts'),
     import('../../worker/monitor/known-hosts.ts'),
   ]);

@@ -1,8 +1,8 @@
 // Opens the server that every command needs: the one that the environment names, or the embedded
 // one of the data folder, which is joined when it runs and brought up when it does not.
 import { type Connected, connectClient, type Target } from '../../connection/connect-client.ts';
-import { type DataFolder, dataFolder, type Env } from '../../connection/data-folder.ts';
-import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts';
+import { type DataFolder, openDataFolder, type Env } from '../../connection/data-folder.ts';
+import { type EmbeddedServer, joinServer } from '../../worker/embedded/join-server.ts';
 import type { Role } from '../../worker/embedded/members.ts';
 import { resolveConnection } from '../../connection/resolve-connection.ts';
 import type { Store } from '../../store/values/store.ts';
@@ -49,7 +49,7 @@ export type Opened = {
   readonly store: Store;
   readonly sessions: PerdureClient;
   /** Null when the server is not ours. */
-  readonly embedded: Embedded | null;
+  readonly embedded: EmbeddedServer | null;
   /** Leaves the server; the last to leave stops it. A second call does nothing. */
   close(): Promise<void>;
 };
@@ -70,7 +70,7 @@ const KEYS: KeysOf<OpenServer> = {
 export async function openServer(open: OpenServer = {}): Promise<Opened> {
   refuseUnknown('openServer()', open, KEYS);
   const { env = process.env } = open;
-  const folder = dataFolder(env);
+  const folder = openDataFolder(env);
   const resolved = resolveConnection(env);
   if (open.ui === true && resolved.kind !== 'embedded') throw uiElsewhere(resolved.address);
   const embedded = resolved.kind === 'embedded' ? await join(open, folder) : null;
@@ -108,7 +108,7 @@ function uiElsewhere(address: string): SetupProblem {
   );
 }
 
-function join(open: OpenServer, folder: DataFolder): Promise<Embedded> {
+function join(open: OpenServer, folder: DataFolder): Promise<EmbeddedServer> {
   const { env = process.env, role = 'command', worker = false, queues, ui = false, say = () => undefined } = open;
   return joinServer({
     folder,
@@ -125,7 +125,7 @@ function join(open: OpenServer, folder: DataFolder): Promise<Embedded> {
   });
 }
 
-function addressOf(embedded: Embedded | null): Target {
+function addressOf(embedded: EmbeddedServer | null): Target {
   if (embedded === null) throw new Error('no server was joined');
   const { address, namespace, keys } = embedded;
   return { address, namespace, keys };

@@ -1,6 +1,6 @@
 // Runs a prompt for a program (L52) as a durable session: brings up what it needs and leaves the
 // machine as it was.
-import { type Log, logText } from '../../system/log.ts';
+import { type Log, formatLog } from '../../system/log.ts';
 import type { Watched } from '../../store/live/events.ts';
 import { checkConfig, type PerdureConfig } from '../../worker/config/config.ts';
 import { type ChosenConfig, chooseConfig } from './session-workers.ts';
@@ -159,7 +159,7 @@ async function* runQuery(asked: Query): AsyncGenerator<QueryEvent> {
   const { say: tell = (line: string) => process.emitWarning(line, 'PerdureWarning') } = options;
   const chosen = given ? explicitConfig(given) : await chooseConfig(undefined, env);
   const { config } = chosen;
-  const log: Log = (_, message, fields) => say(logText(message, fields));
+  const log: Log = (_, message, fields) => say(formatLog(message, fields));
 
   const workplace = await openWorkplace({ env, chosen, session: run.session, anywhere: false, say, log });
   const { sessions, workers } = workplace;

@@ -7,7 +7,7 @@ import { connectClient, type Target } from '../../connection/connect-client.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { livingMembers } from '../../worker/embedded/members.ts';
 import { NAMESPACE } from '../../worker/embedded/server-args.ts';
-import { runningServer, type ServerRecord, wantedVersion } from '../../worker/embedded/server-record.ts';
+import { findRunningServer, type ServerRecord, versionToMatch } from '../../worker/embedded/server-record.ts';
 import { describeNewer, newerSessions } from './newer.ts';
 import { isQueuePolled } from '../sessions/worker-polls.ts';
 import { describeNoWorker } from '../sessions/no-worker.ts';
@@ -19,7 +19,7 @@ import { forAnyWorker } from '../../workflows/contract/task-queue.ts';
  * workers it has. Throws SetupProblem for a data folder whose database cannot be used.
  */
 export async function checkEmbedded(env: Env, folder: DataFolder): Promise<readonly Check[]> {
-  const running = runningServer(folder);
+  const running = findRunningServer(folder);
   return [
     running === null
       ? await binaryCheck(env, folder)
@@ -32,7 +32,7 @@ export async function checkEmbedded(env: Env, folder: DataFolder): Promise<reado
 /** Looks on PATH and in the cache; downloads and builds nothing. */
 async function binaryCheck(env: Env, folder: DataFolder): Promise<Check> {
   try {
-    const wanted = wantedVersion(folder);
+    const wanted = versionToMatch(folder);
     const { path, server } = await findBinary({ env, wanted, say: () => undefined, sources: [] });
     return okCheck('server binary', `${path}, server ${server}`);
   } catch (error) {

@@ -6,7 +6,7 @@ import { openStore } from '../../store/values/open-store.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { forAnyWorker, forItsProgram, isForItsProgram, type ForWorkers } from '../../workflows/contract/task-queue.ts';
 import { type ConfigSource, forWorkersOf } from '../../worker/config/queue.ts';
-import { type DataFolder, type Env, dataFolder } from '../../connection/data-folder.ts';
+import { type DataFolder, type Env, openDataFolder } from '../../connection/data-folder.ts';
 import { loadConfig } from '../../worker/config/load-config.ts';
 import { ClientProblem } from '../problem.ts';
 import type { Opened } from './open-server.ts';
@@ -134,5 +134,5 @@ function isElsewhere({ identity }: { readonly identity: string }): boolean {
  */
 export function stayingWorkers(env: Env, taskQueue: string = TASK_QUEUE): number | null {
   if (resolveConnection(env).kind === 'external') return null;
-  return workersOf(dataFolder(env), taskQueue).filter(({ role }) => role !== 'command').length;
+  return workersOf(openDataFolder(env), taskQueue).filter(({ role }) => role !== 'command').length;
 }

@@ -10,9 +10,9 @@ import {
   workAlone,
   workersFor,
 } from './session-workers.ts';
-import { type Env, dataFolder } from '../../connection/data-folder.ts';
-import { modelSettings } from '../../worker/model-access.ts';
-import { supervision, superviseServer } from '../../worker/embedded/supervise-server.ts';
+import { type Env, openDataFolder } from '../../connection/data-folder.ts';
+import { modelSettings } from '../../worker/model-settings.ts';
+import { createSupervision, superviseServer } from '../../worker/embedded/supervise-server.ts';
 import { isForItsProgram, type ForWorkers } from '../../workflows/contract/task-queue.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { ClientProblem } from '../problem.ts';
@@ -76,7 +76,7 @@ const FINISHING = 'this process ends when its worker has finished what it runs; 
  */
 export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
   const { env, chosen, say, log, by, querySource, session = newSessionId() } = open;
-  const mine = await workersFor(chosen, dataFolder(env), session);
+  const mine = await workersFor(chosen, openDataFolder(env), session);
   const first = isOurs(open, session, mine);
   // Check first: a session whose run cannot begin would wait for the next worker.
   if (first) modelSettings(env);
@@ -148,7 +148,7 @@ function useOtherWorkers(
   const { workers } = staffing;
   const onNobody = (why: ClientProblem): void => failure.abort(why);
   const { stop } = watchPollers({ temporal: temporal.client, workers, session, say, onNobody });
-  const leave = (embedded && superviseServer(embedded, supervision(say))) ?? (() => Promise.resolve());
+  const leave = (embedded && superviseServer(embedded, createSupervision(say))) ?? (() => Promise.resolve());
   const end = async (): Promise<void> => {
     await stop();
     await leave();
@@ -175,7 +175,7 @@ function useOwnWorker(opened: Opened, open: OpenWorkplace, { session, staffing, 
   };
   const kept = keepWorker({ others, start });
   kept.ended.catch((error: unknown) => failure.abort(error));
-  const leave = (embedded && superviseServer(embedded, supervision(say))) ?? (() => Promise.resolve());
+  const leave = (embedded && superviseServer(embedded, createSupervision(say))) ?? (() => Promise.resolve());
   const end = async (): Promise<void> => {
     ending = true;
     embedded?.works(false);

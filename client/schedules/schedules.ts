@@ -13,7 +13,7 @@ import {
 import { z } from 'zod';
 import { firingOf, SCHEDULED_TYPE, scheduleId, scheduleName } from '../../workflows/contract/schedules/firing.ts';
 import { profiles } from '../../workflows/contract/profiles.ts';
-import { grpcFailure } from '../../connection/connect-client.ts';
+import { readGrpcFailure } from '../../connection/grpc-failure.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { callUntilAnswered } from '../sessions/persist.ts';
@@ -187,7 +187,7 @@ async function createOnce({ temporal, profile }: ClientOptions, server: Schedule
 
 /** A server has its own list of zones, in which small letters make another name. */
 function refuseUnknownZone(error: unknown, { timeZone }: ScheduleFacts): void {
-  if (!/unknown time zone/i.test(grpcFailure(error).why)) return;
+  if (!/unknown time zone/i.test(readGrpcFailure(error).why)) return;
   throw new ClientProblem(
     'refused',
     `the Temporal server has no time zone ${JSON.stringify(timeZone)}: give a name as the tz database spells it, such as Europe/Berlin`,

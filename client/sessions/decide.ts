@@ -20,7 +20,7 @@ import { oneLine } from '../paint.ts';
 import { formatMoment } from '../units.ts';
 import { sessionClosedProblem } from './send.ts';
 import { nameProblem } from './message.ts';
-import { textBody } from '../../store/log/bodies.ts';
+import { storeTextBody } from '../../store/log/bodies.ts';
 import type { SessionDescription } from './info.ts';
 import { dropAbsent } from '../options.ts';
 
@@ -106,7 +106,7 @@ export async function answerQuestion(
   const pending = pendingCall(await look(session), call);
   if (!pending.question) throw refusalOf(`call ${call} is no question: approve or deny it`);
   const there = placeOf(session, pending);
-  await update(there.session, UPDATES.answer, { call: there.call, body: await textBody(store, text), by });
+  await update(there.session, UPDATES.answer, { call: there.call, body: await storeTextBody(store, text), by });
   return pending;
 }
 

@@ -5,9 +5,9 @@ import type { Told } from '../../store/live/events.ts';
 import type { LiveItem } from '../../store/live/follow.ts';
 import { openLive } from '../../store/live/open-live.ts';
 import { openStore } from '../../store/values/open-store.ts';
-import { dataFolder, type Env } from '../../connection/data-folder.ts';
+import { openDataFolder, type Env } from '../../connection/data-folder.ts';
 import { canUseAttributes } from './find/attributes.ts';
-import { readableConverter } from '../../connection/payloads/data-converter.ts';
+import { makeConverterReadable } from '../../connection/payloads/data-converter.ts';
 import type { ClientOptions, CreateClient } from './start.ts';
 
 /** Throws SetupProblem for a data folder that cannot be used. */
@@ -15,7 +15,7 @@ export function folderPorts(
   temporal: Client,
   env: Env,
 ): Pick<ClientOptions, 'store' | 'storeId' | 'live' | 'visibility'> {
-  const folder = dataFolder(env);
+  const folder = openDataFolder(env);
   const { store, id } = openStore({ ...folder, dataDir: folder.root });
   const live = openLive(folder);
   const { connection, options } = temporal;
@@ -46,7 +46,7 @@ export function withPorts({ env = process.env, ...all }: CreateClient): ClientOp
 
 /** Keeps one session that the user's codec cannot decode from hiding the others. */
 function readableClient(client: Client): Client {
-  const dataConverter = readableConverter(client.options.loadedDataConverter);
+  const dataConverter = makeConverterReadable(client.options.loadedDataConverter);
   if (dataConverter === client.options.loadedDataConverter) return client;
   const options = { ...client.options, loadedDataConverter: dataConverter };
   const { connection } = client;

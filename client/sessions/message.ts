@@ -10,7 +10,7 @@ import {
   type RunOptions,
   type UserMessage,
 } from '../../workflows/contract/session.ts';
-import { textBody } from '../../store/log/bodies.ts';
+import { storeTextBody } from '../../store/log/bodies.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Prompt, type PromptParts, readPrompt } from './prompt.ts';
 import { parseMessageId, newMessageId } from './message-id.ts';
@@ -27,7 +27,7 @@ async function messageBody(store: Store, { text, media }: PromptParts): Promise<
   const stored = await Promise.all(
     media.map(async ({ bytes, ...medium }) => ({ ...medium, bytes: bytes.length, hash: await store.put(bytes) })),
   );
-  return { ...(await textBody(store, text)), ...(stored.length > 0 ? { media: stored } : {}) };
+  return { ...(await storeTextBody(store, text)), ...(stored.length > 0 ? { media: stored } : {}) };
 }
 
 type MessageFacts = {

@@ -5,7 +5,7 @@ import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../wo
 import { outputOf, type RunOutput } from '../../store/view/output.ts';
 import type { RunResult } from '../../store/view/result.ts';
 import { formatTokens } from '../units.ts';
-import { configReader } from '../../store/configuration.ts';
+import { createConfigReader } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { Store } from '../../store/values/store.ts';
 import { dropAbsent } from '../options.ts';
@@ -99,7 +99,7 @@ type OutputReader = (entries: readonly Entry[], result: RunResult) => Promise<Ru
 
 /** Reads the value that a run with an output schema produced (L53). */
 export function outputReader(store: Store): OutputReader {
-  const read = configReader(store);
+  const read = createConfigReader(store);
   return (entries, result) => outputOf(read, entries, result);
 }
 

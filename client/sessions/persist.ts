@@ -3,7 +3,7 @@
 // signals and decisions carry an id (L61).
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { GRPC, grpcFailure } from '../../connection/connect-client.ts';
+import { GRPC, readGrpcFailure } from '../../connection/grpc-failure.ts';
 import { ClientProblem } from '../problem.ts';
 
 export type Patience = {
@@ -54,14 +54,14 @@ export class NotYet extends Error {
  */
 function isPassing(error: unknown): boolean {
   if (error instanceof NotYet) return true;
-  const { code, why } = grpcFailure(error);
+  const { code, why } = readGrpcFailure(error);
   const isFull = code === GRPC.invalidArgument && /signal/i.test(why) && /limit|exceed/i.test(why);
   const isTaskFailing = code === GRPC.failedPrecondition && /workflow task/i.test(why);
   return AGAIN.has(code) || isFull || isTaskFailing;
 }
 
 function unansweredProblem(doing: string, total: number, error: unknown): ClientProblem {
-  const { why } = grpcFailure(error);
+  const { why } = readGrpcFailure(error);
   const sentence = `cannot ${doing}: the Temporal server did not take it for ${Math.round(total / 1000)} s (${why})`;
   return new ClientProblem('unanswered', `${sentence}; see that it runs and try again`, { cause: error });
 }

@@ -2,8 +2,9 @@
 // and whether it is sound.
 import type { Client } from '@temporalio/client';
 
-import { verifyTranscript, type Problem } from '../../store/log/audit.ts';
-import { bodyReader } from '../../store/log/bodies.ts';
+import { verifyTranscript } from '../../store/log/audit.ts';
+import type { Problem } from '../../store/log/audit-entries.ts';
+import { createBodyReader } from '../../store/log/bodies.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { resultOf } from '../../store/view/result.ts';
 import { isDamage, type Store } from '../../store/values/store.ts';
@@ -51,7 +52,7 @@ export async function readSession(
     (await readUnlessDamaged(loadWorkingView(store, session, head)));
   const first = view?.begin ?? 0;
   const entries = view?.from(first) ?? [];
-  const bodies = (await readUnlessDamaged(bodyReader(store)(entries))) ?? new Map<Hash, string>();
+  const bodies = (await readUnlessDamaged(createBodyReader(store)(entries))) ?? new Map<Hash, string>();
   const output = outputReader(store);
   const runs: RunOutcome[] = [];
   for (const entry of entries) {

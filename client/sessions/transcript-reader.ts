@@ -2,7 +2,8 @@
 import type { Entry } from '../../store/log/entries.ts';
 import { resultOf } from '../../store/view/result.ts';
 import { type Store, StoreError } from '../../store/values/store.ts';
-import { createViewCache, loadRun, loadView, type View } from '../../store/view/view.ts';
+import { loadRun, loadView, type View } from '../../store/view/view.ts';
+import { createViewCache } from '../../store/view/view-cache.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { outputReader, runOutcome, type RunOutcome } from './outcome.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
@@ -40,7 +41,7 @@ function openReader(store: Store): TranscriptReader {
   return {
     entries,
     since: async (session, head, run, mark) => {
-      const read = await loadRun(store, session, head, run, cache);
+      const read = await loadRun(store, session, head, { run, cache });
       if (mark && read.at(mark.position) === mark.entry)
         return { run: mark.run, first: mark.position, entries: read.from(mark.position) };
       const first = startOf(read, run);
@@ -49,7 +50,7 @@ function openReader(store: Store): TranscriptReader {
     waiting: (session, pending) =>
       waitingApproval(store, () => view(pending.agent?.session ?? session, pending.head), session, pending),
     outcome: async (session, head, run) => {
-      const read = head === null ? [] : (await loadRun(store, session, head, run, cache)).entries;
+      const read = head === null ? [] : (await loadRun(store, session, head, { run, cache })).entries;
       const result = resultOf({ entries: read }, run);
       if (result) return runOutcome(session, result, await output(read, result));
       const sentence = `the end of run ${run} of session ${session} is not in the store: is this the data folder its worker uses?`;

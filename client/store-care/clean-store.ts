@@ -5,7 +5,7 @@ import type { Client } from '@temporalio/client';
 import type { StoreCare, StoredObject } from '../../store/values/store-care.ts';
 import { keySegment } from '../../store/values/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import { namespaceOf, userName, USERS } from '../../connection/store-users.ts';
+import { readNamespace, userName, USERS } from '../../connection/store-users.ts';
 import { oneLine } from '../paint.ts';
 import { ClientProblem } from '../problem.ts';
 import { findRoots } from './find-roots.ts';
@@ -76,7 +76,7 @@ type Marks = { readonly reached: ReadonlySet<Hash>; readonly isKept: (key: strin
  * deleted namespaces are forgotten.
  */
 async function refuseOtherNamespaces({ temporal, care, dryRun, goneNamespaces = [] }: CleanStore): Promise<void> {
-  const own = await namespaceOf(temporal);
+  const own = await readNamespace(temporal);
   for await (const object of care.list('record')) {
     const [kind, id = ''] = object.name.split('/');
     if (kind !== USERS || id === own.id) continue;

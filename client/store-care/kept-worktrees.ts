@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs';
 import type { StoreCare } from '../../store/values/store-care.ts';
 import { parseStored } from '../../store/values/store.ts';
-import { isTreePlace, type Begun } from '../../store/begun-worktree.ts';
+import { isWorktreePlace, type WorktreeRecord } from '../../store/worktree-record.ts';
 
 export const WORKTREES = 'worktrees';
 
@@ -12,7 +12,7 @@ export const WORKTREES = 'worktrees';
  * `common` is the git directory of its repository. `holder` is the folder that contains only the
  * work tree.
  */
-export type KeptWorktree = Pick<Begun, 'tree' | 'common' | 'holder'>;
+export type KeptWorktree = Pick<WorktreeRecord, 'tree' | 'common' | 'holder'>;
 
 /**
  * Returns the work tree that a session's record names if it is on this machine, else null. Throws
@@ -22,9 +22,9 @@ export async function findWorktree(care: Pick<StoreCare, 'record'>, key: string)
   const [kind, session = ''] = key.split('/');
   if (kind !== WORKTREES) return null;
   const record = await care.record(`${WORKTREES}/${session}/begun`);
-  const { tree, common, holder } = ((record && parseStored(record.bytes)) ?? {}) as Partial<Begun>;
+  const { tree, common, holder } = ((record && parseStored(record.bytes)) ?? {}) as Partial<WorktreeRecord>;
   if (tree === undefined || common === undefined || holder === undefined || !existsSync(tree)) return null;
   // A person is told to remove it, so it must be a place of ours.
-  if (!isTreePlace({ holder, tree })) return null;
+  if (!isWorktreePlace({ holder, tree })) return null;
   return { tree, common, holder };
 }

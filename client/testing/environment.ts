@@ -8,7 +8,7 @@ import { Worker } from '@temporalio/worker';
 import { bundlePath } from '../../worker/bundle.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { openWorker } from '../../worker/open-worker.ts';
-import { workerConverter } from '../../connection/payloads/data-converter.ts';
+import { createWorkerConverter } from '../../connection/payloads/data-converter.ts';
 import { openKeyRing, type KeyRing } from '../../connection/payloads/key-ring.ts';
 import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from '../../scripted-model/index.ts';
 import { workflowTime } from '../../worker/workflow-time.ts';
@@ -114,7 +114,7 @@ function isJson(history: unknown): history is object {
 }
 
 async function replayWith(keys: KeyRing | undefined, history: unknown, session: string | undefined): Promise<void> {
-  const dataConverter = workerConverter(keys, () => undefined);
+  const dataConverter = createWorkerConverter(keys, () => undefined);
   const bundle = { workflowBundle: { codePath: bundlePath() }, dataConverter };
   await Worker.runReplayHistory({ ...workflowTime, ...bundle }, history, session);
 }

@@ -5,12 +5,12 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Entry } from '../../store/log/entries.ts';
-import { configDefaults } from '../../worker/config/config-defaults.ts';
+import { defaultsOfConfig } from '../../worker/config/config-defaults.ts';
 import { checkConfig, type PerdureConfig } from '../../worker/config/config.ts';
 import { createDeps } from '../../worker/create-deps.ts';
-import { modelAccess } from '../../worker/model-access.ts';
+import { openModelAccess } from '../../worker/model-access.ts';
 import { startScriptedModel, type RecordedRequest, type ScriptedModelOptions } from '../../scripted-model/index.ts';
-import { finalText } from '../../store/view/result.ts';
+import { finalText } from '../../store/view/final-text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { TerminalReason } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
@@ -50,9 +50,9 @@ export async function runInMemory({ prompt, script, account, config = {}, option
   mkdirSync(cwd);
   const model = await startScriptedModel({ script, ...(account && { account }) });
   const env = { PATH: process.env['PATH'], ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url };
-  const access = await modelAccess(env);
+  const access = await openModelAccess(env);
   const places = { storePlace: join(root, 'store'), liveDir: join(root, 'live'), dataDir: join(root, 'data') };
-  const defaults = configDefaults(checked);
+  const defaults = defaultsOfConfig(checked);
   const deps = await createDeps({ ...checked, ...places, env, access, defaults, log: () => undefined });
   try {
     const session = `t-${randomUUID()}` as SessionId;

@@ -1,12 +1,12 @@
-// Whom connections trust: what Node trusts (NODE_EXTRA_CA_CERTS among it, which Node itself reads),
-// and on request what the system does.
+// Finds the certificates that connections trust: Node's (with NODE_EXTRA_CA_CERTS, which Node
+// itself reads), and on request the system's.
 import { existsSync, readFileSync } from 'node:fs';
 import * as tls from 'node:tls';
 import { SetupProblem } from '../../system/setup-problem.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Where systems keep theirs, in one file. */
+/** The files in which systems keep their certificates. */
 const BUNDLES = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',
@@ -18,27 +18,30 @@ const BUNDLES = [
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g;
 
 /**
- * Undefined: Node's own. `NODE_USE_SYSTEM_CA=1` asks for the system's beside them, on a Node that
- * does not know the variable, too, and `SSL_CERT_FILE` then says where they are. Throws
- * SetupProblem where none are found.
+ * Returns undefined for Node's own. `NODE_USE_SYSTEM_CA=1` adds the system's, also on a Node that
+ * does not know the variable, and `SSL_CERT_FILE` then names their file. Throws SetupProblem where
+ * none are found.
  */
-export function trustedCertificates(env: Env): readonly string[] | undefined {
+export function listTrustedCertificates(env: Env): readonly string[] | undefined {
   const extra = env['NODE_EXTRA_CA_CERTS']?.trim();
   const asked = env['NODE_USE_SYSTEM_CA']?.trim() === '1';
   // Node has read the file that its own environment named when it started.
   const known = !extra || extra === process.env['NODE_EXTRA_CA_CERTS']?.trim();
   if (known && !asked) return undefined;
-  return [...tls.rootCertificates, ...certificatesIn(extra), ...(asked ? systems(env) : [])];
+  return [...tls.rootCertificates, ...readCertificates(extra), ...(asked ? listSystemCertificates(env) : [])];
 }
 
-/** A sentence's end; undefined for a file that is there, or that nobody names. */
-export function extraProblem(env: Env): string | undefined {
+/**
+ * Returns the end of a sentence when NODE_EXTRA_CA_CERTS names a file without readable
+ * certificates, else undefined.
+ */
+export function extraCertificatesProblem(env: Env): string | undefined {
   const extra = env['NODE_EXTRA_CA_CERTS']?.trim();
-  if (!extra || certificatesIn(extra).length > 0) return undefined;
+  if (!extra || readCertificates(extra).length > 0) return undefined;
   return 'NODE_EXTRA_CA_CERTS names no file with certificates that can be read: they are not trusted';
 }
 
-function systems(env: Env): readonly string[] {
+function listSystemCertificates(env: Env): readonly string[] {
   const named = env['SSL_CERT_FILE']?.trim();
   if (!named && 'getCACertificates' in tls && typeof tls.getCACertificates === 'function') {
     return tls.getCACertificates('system') as readonly string[];
@@ -48,11 +51,11 @@ function systems(env: Env): readonly string[] {
     throw new SetupProblem(
       'NODE_USE_SYSTEM_CA asks for certificates that are not found: name their file in SSL_CERT_FILE, or leave it out',
     );
-  return certificatesIn(file);
+  return readCertificates(file);
 }
 
-/** None of a file that cannot be read: Node, too, goes on without. */
-function certificatesIn(file: string | undefined): readonly string[] {
+/** Returns no certificates for a file that cannot be read: Node, too, goes on without. */
+function readCertificates(file: string | undefined): readonly string[] {
   if (!file) return [];
   try {
     return readFileSync(file, 'latin1').match(CERTIFICATE) ?? [];

@@ -1,27 +1,27 @@
-// What people are told of the network: which proxy an address is asked through, and what is wrong
-// with what is named.
+// Describes the network for people: which proxy an address is asked through, and what is wrong with
+// the settings.
 import { SetupProblem } from '../../system/setup-problem.ts';
-import { extraProblem, trustedCertificates } from './certificates.ts';
+import { extraCertificatesProblem, listTrustedCertificates } from './certificates.ts';
 import { hostOf, isThisMachine, readProxyRules } from './proxy-rules.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-export type Finding = { readonly name: string; readonly fine: boolean; readonly found: string };
+export type NetworkFinding = { readonly name: string; readonly fine: boolean; readonly found: string };
 
-/** What is reached, and where. */
+/** A destination: what is reached, and where. */
 export type Destination = { readonly what: string; readonly address: string };
 
-/** Nothing without a proxy or certificates of one's own. */
-export function describeNetwork(env: Env, destinations: readonly Destination[]): readonly Finding[] {
+/** Returns no findings without a proxy or certificates of one's own. */
+export function describeNetwork(env: Env, destinations: readonly Destination[]): readonly NetworkFinding[] {
   try {
     const routes = destinations.flatMap(({ what, address }) => {
       const route = URL.canParse(address) ? describeRoute(env, address) : undefined;
       return route === undefined ? [] : [`${what} at ${route}`];
     });
-    const extra = extraProblem(env);
-    trustedCertificates(env);
+    const extra = extraCertificatesProblem(env);
+    listTrustedCertificates(env);
     return [
-      ...[...routes, ...describePages(env)].map((found) => ({ name: 'proxy', fine: true, found })),
+      ...[...routes, ...describeWebFetch(env)].map((found) => ({ name: 'proxy', fine: true, found })),
       ...(extra === undefined ? [] : [{ name: 'certificates', fine: false, found: extra }]),
     ];
   } catch (error) {
@@ -30,8 +30,8 @@ export function describeNetwork(env: Env, destinations: readonly Destination[]):
   }
 }
 
-/** Of web_fetch, which may be asked for any. */
-function describePages(env: Env): readonly string[] {
+/** Describes the ways of web_fetch, which may be asked for any address. */
+function describeWebFetch(env: Env): readonly string[] {
   const { proxies, proxyFor } = readProxyRules(env);
   if (proxies.length === 0) return [];
   const ways = ['https', 'http'].map((scheme) => {
@@ -42,8 +42,8 @@ function describePages(env: Env): readonly string[] {
 }
 
 /**
- * A line for people: what an address is asked through, or that it is reached directly though there
- * are proxies. Undefined without any.
+ * Returns a line for people: which proxy an address is asked through, or that it is reached
+ * directly though proxies are set. Undefined without any proxy.
  */
 export function describeRoute(env: Env, address: string): string | undefined {
   const { proxies, proxyFor } = readProxyRules(env);

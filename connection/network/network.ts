@@ -1,29 +1,29 @@
-// How this process reaches other machines over HTTP: one dispatcher, which knows the proxies and
-// whom to trust. Made once, where a worker opens; what reaches out by itself takes `fetch` from
-// here.
+// Opens the network of this process: one dispatcher, which knows the proxies and the trusted
+// certificates. It is made once, where a worker opens, and every part that sends requests takes its
+// `fetch`.
 import type { Dispatcher as UndiciDispatcher } from 'undici';
 import { VIA_HEADER, type Network } from '../../system/network.ts';
-import { trustedCertificates } from './certificates.ts';
+import { listTrustedCertificates } from './certificates.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
 import { type Proxy, type ProxyRules, readProxyRules } from './proxy-rules.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** An answer that came through a proxy by plain HTTP has VIA_HEADER. */
+/** An open network. An answer that came through a proxy by plain HTTP has VIA_HEADER. */
 export type OpenedNetwork = Network & { close(): Promise<void> };
 
 /** Throws SetupProblem for a proxy or a file of certificates that cannot be one. */
 export function openNetwork(env: Env): OpenedNetwork {
   const rules = readProxyRules(env);
-  const certificates = trustedCertificates(env);
+  const certificates = listTrustedCertificates(env);
   let opened: Promise<Opened> | undefined;
   const open = async (): Promise<Opened> => {
     const undici = await import('undici');
-    const dispatcher = routed(undici, rules, certificates);
+    const dispatcher = createDispatcher(undici, rules, certificates);
     return { undici, dispatcher };
   };
   return {
-    fetch: namingProxy(() => (opened ??= open()), rules),
+    fetch: createFetch(() => (opened ??= open()), rules),
     proxyFor: rules.proxyFor,
     certificates,
     close: async () => (await opened)?.dispatcher.destroy(),
@@ -33,10 +33,10 @@ export function openNetwork(env: Env): OpenedNetwork {
 type Undici = typeof import('undici');
 type Opened = { readonly undici: Undici; readonly dispatcher: UndiciDispatcher };
 
-function routed(undici: Undici, rules: ProxyRules, ca: readonly string[] | undefined): UndiciDispatcher {
-  // Who asks says how long is waited: a model may be silent for longer than any default. Said with
-  // each request, for the agents in an agent do not hear of it.
-  const patient = { headersTimeout: 0, bodyTimeout: 0 };
+function createDispatcher(undici: Undici, rules: ProxyRules, ca: readonly string[] | undefined): UndiciDispatcher {
+  // The caller decides how long to wait: a model may be silent for longer than any default. It is
+  // said with each request, because the agents in an agent do not hear of it.
+  const withoutTimeouts = { headersTimeout: 0, bodyTimeout: 0 };
   const trust = ca === undefined ? {} : { ca: [...ca] };
   const direct = new undici.Agent({ connect: trust });
   const through = new Map(
@@ -44,7 +44,7 @@ function routed(undici: Undici, rules: ProxyRules, ca: readonly string[] | undef
       by,
       new undici.ProxyAgent({
         uri: address,
-        // As curl does: a tunnel for https, the whole address for http.
+        // For https it makes a tunnel, and for http it asks for the whole address, as curl does.
         proxyTunnel: false,
         ...(token !== '' && { token }),
         ...(ca !== undefined && { requestTls: trust, proxyTls: trust }),
@@ -55,7 +55,7 @@ function routed(undici: Undici, rules: ProxyRules, ca: readonly string[] | undef
   class Routes extends undici.Dispatcher {
     override dispatch(options: UndiciDispatcher.DispatchOptions, handler: UndiciDispatcher.DispatchHandler): boolean {
       const proxy = rules.proxyFor(new URL(options.origin ?? ''));
-      return ((proxy && through.get(proxy.by)) ?? direct).dispatch({ ...options, ...patient }, handler);
+      return ((proxy && through.get(proxy.by)) ?? direct).dispatch({ ...options, ...withoutTimeouts }, handler);
     }
     override async close(): Promise<void> {
       await Promise.all(all.map((each) => each.close()));
@@ -72,7 +72,7 @@ export async function destroyAgents(agents: readonly Partial<Pick<UndiciDispatch
   await Promise.all(agents.map(async (agent) => await agent.destroy?.()));
 }
 
-function namingProxy(opened: () => Promise<Opened>, rules: ProxyRules): typeof fetch {
+function createFetch(opened: () => Promise<Opened>, rules: ProxyRules): typeof fetch {
   return async (input, init) => {
     const { undici, dispatcher } = await opened();
     const url = new URL(input instanceof Request ? input.url : input);
@@ -83,19 +83,19 @@ function namingProxy(opened: () => Promise<Opened>, rules: ProxyRules): typeof f
       return withVia(answer, proxy, url);
     } catch (error) {
       if (init?.signal?.aborted === true) throw error;
-      throw failedFetch(proxy, error);
+      throw fetchError(proxy, error);
     }
   };
 }
 
-/** As fetch fails: what is wrong is the cause. */
-function failedFetch(proxy: Proxy | null, error: unknown): TypeError {
-  return new TypeError('fetch failed', { cause: new Error(whyFailed(proxy, error), { cause: error }) });
+/** Returns an error like those of fetch, with the reason as its cause. */
+function fetchError(proxy: Proxy | null, error: unknown): TypeError {
+  return new TypeError('fetch failed', { cause: new Error(describeFailure(proxy, error), { cause: error }) });
 }
 
 /**
- * The answer to a plain request may be the proxy's own, so that its failure names it. Whatever a
- * server says there is taken out.
+ * Sets VIA_HEADER: the answer to a plain request may be the proxy's own, and its failure then names
+ * the proxy. A header of that name from a server is removed.
  */
 function withVia(answer: Response, proxy: Proxy | null, { protocol }: URL): Response {
   if (proxy === null && !answer.headers.has(VIA_HEADER)) return answer;
@@ -103,12 +103,12 @@ function withVia(answer: Response, proxy: Proxy | null, { protocol }: URL): Resp
   headers.delete(VIA_HEADER);
   if (proxy !== null && protocol === 'http:') headers.set(VIA_HEADER, proxy.shown);
   const { status, statusText } = answer;
-  const body = answer.body && proxy !== null ? namingBreak(answer.body, proxy) : answer.body;
+  const body = answer.body && proxy !== null ? nameProxyInErrors(answer.body, proxy) : answer.body;
   return new Response(body, { headers, status, statusText });
 }
 
-/** The same bytes. */
-function namingBreak(body: ReadableStream<Uint8Array>, { shown }: Proxy): ReadableStream<Uint8Array> {
+/** Passes the same bytes on, and names the proxy in errors. */
+function nameProxyInErrors(body: ReadableStream<Uint8Array>, { shown }: Proxy): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -130,35 +130,40 @@ function isAbort(error: unknown): boolean {
 }
 
 /**
- * Codes of a certificate that nobody here trusts: a proxy that reads along, or a server with one of
- * its own.
+ * Matches the codes of an untrusted certificate: of a proxy that reads along, or of a server that
+ * made its own.
  */
 const UNTRUSTED =
   /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_GET_ISSUER_CERT(_LOCALLY)?|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/;
 
-/** A tunnel that failed is told of as a request that was cancelled, which has the reason in it. */
-function innermost(error: unknown): unknown {
+/**
+ * Returns the innermost cause: a failed tunnel looks like a cancelled request, with the reason
+ * within.
+ */
+function findInnermostCause(error: unknown): unknown {
   let inner = error;
   for (let depth = 0; depth < 5 && inner instanceof Error && inner.cause instanceof Error; depth += 1)
     inner = inner.cause;
   return inner;
 }
 
-/** In words that name no address but the proxy's, and nothing of its name and password. */
-function whyFailed(proxy: Proxy | null, error: unknown): string {
-  const inner = innermost(error);
+/**
+ * Describes a failure in words that name only the proxy's address, without its name and password.
+ */
+function describeFailure(proxy: Proxy | null, error: unknown): string {
+  const inner = findInnermostCause(error);
   const code = codeOf(inner);
   const trust =
     code !== undefined && UNTRUSTED.test(code)
       ? ' (if that is right here, name the certificate in NODE_EXTRA_CA_CERTS, or set NODE_USE_SYSTEM_CA=1)'
       : '';
   const why = `${reasonOf(inner)}${trust}`;
-  // Said with its own word, the SDK takes it for a time limit of its own, and drops the rest.
+  // In its own words the SDK takes it for a time limit of its own, and drops the rest.
   const late = code === 'UND_ERR_CONNECT_TIMEOUT';
   if (proxy === null) return late ? 'no connection within 10 s' : why;
   const where = `the proxy ${proxy.shown} (${proxy.by})`;
   const [, status] = /Proxy response \((\d{3})\)/.exec(why) ?? [];
-  // Tinyproxy says 401.
+  // Tinyproxy answers 401.
   if (status === '407' || status === '401')
     return `${where} wants a name and password, or others: http://NAME:PASSWORD@${proxy.shown}`;
   if (status !== undefined) return `${where} answered ${status} when it was asked for a connection`;

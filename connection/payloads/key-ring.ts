@@ -1,6 +1,6 @@
-// The keys that payloads are sealed with: one file, of several keys, of which one seals and all
-// open. To rotate, add a key, see that every process has it, make it the active one; keep the old
-// one for as long as sessions hold what it sealed.
+// The keys that seal payloads: one file of several keys, of which one seals and all open. To
+// rotate, add a key, see that every process has it, make it the active one; keep the old one for as
+// long as sessions hold payloads that it sealed.
 import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { z } from 'zod';
@@ -28,18 +28,19 @@ export type KeyRing = {
   readonly path: string;
   readonly active: () => Key;
   /**
-   * Looks into the file again for one that it does not know, for it may have been added meanwhile.
+   * Finds a key. It looks into the file again for an unknown one, which may have been added
+   * meanwhile.
    */
   readonly find: (id: string) => Key | undefined;
 };
 
 /**
- * Milliseconds between two looks at the file: anyone can send what is sealed with a key that does
+ * Milliseconds between two looks at the file: anyone can send payloads sealed with a key that does
  * not exist.
  */
 const LOOK_MS = 1_000;
 
-/** Throws SetupProblem: one line that says what is wrong with the file. */
+/** Throws SetupProblem with one line that says what is wrong with the file. */
 export function openKeyRing(path: string, missing: string, now: () => number = Date.now): KeyRing {
   let keys = readKeys(path, missing);
   let looked = now();
@@ -54,7 +55,8 @@ export function openKeyRing(path: string, missing: string, now: () => number = D
       try {
         keys = readKeys(path, missing);
       } catch (error) {
-        // Damaged or gone while we run: what was read at the start is still right.
+        // The file was damaged or removed while we run: the keys that were read at the start are
+        // still right.
         if (!(error instanceof SetupProblem)) throw error;
       }
       return find(wanted);
@@ -63,7 +65,7 @@ export function openKeyRing(path: string, missing: string, now: () => number = D
 }
 
 function readKeys(path: string, missing: string): { readonly active: Key; readonly all: ReadonlyMap<string, Key> } {
-  const file = readFile(path);
+  const file = readKeyFile(path);
   if (file.kind === 'absent') throw new SetupProblem(missing);
   if (file.kind === 'damaged')
     throw new SetupProblem(`the key file ${path} is damaged (${file.why}): restore it; nothing was changed`);
@@ -75,7 +77,7 @@ function readKeys(path: string, missing: string): { readonly active: Key; readon
   return { active: all.get(file.value.active)!, all };
 }
 
-function readFile(path: string) {
+function readKeyFile(path: string) {
   try {
     return readJsonFile(path, keyFileSchema);
   } catch (error) {
@@ -84,7 +86,10 @@ function readFile(path: string) {
   }
 }
 
-/** A new file with one key. The caller has seen that there is none, and holds the folder's lock. */
+/**
+ * Makes a new file with one key. The caller has seen that the file is missing, and holds the
+ * folder's lock.
+ */
 export function makeKeyFile(path: string): void {
   const key = { id: randomBytes(4).toString('hex'), key: randomBytes(KEY_BYTES).toString('base64') };
   writeJsonFile(path, { active: key.id, keys: [key] }, 'durable');

@@ -1,7 +1,7 @@
 // Sends a feed as server-sent events. The browser says where it was and gets what came since; if
 // that is forgotten, it is told once and loads the present state. Viewers have no queues: unread
 // changes stay in the ring that they share.
-import { timed } from '../../system/async.ts';
+import { startDeadline } from '../../system/async.ts';
 import type { Change, Ring } from './ring.ts';
 
 /** Milliseconds between signs of life for a proxy or a viewer. */
@@ -24,7 +24,7 @@ export function eventStream(ring: Ring, from: string, left: () => void): Respons
     const known = ring.since(at);
     if (known === null) return 'event: reset\ndata: \n\n';
     if (known.changes.length === 0) {
-      const beat = timed(BEAT_MS, gone.signal);
+      const beat = startDeadline(BEAT_MS, gone.signal);
       await ring.changed(beat.signal);
       beat.stop();
       const news = ring.since(at);

@@ -2,10 +2,11 @@
 // look each second tells how the session stands, and the store has what counts: anything the
 // channel loses is read from there, so that a viewer has no gap.
 import type { Told } from '../../store/live/events.ts';
-import { configReader } from '../../store/configuration.ts';
+import { createConfigReader } from '../../store/configuration.ts';
 import { createLimit, pause } from '../../system/async.ts';
-import { bodyReader } from '../../store/log/bodies.ts';
-import { createViewCache, emptyView } from '../../store/view/view.ts';
+import { createBodyReader } from '../../store/log/bodies.ts';
+import { emptyView } from '../../store/view/view.ts';
+import { createViewCache } from '../../store/view/view-cache.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { StoreError } from '../../store/values/store.ts';
 import { reasonOf } from '../../system/text.ts';
@@ -69,12 +70,12 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
     ring: changeRing(),
     items,
     pieces,
-    bodies: bodyReader(ports.store),
+    bodies: createBodyReader(ports.store),
     cache: createViewCache({ maxBytes: 1 }),
     trouble: createTroubles(),
     frame,
     drawn: new Map(),
-    config: configReader(ports.store),
+    config: createConfigReader(ports.store),
     inTurn: createLimit(1),
     voided: [],
     pending: [],

@@ -1,10 +1,11 @@
 // The state of a session for all its viewers: the transcript read so far, what waits for a person,
 // what is wrong; and the changes on the screen when more is known.
-import { configReader, type RunConfig } from '../../store/configuration.ts';
+import { createConfigReader, type RunConfig } from '../../store/configuration.ts';
 import { createLimit } from '../../system/async.ts';
-import { bodyReader } from '../../store/log/bodies.ts';
+import { createBodyReader } from '../../store/log/bodies.ts';
 import { isDamage, StoreError } from '../../store/values/store.ts';
-import { createViewCache, loadView, loadWorkingView, type View } from '../../store/view/view.ts';
+import { loadView, loadWorkingView, type View } from '../../store/view/view.ts';
+import { createViewCache } from '../../store/view/view-cache.ts';
 import type { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
@@ -54,12 +55,12 @@ export type State = {
   readonly ring: Ring;
   readonly items: ReturnType<typeof transcriptItems>;
   readonly pieces: LivePieces;
-  readonly bodies: ReturnType<typeof bodyReader>;
+  readonly bodies: ReturnType<typeof createBodyReader>;
   readonly cache: ReturnType<typeof createViewCache>;
   readonly trouble: ReturnType<typeof createTroubles>;
   readonly frame: Frame;
   readonly drawn: Map<string, string>;
-  readonly config: ReturnType<typeof configReader>;
+  readonly config: ReturnType<typeof createConfigReader>;
   readonly inTurn: ReturnType<typeof createLimit>;
   readonly voided: VoidOutput[];
   pending: readonly PendingMessage[];

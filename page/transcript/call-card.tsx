@@ -2,7 +2,7 @@
 // duration.
 import { showUnseen } from '../../system/text.ts';
 import type { Outcome } from '../../store/log/entries.ts';
-import { isUntimed } from '../../store/live/tell.ts';
+import { isUntimed } from '../../store/live/retell.ts';
 import { changeOf, diffRows, SHOWN } from '../../client/render/diff-rows.ts';
 import { compactInput } from '../../client/render/tool-lines.ts';
 import { endWord, outcomeWords } from '../../client/render/outcome-words.ts';

@@ -1,30 +1,31 @@
-// Reads the files of a session's attempts. A file that was read stays open until it is let go: what
-// its writer says last can be read even if the file is forgotten meanwhile.
+// Reads the files of a session's attempts. A file that was read stays open until it is let go, so
+// that its writer's last words can be read even if the file is forgotten meanwhile.
 import type { Log } from '../../system/log.ts';
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import type { LiveHeader } from './events.ts';
-import { type AttemptName, attemptFile, isMissing, listAttempts, type FoundLines, isHeader, linesIn } from './files.ts';
+import { type AttemptName, attemptFile, isMissing, listAttempts } from './files.ts';
+import { type FoundLines, isHeader, parseLines } from './lines.ts';
 
 export type AttemptReader = {
   /**
-   * Every attempt there is. Of two steps, one after the other, the second is never listed without
-   * the first.
+   * Lists every attempt. Of two steps, one after the other, the second is never listed without the
+   * first.
    */
   list(): readonly AttemptName[];
-  /** No file has come or gone since the last listing: the next one is the same. */
+  /** Makes the next listing repeat the last one: no file has come or gone since. */
   keepList(): void;
-  /** Null when the file is gone. */
+  /** Returns the size in bytes, or null when the file is gone. */
   size(name: AttemptName): number | null;
-  /** Whole lines from `from`, up to byte `to`. */
+  /** Returns the whole lines from byte `from` up to byte `to`. */
   lines(name: AttemptName, from: number, to: number): FoundLines;
-  /** Null until its line is whole. */
+  /** Returns null until the line of the header is whole. */
   header(name: AttemptName, size: number): LiveHeader | null;
   letGo(name: AttemptName): void;
   close(): void;
 };
 
-export function attemptReader(folder: string, log: Log): AttemptReader {
-  const open = openFiles();
+export function createAttemptReader(folder: string, log: Log): AttemptReader {
+  const open = createOpenFiles();
   const headers = new Map<string, LiveHeader>();
   const pathOf = (name: AttemptName): string => attemptFile(folder, name);
   let newest = -1;
@@ -33,7 +34,7 @@ export function attemptReader(folder: string, log: Log): AttemptReader {
 
   return {
     list: () => {
-      names = (kept ? names : null) ?? listAgain(folder, newest);
+      names = (kept ? names : null) ?? listWithoutGaps(folder, newest);
       kept = false;
       newest = Math.max(newest, newestOf(names));
       return names;
@@ -46,7 +47,7 @@ export function attemptReader(folder: string, log: Log): AttemptReader {
       const path = pathOf(name);
       const descriptor = open.keep(path);
       if (descriptor === null) return { lines: [], end: from, garbage: 0 };
-      const found = linesIn(bytesOf(descriptor, from, to), from);
+      const found = parseLines(readBytes(descriptor, from, to), from);
       if (found.garbage > 0) {
         log('warn', `${path} has ${found.garbage} unreadable lines from byte ${from} on: they are left out`);
       }
@@ -66,10 +67,10 @@ export function attemptReader(folder: string, log: Log): AttemptReader {
   };
 }
 
-function openFiles() {
+function createOpenFiles() {
   const open = new Map<string, number>();
   return {
-    /** Null when the file is gone. */
+    /** Opens a file, or returns null when it is gone. */
     keep: (path: string): number | null => {
       const descriptor = open.get(path) ?? openFile(path);
       if (descriptor !== null) open.set(path, descriptor);
@@ -93,10 +94,10 @@ function openFiles() {
 }
 
 /**
- * A listing may miss what is created while it is made. When it shows a step for the first time,
- * what was there before that step is in a second one.
+ * Lists attempts without gaps. A listing may miss a file that is created while it is made, so when
+ * it shows a step for the first time, a second one is taken for the steps before it.
  */
-function listAgain(folder: string, newest: number): readonly AttemptName[] {
+function listWithoutGaps(folder: string, newest: number): readonly AttemptName[] {
   const first = listAttempts(folder);
   const last = newestOf(first);
   return last <= newest ? first : listAttempts(folder).filter(({ step }) => step <= last);
@@ -112,7 +113,7 @@ function readHeader(path: string, size: number): LiveHeader | null {
   const descriptor = openFile(path);
   if (descriptor === null) return null;
   try {
-    const first = linesIn(bytesOf(descriptor, 0, Math.min(size, HEADER_MAX)), 0).lines[0]?.line;
+    const first = parseLines(readBytes(descriptor, 0, Math.min(size, HEADER_MAX)), 0).lines[0]?.line;
     return first && isHeader(first) ? first : null;
   } finally {
     closeSync(descriptor);
@@ -128,7 +129,7 @@ function openFile(path: string): number | null {
   }
 }
 
-function bytesOf(descriptor: number, from: number, to: number): Uint8Array {
+function readBytes(descriptor: number, from: number, to: number): Uint8Array {
   const bytes = Buffer.alloc(Math.max(0, to - from));
   let length = 0;
   while (length < bytes.length) {

@@ -1,7 +1,8 @@
-// The live channel's events: best-effort, beside the history. One file per (step, attempt) of a
-// session's activities; the first line is the header, the last a fate. A higher attempt of the same
-// step voids a lower one, unless that one ended `stored` or `done`; `supersedes` voids an earlier
-// step; a step without such a fate is void when one begins that waits for it (all but runTool).
+// The events of the live channel, which is best-effort and apart from the history. There is one
+// file per (step, attempt) of a session's activities; its first line is the header, its last a
+// fate. A higher attempt of the same step voids a lower one, unless that one ended `stored` or
+// `done`; `supersedes` voids an earlier step; a step without such a fate is void when one begins
+// that waits for it (all but runTool).
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { CompactionTrigger, Notice, RunEnded } from '../../workflows/contract/activities.ts';
 import type { Spend, TransitionReason } from '../../workflows/contract/loop.ts';
@@ -15,7 +16,7 @@ export type LiveHeader = {
   readonly activity: 'openRun' | 'callModel' | 'runTool' | 'commit' | 'compact' | 'collapse' | 'runStopHooks';
   /** An earlier step whose streamed deltas are void (L26). */
   readonly supersedes?: number;
-  /** The step, this one or the superseded one, whose stored reply it tells again. */
+  /** The step, this one or the superseded one, whose stored reply the attempt tells again. */
   readonly retells?: number;
 };
 
@@ -28,7 +29,7 @@ export type LiveEvent =
       readonly depth: number;
       readonly cwd: string;
       readonly model: string;
-      /** The model's context window, in tokens. Absent where an older worker told it. */
+      /** The model's context window, in tokens. Absent when an older worker wrote the event. */
       readonly window?: number;
       readonly scripted: boolean;
     }
@@ -70,12 +71,12 @@ export type LiveEvent =
       readonly isError: boolean;
       readonly content: string;
       readonly durationMs: number;
-      /** `durationMs` is not a tool's: it did not run, or not here. */
+      /** `durationMs` is not a tool's: the tool did not run, or not here. */
       readonly untimed?: true;
     }
   /**
-   * Announced before the wait (L14). `delayMs` is how long; `failures`: attempts of this call,
-   * those that said nothing too (L15).
+   * A retry is announced before the wait of `delayMs` (L14). `failures` counts the attempts of this
+   * call, also those without any words (L15).
    */
   | {
       readonly type: 'retry';
@@ -90,11 +91,11 @@ export type LiveEvent =
       readonly stopReason: string | null;
       readonly fate: 'whole' | 'cut' | 'interrupted';
       /**
-       * It is stored under it, and what it calls may still run. Absent where it is not known yet
-       * whether it stays, and where an older worker told it.
+       * The head that the reply is stored under; its calls may still run. Absent where it is not
+       * known yet whether it stays, and when an older worker wrote the event.
        */
       readonly head?: Hash;
-      /** Of all attempts of its call. Absent where an older worker told it. */
+      /** The cost of all attempts of its call. Absent when an older worker wrote the event. */
       readonly spend?: Spend;
     }
   /** L60. Tokens are estimates. */
@@ -108,7 +109,7 @@ export type LiveEvent =
       readonly summary: string;
       /** The API made the summary. */
       readonly signed?: true;
-      /** What was thought since is sent on to models that check what stood before it. */
+      /** Later thinking is still sent to models that check what came before it. */
       readonly keepsThinking?: true;
     }
   | { readonly type: 'collapse_staged'; readonly iteration: number; readonly savings: readonly number[] }
@@ -117,8 +118,8 @@ export type LiveEvent =
   | { readonly type: 'run_end'; readonly ended: RunEnded; readonly head: Hash };
 
 /**
- * How an attempt ended. `stored`, `done`: what it showed is durable and stays. `died`: all its
- * deltas are void (L16).
+ * How an attempt ended. With `stored` or `done` its events are durable and stay; with `died` all
+ * its deltas are void (L16).
  */
 export type LiveFate =
   | { readonly type: 'fate'; readonly fate: 'stored'; readonly head: Hash }
@@ -129,8 +130,8 @@ export type LiveLine = LiveHeader | LiveEvent | LiveFate;
 
 /**
  * The items that a watcher is given: events with their place, and tombstones for what became void
- * (L16). Step 0 is no step of the session: its events are told from the transcript, and `attempt`
- * is the position of the reply they belong to.
+ * (L16). Step 0 does not belong to the session: its events are told from the transcript, and
+ * `attempt` is the position of the reply they belong to.
  */
 export type Watched =
   | (LiveEvent & { readonly step: number; readonly attempt: number })
@@ -152,7 +153,10 @@ export type Told = Watched | Stored;
 
 export type Stored = { readonly type: 'stored'; readonly step: number; readonly attempt: number; readonly head: Hash };
 
-/** Where an activity writes. Never throws: losing the channel loses nothing that is stored. */
+/**
+ * Takes the events of one attempt. It never throws: losing the channel loses nothing that is
+ * stored.
+ */
 export type LiveWriter = {
   write(event: LiveEvent): void;
   /** Writes the fate and closes; resolves when the lines are handed to the operating system. */
@@ -161,7 +165,7 @@ export type LiveWriter = {
 
 export type LiveChannel = {
   open(header: Omit<LiveHeader, 'type'>): LiveWriter;
-  /** Forget live files of steps before `step`: their runs are over, the store has them. */
+  /** Forgets the live files of steps before `step`: their runs are over, and the store has them. */
   forgetBefore(session: SessionId, step: number): Promise<void>;
 };
 

@@ -5,7 +5,7 @@ import { closeSync, mkdirSync, openSync, unlinkSync, writeFileSync } from 'node:
 import { dirname } from 'node:path';
 import { TextBatch } from '../../system/async.ts';
 import type { Log } from '../../system/log.ts';
-import { attemptReader } from './attempt-reader.ts';
+import { createAttemptReader } from './attempt-reader.ts';
 import { BATCH, type LiveFate, type LiveLine, type LiveWriter } from './events.ts';
 import { attemptFile, isMissing, listAttempts, sessionFolder } from './files.ts';
 import { folderChanges } from './folder-changes.ts';
@@ -13,13 +13,15 @@ import { followAttempts, type Live } from './follow.ts';
 
 export type FileLiveOptions = {
   readonly dir: string;
-  /** Told once when the channel goes quiet, and again only after it has worked in between. */
+  /**
+   * Receives one line when the channel goes quiet, and another only after it has worked in between.
+   */
   readonly log?: Log;
 };
 
 export function fileLive({ dir, log = () => undefined }: FileLiveOptions): Live {
   let warned = false;
-  const report: Report = (error) => {
+  const report: ReportError = (error) => {
     if (!(error instanceof Error)) warned = false;
     else if (!warned) {
       warned = true;
@@ -34,14 +36,14 @@ export function fileLive({ dir, log = () => undefined }: FileLiveOptions): Live 
     },
     forgetBefore: async (session, step) => {
       try {
-        forget(sessionFolder(dir, session), step);
+        forgetAttempts(sessionFolder(dir, session), step);
       } catch (error) {
         report(error);
       }
     },
     follow: (session, { signal, from, log: tell = () => undefined }) => {
       const folder = sessionFolder(dir, session);
-      const reader = attemptReader(folder, tell);
+      const reader = createAttemptReader(folder, tell);
       return followAttempts({ reader, changes: folderChanges(folder, signal), signal, from, log: tell });
     },
     check: () => Promise.resolve(null),
@@ -49,13 +51,11 @@ export function fileLive({ dir, log = () => undefined }: FileLiveOptions): Live 
   };
 }
 
-/** Null: all is well. */
-type Report = (error: unknown) => void;
+/** Reports an error of the channel; null reports that all is well. */
+type ReportError = (error: unknown) => void;
 
-/**
- * After an error nothing more is written: a follower must not see a line without those before it.
- */
-function openWriter(path: string, report: Report): { line(line: LiveLine): void; end: LiveWriter['end'] } {
+/** Writes nothing after an error: a follower must not see a line without those before it. */
+function openWriter(path: string, report: ReportError): { line(line: LiveLine): void; end: LiveWriter['end'] } {
   let state: 'open' | 'quiet' | 'ended' = 'open';
   let descriptor: number | null = null;
   const guarded = (work: () => void): void => {
@@ -85,7 +85,7 @@ function openWriter(path: string, report: Report): { line(line: LiveLine): void;
   return { line, end };
 }
 
-function closeQuietly(descriptor: number | null, report: Report): void {
+function closeQuietly(descriptor: number | null, report: ReportError): void {
   try {
     if (descriptor !== null) closeSync(descriptor);
   } catch (error) {
@@ -94,8 +94,8 @@ function closeQuietly(descriptor: number | null, report: Report): void {
 }
 
 /**
- * An attempt number comes again after a reset of its workflow, and where the end of a call is left
- * to another step (L62): then what the first one said is void.
+ * Truncates a file that exists. An attempt number comes again after a reset of its workflow, and
+ * where the end of a call is left to another step (L62): then the words of the first one are void.
  */
 function openFile(path: string): number {
   try {
@@ -107,7 +107,7 @@ function openFile(path: string): number {
   }
 }
 
-function forget(folder: string, step: number): void {
+function forgetAttempts(folder: string, step: number): void {
   for (const name of listAttempts(folder)) {
     if (name.step >= step) continue;
     try {

@@ -1,23 +1,26 @@
-// Waits until something may have changed in a folder: watched where the system can, and looked at
+// Waits until something may have changed in a folder: watches it where the system can, and looks
 // now and then in any case.
 import { type FSWatcher, watch } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Changes } from './follow.ts';
 
 /**
- * How late a watcher is, in milliseconds, where nothing can be watched: no folder yet, a network
- * file system, no watches left.
+ * Milliseconds that a watcher may be late where the system cannot watch: the folder is missing, on
+ * a network file system, or watches have run out.
  */
 const POLL_MS = 250;
 
-/** Looked at after `POLL_MS` in any case. Files have come or gone: true; false: some have grown. */
+/**
+ * Returns changes that resolve to true when files may have come or gone, to false when some have
+ * only grown, and after `POLL_MS` in any case.
+ */
 export function folderChanges(folder: string, signal: AbortSignal): Changes {
   let changed = false;
   let stale = true;
   let wake: () => void = () => undefined;
   const notice = (event: unknown): void => {
     changed = true;
-    // A file that grew is told as a change, one that came or went as a rename.
+    // The system reports a file that grew as a change, one that came or went as a rename.
     stale ||= event !== 'change';
     wake();
   };
@@ -25,9 +28,9 @@ export function folderChanges(folder: string, signal: AbortSignal): Changes {
   signal.addEventListener('abort', notice, { once: true });
   return {
     next: async () => {
-      // Changes before it was watched are seen by looking once more.
+      // Look once more for changes from before the watch began.
       if (watching.ensure()) [changed, stale] = [true, true];
-      if (!changed && !signal.aborted && !(await wakened((resolve) => (wake = resolve)))) stale = true;
+      if (!changed && !signal.aborted && !(await waitForWake((resolve) => (wake = resolve)))) stale = true;
       const wasStale = stale;
       [changed, stale] = [false, false];
       return wasStale;
@@ -40,8 +43,8 @@ export function folderChanges(folder: string, signal: AbortSignal): Changes {
 }
 
 /**
- * Until the folder is there, the one above shows when it comes. `ensure` tells whether a new watch
- * has begun.
+ * Watches the folder above until the folder itself exists. `ensure` tells whether a new watch has
+ * begun.
  */
 function watchFolder(folder: string, changed: (event: unknown) => void): { ensure(): boolean; drop(): void } {
   let watching: { readonly path: string; readonly watcher: FSWatcher } | null = null;
@@ -63,8 +66,8 @@ function watchFolder(folder: string, changed: (event: unknown) => void): { ensur
   return { ensure, drop };
 }
 
-/** False when nothing did for `POLL_MS`. */
-async function wakened(arm: (resolve: () => void) => void): Promise<boolean> {
+/** Resolves to false when nothing woke it for `POLL_MS`. */
+async function waitForWake(arm: (resolve: () => void) => void): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const woken = await new Promise<boolean>((resolve) => {
     timer = setTimeout(() => resolve(false), POLL_MS);
@@ -78,7 +81,7 @@ function tryWatch(path: string, changed: (event: unknown) => void, failed: () =>
   try {
     return watch(path, { persistent: false }).on('change', changed).on('error', failed);
   } catch {
-    // Not there, or not to be watched: the poll sees what the watch would have.
+    // The folder is missing or cannot be watched: the poll sees what the watch would have.
     return null;
   }
 }

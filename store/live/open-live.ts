@@ -6,16 +6,16 @@ import { redisLive } from './redis-live.ts';
 
 export type LivePlace = {
   readonly liveDir: string;
-  /** Instead of the folder: as `liveUrlProblem` accepts it. */
+  /** The address of a Redis to use instead of the folder, as `liveUrlProblem` accepts it. */
   readonly liveUrl?: string | undefined;
-  /** Of the sessions it is about. */
+  /** The place of the store that has the sessions. */
   readonly storePlace: string;
 };
 
-/** Reaches nothing yet. */
+/** Opens the channel without reaching out yet. */
 export function openLive({ liveDir, liveUrl, storePlace }: LivePlace, log?: Log): Live {
-  const told = log ? { log } : {};
+  const logging = log ? { log } : {};
   return liveUrl === undefined
-    ? fileLive({ dir: liveDir, ...told })
-    : redisLive({ url: liveUrl, scope: storePlace, ...told });
+    ? fileLive({ dir: liveDir, ...logging })
+    : redisLive({ url: liveUrl, scope: storePlace, ...logging });
 }

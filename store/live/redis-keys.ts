@@ -4,48 +4,49 @@
 import { createHash } from 'node:crypto';
 import type { LiveHeader } from './events.ts';
 
-/** Seconds after the last word of a session: then nothing of it is left. */
+/** Seconds after the last word of a session, when all its keys expire. */
 export const KEPT_S = 24 * 3_600;
-/** Attempts of a session that are listed. */
+/** The most attempts of a session that are listed. */
 export const MOST_LISTED = 5_000;
 
 /**
- * `nonce`: an attempt's number comes again after a reset of its workflow, and what the first one
- * said is void.
+ * `nonce` tells apart attempts of one number: after a reset of its workflow the number comes again,
+ * and the words of the first one are void.
  */
 export type StreamName = { readonly step: number; readonly attempt: number; readonly nonce: string };
 
 /**
- * A header takes the place of the first line of a file: it is there also when the beginning of its
- * stream is not any more.
+ * The header takes the place of the first line of a file, so it survives trimming of the stream.
  */
-export type Listed = StreamName & { readonly header: LiveHeader };
+export type ListedAttempt = StreamName & { readonly header: LiveHeader };
 
 export type SessionKeys = {
-  /** Also the name of the channel on which it is told what has grown. */
+  /**
+   * The key of the list, and the name of the channel on which streams that have grown are named.
+   */
   readonly list: string;
   stream(name: StreamName): string;
 };
 
-/** `scope`: the place of the store, for two stores may have sessions of one name. */
-export function keysOf(scope: string): (session: string) => SessionKeys {
-  const of = createHash('sha256').update(scope.replace(/\/$/, '')).digest('hex').slice(0, 12);
+/** `scope` is the place of the store, because two stores may have sessions of one name. */
+export function createSessionKeys(scope: string): (session: string) => SessionKeys {
+  const scopeHash = createHash('sha256').update(scope.replace(/\/$/, '')).digest('hex').slice(0, 12);
   return (session) => {
-    const list = `perdure:live:${of}:{${session}}`;
-    return { list, stream: (name) => `${list}:${streamName(name)}` };
+    const list = `perdure:live:${scopeHash}:{${session}}`;
+    return { list, stream: (name) => `${list}:${formatStreamName(name)}` };
   };
 }
 
-export function streamName({ step, attempt, nonce }: StreamName): string {
+export function formatStreamName({ step, attempt, nonce }: StreamName): string {
   return `${step}.${attempt}.${nonce}`;
 }
 
-export function listedFields({ nonce, header }: Listed): readonly string[] {
+export function encodeListed({ nonce, header }: ListedAttempt): readonly string[] {
   return ['nonce', nonce, 'header', JSON.stringify(header)];
 }
 
-/** Null for what nobody of us has written. */
-export function listedIn(fields: readonly string[]): Listed | null {
+/** Returns null for an entry that Perdure did not write. */
+export function decodeListed(fields: readonly string[]): ListedAttempt | null {
   const [, nonce = '', , text = ''] = fields;
   try {
     const header = JSON.parse(text) as LiveHeader;
@@ -57,12 +58,12 @@ export function listedIn(fields: readonly string[]): Listed | null {
   }
 }
 
-/** Whole lines of an attempt; `at`: the byte at which they begin. */
+/** Whole lines of an attempt; `at` is the byte at which they begin. */
 export type Chunk = { readonly at: number; readonly text: string };
 
-export const chunkFields = ({ at, text }: Chunk): readonly string[] => ['at', String(at), 'lines', text];
+export const encodeChunk = ({ at, text }: Chunk): readonly string[] => ['at', String(at), 'lines', text];
 
-export function chunkIn(fields: readonly string[]): Chunk {
+export function decodeChunk(fields: readonly string[]): Chunk {
   const [, at = '', , text = ''] = fields;
   return { at: Number(at), text };
 }

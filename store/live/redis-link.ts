@@ -1,37 +1,38 @@
-// One connection to a Redis that may not be there: it never throws at whoever uses it, comes back
-// by itself, and says in one sentence what is wrong. The client is loaded with the first use: who
-// keeps the live channel in a folder neither needs nor loads it.
+// One connection to a Redis that may be unreachable. It never throws at its user, comes back by
+// itself, and says in one sentence what is wrong. The client is loaded with the first use, so a
+// worker that keeps the live channel in a folder neither needs nor loads it.
 import type { ChainableCommander, Redis } from 'ioredis';
-import { codeOf, reasonOf } from '../../system/text.ts';
+import { codeOf } from '../../system/text.ts';
+import { MissingClient, isRefusal, isUnanswered, describeProblem } from './redis-problems.ts';
 
 export type RedisLink = {
-  /** Null while it cannot be used. */
+  /** Returns the client, or null while it cannot be used. */
   ready(): Redis | null;
-  /** Sends all of it at once. Rejects when any of it failed, or no answer came. */
+  /** Sends a pipeline at once. Rejects when any command failed, or no answer came. */
   send(fill: (pipeline: ChainableCommander) => ChainableCommander): Promise<readonly unknown[]>;
   close(): void;
 };
 
 export type LinkOptions = {
   readonly url: string;
-  /** It can be used, for the first time or again. */
+  /** Called when the Redis can be used, for the first time or again. */
   readonly onReady: (redis: Redis) => void;
-  /** A sentence when it cannot be used, once; null when it can again. */
+  /** Receives a sentence once when the Redis cannot be used, and null when it can again. */
   readonly onTrouble: (why: string | null) => void;
-  /** For whoever listens: what was published, where. */
+  /** Receives published messages, with their channel. */
   readonly onMessage?: (channel: string, message: string) => void;
 };
 
 const CONNECT_MS = 5_000;
-/** A command without an answer: the connection is made anew. */
+/** After these milliseconds without an answer the connection is made anew. */
 const ANSWER_MS = 5_000;
 const LONGEST_PAUSE_MS = 2_000;
-/** A connection that is lost and back within this time is not spoken of. */
+/** A connection that is lost and back within this time is not reported. */
 const BLIP_MS = 2_000;
 
-export function openLink({ url, onReady, onTrouble, onMessage }: LinkOptions): RedisLink {
+export function openRedisLink({ url, onReady, onTrouble, onMessage }: LinkOptions): RedisLink {
   const closed = new AbortController();
-  const trouble = troubleTeller(onTrouble);
+  const trouble = createTroubleReporter(onTrouble);
   let redis: Redis | null = null;
   const ready = (): Redis | null => (redis?.status === 'ready' ? redis : null);
 
@@ -49,7 +50,7 @@ export function openLink({ url, onReady, onTrouble, onMessage }: LinkOptions): R
       retryStrategy: (times) => Math.min(50 * 2 ** times, LONGEST_PAUSE_MS),
     });
     listen(redis);
-    // It tries on by itself; why this try failed was told as an error.
+    // The client tries on by itself; the error event has told why this try failed.
     await redis.connect().catch(() => undefined);
   };
   const listen = (client: Redis): void => {
@@ -57,15 +58,15 @@ export function openLink({ url, onReady, onTrouble, onMessage }: LinkOptions): R
       trouble.over();
       onReady(client);
     });
-    client.on('close', () => trouble.soon(problemOf(url, null)));
+    client.on('close', () => trouble.soon(describeProblem(url, null)));
     client.on('error', (error: Error) => {
-      trouble.now(problemOf(url, error));
-      // Refused, or left without an answer, it would stay as it is.
+      trouble.now(describeProblem(url, error));
+      // A client that was refused, or left without an answer, would stay as it is.
       if (client.status === 'connect') client.disconnect(true);
     });
     if (onMessage) client.on('message', onMessage);
   };
-  connect().catch((error: unknown) => trouble.now(problemOf(url, error)));
+  connect().catch((error: unknown) => trouble.now(describeProblem(url, error)));
 
   return {
     ready,
@@ -76,7 +77,7 @@ export function openLink({ url, onReady, onTrouble, onMessage }: LinkOptions): R
       const failed = answers?.find(([error]) => error !== null)?.[0];
       if (failed) {
         if (isUnanswered(failed)) client.disconnect(true);
-        if (isRefusal(failed)) trouble.now(problemOf(url, failed));
+        if (isRefusal(failed)) trouble.now(describeProblem(url, failed));
         throw failed;
       }
       return (answers ?? []).map(([, answer]) => answer);
@@ -89,7 +90,7 @@ export function openLink({ url, onReady, onTrouble, onMessage }: LinkOptions): R
   };
 }
 
-function troubleTeller(tell: LinkOptions['onTrouble']) {
+function createTroubleReporter(tell: LinkOptions['onTrouble']) {
   let told: string | null = null;
   let timer: NodeJS.Timeout | null = null;
   const stop = (): void => {
@@ -113,89 +114,12 @@ function troubleTeller(tell: LinkOptions['onTrouble']) {
   };
 }
 
-/** Expected to fail, so that bundlers pass over what is not installed. */
+/** Imports inside `try`, so that bundlers pass over a package that is not installed. */
 async function loadClient(): Promise<typeof Redis> {
   try {
     return (await import('ioredis')).Redis;
   } catch (error) {
     if (codeOf(error)?.endsWith('MODULE_NOT_FOUND') !== true) throw error;
-    throw new NoClient('the package ioredis is not installed: npm install ioredis', { cause: error });
+    throw new MissingClient('the package ioredis is not installed: npm install ioredis', { cause: error });
   }
-}
-
-class NoClient extends Error {}
-
-/** It answered, and does not do it. */
-export function isRefusal(error: unknown): boolean {
-  return error instanceof Error && error.name === 'ReplyError';
-}
-
-function isUnanswered(error: Error): boolean {
-  return error.message === 'Command timed out';
-}
-
-// Its address, and sentences about what is wrong there. The name and password in an address never
-// leave this file.
-
-const ADDRESS = /^rediss?:\/\/[^/?#\s]+(?:\/\d{0,4})?$/;
-
-/** Why `PERDURE_LIVE` cannot be `url`, or undefined. */
-export function liveUrlProblem(url: string): string | undefined {
-  const fits = ADDRESS.test(url) && URL.canParse(url) && new URL(url).hostname !== '' && isDecodable(url);
-  return fits
-    ? undefined
-    : 'PERDURE_LIVE is no address of a Redis: give redis://host:port/database, with user:password@ before the host where it wants them (rediss:// for TLS), or unset it to keep the live channel in the data folder';
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    return decodeURIComponent(text) !== '';
-  } catch {
-    return false;
-  }
-}
-
-/** Without what nobody else may know. */
-export function shownAddress(url: string): string {
-  const { protocol, host, pathname } = new URL(url);
-  return `${protocol}//${host}${pathname}`;
-}
-
-/** By the code of an error, or the first word of an answer. */
-const ADVICE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing answers there: see PERDURE_LIVE and that it runs',
-  ENOTFOUND: 'its host is not known: see PERDURE_LIVE and the network',
-  EAI_AGAIN: 'its host is not known now: see the network',
-  ETIMEDOUT: 'it does not answer: see PERDURE_LIVE and the network',
-  WRONGPASS: 'its user or password is wrong: give the right ones in PERDURE_LIVE',
-  NOAUTH: 'it wants a password: give it in PERDURE_LIVE, as redis://:password@host',
-  NOPERM:
-    'its user may not use it: allow the keys and channels perdure:* and the commands of streams, expiry and publishing',
-  LOADING: 'it still reads its data',
-  OOM: 'its memory is full: raise maxmemory there',
-  READONLY: 'it is a replica: name the one that takes writes in PERDURE_LIVE',
-  MISCONF: 'it takes no writes, for it cannot save them: see its log',
-};
-
-const NO_REDIS = /Unknown RESP type|Protocol error/;
-
-/** `error`: null when the connection was closed without one. */
-export function problemOf(url: string, error: unknown): string {
-  const what = `the Redis at ${shownAddress(url)} cannot be used`;
-  if (error === null) return `${what}: the connection was lost`;
-  if (error instanceof NoClient) return `${what}: ${error.message}`;
-  const reason = reasonOf(error);
-  if (NO_REDIS.test(reason)) return `${what}: something else than a Redis answers there: see PERDURE_LIVE`;
-  if (error instanceof Error && isUnanswered(error)) return `${what}: it does not answer`;
-  if (reason.startsWith('ERR DB index')) return `${what}: it has no database of that number: see PERDURE_LIVE`;
-  const advice = ADVICE[codeOf(error) ?? ''] ?? ADVICE[reason.split(' ')[0] ?? ''];
-  return `${what}: ${advice ?? withoutSecrets(url, reason)}`;
-}
-
-function withoutSecrets(url: string, reason: string): string {
-  const { username, password } = new URL(url);
-  const secrets = [username, password].flatMap((secret) => [secret, decodeURIComponent(secret)]);
-  return secrets
-    .filter((secret) => secret !== '')
-    .reduce((text, secret) => text.replaceAll(secret, '[redacted]'), reason);
 }

@@ -1,23 +1,24 @@
 // The attempts of one session as this process has read them from a Redis, for all of its followers.
-// Its parts are read side by side, and shown together: a step that waits for another is never seen
-// before the last words of the other (events.ts).
+// They are read side by side and shown together: a step that waits for another is never seen before
+// the last words of the other (events.ts).
 import type { Log } from '../../system/log.ts';
 import type { AttemptReader } from './attempt-reader.ts';
 import type { LiveHeader } from './events.ts';
-import { type AttemptName, type FoundLine, isFate, linesIn } from './files.ts';
+import type { AttemptName } from './files.ts';
+import { type FoundLine, isFate, parseLines } from './lines.ts';
 import {
   type Chunk,
-  chunkIn,
-  listedIn,
-  type Listed,
+  decodeChunk,
+  decodeListed,
+  type ListedAttempt,
   type SessionKeys,
   type StreamName,
-  streamName,
+  formatStreamName,
 } from './redis-keys.ts';
 import type { RedisLink } from './redis-link.ts';
-import { type Changes, isWaiting } from './follow.ts';
+import { type Changes, waitsForEarlier } from './follow.ts';
 
-/** Pieces and attempts that are asked for at once. */
+/** Pieces, and attempts, that are asked for at once. */
 const PAGE = 500;
 /**
  * Bytes. Beyond them the lines of the oldest attempts that are over are dropped: their steps are
@@ -26,8 +27,10 @@ const PAGE = 500;
 const MOST_KEPT = 32 * 1024 * 1024;
 const FIRST = '-';
 
-/** `last`: the id of the last piece that was read. `over`: nothing more of it is of interest. */
-type Mirrored = {
+/**
+ * `last` is the id of the last piece that was read; `over` says that no later piece is of interest.
+ */
+type MirroredAttempt = {
   readonly name: StreamName;
   readonly header: LiveHeader;
   lines: FoundLine[];
@@ -44,17 +47,17 @@ export type MirrorOptions = {
 };
 
 export class Mirror {
-  /** Followers. */
+  /** How many followers share the mirror. */
   users = 0;
   private readonly options: MirrorOptions;
-  /** By step and attempt, in the order in which they began. */
-  private readonly attempts = new Map<string, Mirrored>();
+  /** Attempts by step and number, in the order in which they began. */
+  private readonly attempts = new Map<string, MirroredAttempt>();
   private readonly changed = new Set<() => void>();
   private lastListed = FIRST;
-  /** Streams that have grown; null: any may have. */
+  /** The streams that have grown; null when any may have. */
   private grown: Set<string> | null = null;
   private reading: Promise<void> | null = null;
-  private again = false;
+  private isPullPending = false;
 
   constructor(options: MirrorOptions) {
     this.options = options;
@@ -64,17 +67,17 @@ export class Mirror {
     return this.options.keys.list;
   }
 
-  /** Something was said: by the named stream, or nobody knows by which. */
+  /** Reads news of the named stream, or of all streams when it is unknown which has grown. */
   pull(stream: string | null = null): void {
     if (stream === null) this.grown = null;
     else this.grown?.add(stream);
-    this.again = true;
-    this.reading ??= this.readOn().finally(() => (this.reading = null));
+    this.isPullPending = true;
+    this.reading ??= this.readWhileNews().finally(() => (this.reading = null));
   }
 
   /**
-   * The Redis is there again, and may have lost everything: what is known already is passed over by
-   * its place.
+   * Reads everything anew, because the Redis is back and may have lost everything. Known lines are
+   * passed over by their place.
    */
   readAnew(): void {
     this.lastListed = FIRST;
@@ -82,9 +85,9 @@ export class Mirror {
     this.pull();
   }
 
-  /** Followers share it: nothing is let go. */
+  /** Followers share the reader, so it lets no attempt go. */
   get reader(): AttemptReader {
-    const find = (name: AttemptName): Mirrored | undefined => this.attempts.get(keyOf(name));
+    const find = (name: AttemptName): MirroredAttempt | undefined => this.attempts.get(keyOf(name));
     return {
       list: () => [...this.attempts.values()].map(({ name }) => name),
       keepList: () => undefined,
@@ -118,57 +121,60 @@ export class Mirror {
     };
   }
 
-  private async readOn(): Promise<void> {
+  private async readWhileNews(): Promise<void> {
     try {
-      while (this.again && this.options.link().ready() !== null) {
-        this.again = false;
+      while (this.isPullPending && this.options.link().ready() !== null) {
+        this.isPullPending = false;
         if (await this.readOnce()) for (const notice of this.changed) notice();
       }
     } catch {
-      // The link says why, and has all of it read anew when it is back.
+      // The link says why, and has everything read anew when it is back.
       this.grown = null;
       this.lastListed = FIRST;
     }
   }
 
-  /** Whether anything was new. */
+  /** Resolves to whether anything was new. */
   private async readOnce(): Promise<boolean> {
     const { grown } = this;
     this.grown = new Set();
     const news = await this.readList();
     const known = [...this.attempts.values()].filter(
-      ({ over, name }) => !over && (grown === null || news.length > 0 || grown.has(streamName(name))),
+      ({ over, name }) => !over && (grown === null || news.length > 0 || grown.has(formatStreamName(name))),
     );
     const unread = [...known, ...news];
     const pieces = await this.readPieces(unread);
     for (const attempt of news) this.attempts.set(keyOf(attempt.name), attempt);
-    unread.forEach((attempt, at) => this.add(attempt, pieces[at] ?? []));
+    unread.forEach((attempt, at) => this.addPieces(attempt, pieces[at] ?? []));
     if (pieces.some(({ length }) => length === PAGE)) this.pull();
-    if (news.length > 0) this.forget();
+    if (news.length > 0) this.dropOld();
     return news.length > 0 || pieces.some(({ length }) => length > 0);
   }
 
-  private async readList(): Promise<readonly Mirrored[]> {
-    const news = new Map<string, Mirrored>();
+  private async readList(): Promise<readonly MirroredAttempt[]> {
+    const news = new Map<string, MirroredAttempt>();
     for (let more = true; more;) {
       const [page] = await this.ask([[this.options.keys.list, this.lastListed]]);
       for (const [id, fields] of page ?? []) {
         this.lastListed = id;
-        const listed = listedIn(fields);
-        if (listed && this.isNew(listed, news)) news.set(keyOf(listed), mirrored(listed));
+        const listed = decodeListed(fields);
+        if (listed && this.isNew(listed, news)) news.set(keyOf(listed), startMirroring(listed));
       }
       more = page?.length === PAGE;
     }
     return [...news.values()];
   }
 
-  /** A writer lists its attempt again when its connection was lost. */
-  private isNew(listed: Listed, news: ReadonlyMap<string, Mirrored>): boolean {
+  /**
+   * Tells whether an attempt is not known yet: a writer lists its attempt again after a lost
+   * connection.
+   */
+  private isNew(listed: ListedAttempt, news: ReadonlyMap<string, MirroredAttempt>): boolean {
     const known = news.get(keyOf(listed)) ?? this.attempts.get(keyOf(listed));
     return known?.name.nonce !== listed.nonce;
   }
 
-  private async readPieces(attempts: readonly Mirrored[]): Promise<readonly (readonly Entry[])[]> {
+  private async readPieces(attempts: readonly MirroredAttempt[]): Promise<readonly (readonly Entry[])[]> {
     const { keys } = this.options;
     return attempts.length === 0 ? [] : this.ask(attempts.map(({ name, last }) => [keys.stream(name), last]));
   }
@@ -184,19 +190,19 @@ export class Mirror {
     return answers as readonly (readonly Entry[])[];
   }
 
-  private add(attempt: Mirrored, pieces: readonly Entry[]): void {
+  private addPieces(attempt: MirroredAttempt, pieces: readonly Entry[]): void {
     for (const [id, fields] of pieces) {
       attempt.last = id;
-      const chunk = chunkIn(fields);
-      // It was sent again, for its first acknowledgement was lost.
+      const chunk = decodeChunk(fields);
+      // The piece was sent again because its first acknowledgement was lost.
       if (!(chunk.at >= attempt.size)) continue;
       this.addLines(attempt, chunk);
     }
   }
 
-  private addLines(attempt: Mirrored, { at, text }: Chunk): void {
+  private addLines(attempt: MirroredAttempt, { at, text }: Chunk): void {
     const bytes = Buffer.from(text);
-    const { lines, end, garbage } = linesIn(bytes, at);
+    const { lines, end, garbage } = parseLines(bytes, at);
     if (garbage > 0) {
       const where = `${this.options.keys.stream(attempt.name)} has ${garbage} unreadable lines from byte ${at} on`;
       this.options.log('warn', `${where}: they are left out`);
@@ -207,12 +213,15 @@ export class Mirror {
     attempt.over ||= lines.some(({ line }) => isFate(line));
   }
 
-  /** Runs before the last one, steps that a later one has closed, and what is too much. */
-  private forget(): void {
+  /**
+   * Drops runs before the last one, closes steps that a later one has closed, and drops lines
+   * beyond the bound.
+   */
+  private dropOld(): void {
     const all = [...this.attempts.values()];
     const opened = all.filter(({ header }) => header.activity === 'openRun').map(({ name }) => name.step);
     const before = [...new Set(opened)].toSorted((a, b) => b - a)[1] ?? 0;
-    const barrier = Math.max(0, ...all.filter(({ header }) => isWaiting(header)).map(({ name }) => name.step));
+    const barrier = Math.max(0, ...all.filter(({ header }) => waitsForEarlier(header)).map(({ name }) => name.step));
     let kept = 0;
     for (const attempt of all.toReversed()) {
       const { step } = attempt.name;
@@ -230,7 +239,7 @@ type Entry = readonly [id: string, fields: readonly string[]];
 
 const keyOf = ({ step, attempt }: AttemptName): string => `${step}.${attempt}`;
 
-function mirrored(name: Listed): Mirrored {
+function startMirroring(name: ListedAttempt): MirroredAttempt {
   return { name, header: name.header, lines: [], size: 0, kept: 0, last: FIRST, over: false };
 }
 

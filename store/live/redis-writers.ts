@@ -1,6 +1,6 @@
-// The writing side of the live channel on Redis. Nothing here waits: lines are held until the Redis
-// has acknowledged them, and no more than a bound of them. What is not acknowledged when the
-// connection is lost is sent again, each piece with its place, so that nobody reads it twice.
+// The writing side of the live channel on Redis. Nothing here waits: lines are held, up to a bound,
+// until the Redis has acknowledged them. Pieces that are not acknowledged when the connection is
+// lost are sent again, each with its place, so that no reader takes one twice.
 import { randomUUID } from 'node:crypto';
 import type { ChainableCommander } from 'ioredis';
 import { awaitInTime, TextBatch } from '../../system/async.ts';
@@ -8,21 +8,22 @@ import type { Log } from '../../system/log.ts';
 import { BATCH, type LiveFate, type LiveHeader, type LiveLine, type LiveWriter } from './events.ts';
 import {
   type Chunk,
-  chunkFields,
+  encodeChunk,
   KEPT_S,
-  listedFields,
+  encodeListed,
   MOST_LISTED,
   type SessionKeys,
-  streamName,
+  formatStreamName,
 } from './redis-keys.ts';
-import { isRefusal, type RedisLink } from './redis-link.ts';
+import type { RedisLink } from './redis-link.ts';
+import { isRefusal } from './redis-problems.ts';
 
 /** Bytes that are held for the Redis, of one attempt and of all. */
 const MOST_OF_ATTEMPT = 1024 * 1024;
 const MOST_HELD = 8 * 1024 * 1024;
-/** Attempts that have ended and whose last lines are held. */
+/** The most ended attempts whose last lines are held. */
 const MOST_ENDED = 500;
-/** Of one attempt's stream, about: bytes, and pieces. The oldest go. */
+/** About so many bytes and pieces are kept of one attempt's stream; the oldest go first. */
 const MOST_STREAMED = 8 * 1024 * 1024;
 const MOST_PIECES = 10_000;
 const LEAST_PIECES = 16;
@@ -31,25 +32,25 @@ const LAST_WORDS_MS = 500;
 
 export type RedisWriters = {
   open(header: LiveHeader, keys: SessionKeys): LiveWriter;
-  /** The link can be used again: all that is held is sent. */
+  /** Sends all that is held, because the link can be used again. */
   resend(): void;
-  /** Resolves soon, whatever became of the last lines. */
+  /** Resolves soon, whether or not the last lines were taken. */
   close(): Promise<void>;
 };
 
-type Shared = {
+type SharedState = {
   readonly link: () => RedisLink;
   readonly log: Log;
   readonly writers: Set<AttemptWriter>;
   readonly underWay: Set<Promise<unknown>>;
   /** Bytes. */
   held: number;
-  /** That lines were lost is said once, until the Redis takes some again. */
+  /** Lost lines are reported once, until the Redis takes some again. */
   warned: boolean;
 };
 
-export function redisWriters(link: () => RedisLink, log: Log): RedisWriters {
-  const shared: Shared = { link, log, writers: new Set(), underWay: new Set(), held: 0, warned: false };
+export function createRedisWriters(link: () => RedisLink, log: Log): RedisWriters {
+  const shared: SharedState = { link, log, writers: new Set(), underWay: new Set(), held: 0, warned: false };
   return {
     open: (header, keys) => {
       const writer = new AttemptWriter(shared, header, keys);
@@ -68,28 +69,28 @@ export function redisWriters(link: () => RedisLink, log: Log): RedisWriters {
   };
 }
 
-/** A piece that is held. `isSent`: it is on its way, and not acknowledged. */
-type Held = { readonly at: number; text: string; bytes: number; isSent: boolean };
+/** A piece that is held. `isSent` says that it is on its way, and not acknowledged. */
+type HeldPiece = { readonly at: number; text: string; bytes: number; isSent: boolean };
 
 class AttemptWriter {
-  private readonly shared: Shared;
+  private readonly shared: SharedState;
   private readonly header: LiveHeader;
   private readonly keys: SessionKeys;
   private readonly nonce = randomUUID().slice(0, 8);
   /**
-   * `quiet`: lines were lost, and watchers must not see those after them; how it ended is told all
-   * the same.
+   * `quiet`: lines were lost, and watchers must not see those after them; the fate is sent all the
+   * same.
    */
   private state: 'open' | 'quiet' | 'ended' = 'open';
   private isListed = false;
-  /** Bytes of all lines so far, lost ones as well, without those of the batch. */
+  /** Bytes of all lines so far, lost ones included, without those of the batch. */
   private size = 0;
-  private readonly batch = new TextBatch(BATCH, (text) => this.pass(text));
-  /** Oldest first. */
-  private held: Held[] = [];
+  private readonly batch = new TextBatch(BATCH, (text) => this.holdAndSend(text));
+  /** The held pieces, oldest first. */
+  private held: HeldPiece[] = [];
   private pieces = 0;
 
-  constructor(shared: Shared, header: LiveHeader, keys: SessionKeys) {
+  constructor(shared: SharedState, header: LiveHeader, keys: SessionKeys) {
     this.shared = shared;
     this.header = header;
     this.keys = keys;
@@ -98,8 +99,8 @@ class AttemptWriter {
 
   line(value: LiveLine): void {
     if (this.state === 'ended') return;
-    const text = lineOf(value);
-    if (text === null || this.state === 'quiet') return this.lose(text ?? '');
+    const text = formatLine(value);
+    if (text === null || this.state === 'quiet') return this.loseLines(text ?? '');
     this.batch.add(text);
   }
 
@@ -109,7 +110,7 @@ class AttemptWriter {
       this.line(fate);
       this.batch.flush();
       this.state = 'ended';
-      this.letGo();
+      this.forgetIfDone();
     }
     return Promise.resolve();
   }
@@ -126,15 +127,15 @@ class AttemptWriter {
 
   drop(): void {
     this.batch.takeAll();
-    this.letGoOf(this.held);
+    this.releasePieces(this.held);
   }
 
-  private pass(text: string): void {
+  private holdAndSend(text: string): void {
     this.hold(text);
     const own = this.held.reduce((sum, { bytes }) => sum + bytes, 0);
-    // A piece may be larger than all that may wait: it goes when it can go at once.
+    // A piece may be larger than the bound: it goes when it can go at once.
     const waits = this.held.length > 1 || this.shared.link().ready() === null;
-    if (waits && (own > MOST_OF_ATTEMPT || this.shared.held > MOST_HELD)) this.lose('');
+    if (waits && (own > MOST_OF_ATTEMPT || this.shared.held > MOST_HELD)) this.loseLines('');
     else this.send();
   }
 
@@ -149,8 +150,8 @@ class AttemptWriter {
     this.shared.held += bytes;
   }
 
-  /** All that is held, and the text. */
-  private lose(text: string): void {
+  /** Drops all that is held, and `text`. */
+  private loseLines(text: string): void {
     if (this.state === 'open') this.state = 'quiet';
     this.size += Buffer.byteLength(this.batch.takeAll()) + Buffer.byteLength(text);
     this.drop();
@@ -172,9 +173,9 @@ class AttemptWriter {
     const sending = link
       .send((pipeline) => this.fill(pipeline, pieces))
       .then(
-        () => this.letGoOf(pieces),
-        // Without a connection it is sent again when there is one.
-        (error: unknown) => (isRefusal(error) ? this.lose('') : undefined),
+        () => this.releasePieces(pieces),
+        // Without a connection the pieces are sent again when there is one.
+        (error: unknown) => (isRefusal(error) ? this.loseLines('') : undefined),
       )
       .finally(() => this.shared.underWay.delete(sending));
     this.shared.underWay.add(sending);
@@ -185,23 +186,23 @@ class AttemptWriter {
     const { step, attempt } = this.header;
     const name = { step, attempt, nonce: this.nonce };
     const stream = streamOf(name);
-    const listed = listedFields({ ...name, header: this.header });
+    const listed = encodeListed({ ...name, header: this.header });
     if (!this.isListed) pipeline.xadd(list, 'MAXLEN', '~', MOST_LISTED, '*', ...listed);
     this.isListed = true;
     const most = Math.floor(MOST_STREAMED / (this.size / this.pieces));
     const length = Math.min(MOST_PIECES, Math.max(LEAST_PIECES, most));
-    for (const piece of pieces) pipeline.xadd(stream, 'MAXLEN', '~', length, '*', ...chunkFields(piece));
-    return pipeline.expire(stream, KEPT_S).expire(list, KEPT_S).publish(list, streamName(name));
+    for (const piece of pieces) pipeline.xadd(stream, 'MAXLEN', '~', length, '*', ...encodeChunk(piece));
+    return pipeline.expire(stream, KEPT_S).expire(list, KEPT_S).publish(list, formatStreamName(name));
   }
 
-  private letGoOf(pieces: readonly Held[]): void {
+  private releasePieces(pieces: readonly HeldPiece[]): void {
     const gone = new Set(pieces);
     for (const piece of this.held) if (gone.has(piece)) this.shared.held -= piece.bytes;
     this.held = this.held.filter((piece) => !gone.has(piece));
-    this.letGo();
+    this.forgetIfDone();
   }
 
-  private letGo(): void {
+  private forgetIfDone(): void {
     const { writers } = this.shared;
     if (this.state !== 'ended') return;
     if (this.held.length === 0) writers.delete(this);
@@ -211,8 +212,8 @@ class AttemptWriter {
   }
 }
 
-/** Null for what is no JSON. */
-function lineOf(value: LiveLine): string | null {
+/** Returns null for a value that cannot be written as JSON. */
+function formatLine(value: LiveLine): string | null {
   try {
     return `${JSON.stringify(value)}\n`;
   } catch (error) {

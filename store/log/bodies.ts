@@ -1,5 +1,5 @@
-// The parts of messages and results that do not travel through the workflow, long texts, images and
-// documents: read from the store once, kept while there is room.
+// Reads the parts of messages and results that do not travel through the workflow: long texts,
+// images and documents. Each is read from the store once, and kept while there is room.
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { Entry } from './entries.ts';
 import type { Store } from '../values/store.ts';
@@ -10,16 +10,19 @@ export type Bodies = ReadonlyMap<Hash, string>;
 
 export type BodyReader = (entries: readonly Entry[]) => Promise<Bodies>;
 
-/** The same bytes may be a text of one message and an image of another. */
+/**
+ * Returns a key apart from the text's: the same bytes may be a text of one message and an image of
+ * another.
+ */
 export function mediaKey(hash: Hash): Hash {
   return `media ${hash}` as Hash;
 }
 
 /**
- * `maxCharacters` kept from call to call; what one call needs is read whatever its size. Throws
- * StoreError.
+ * Keeps `maxCharacters` from call to call; what one call needs is read whatever its size. The
+ * reader throws StoreError.
  */
-export function bodyReader(store: Store, { maxCharacters = 16 * 1024 * 1024 } = {}): BodyReader {
+export function createBodyReader(store: Store, { maxCharacters = 16 * 1024 * 1024 } = {}): BodyReader {
   const kept = new Map<Hash, string>();
   let size = 0;
 
@@ -40,7 +43,7 @@ export function bodyReader(store: Store, { maxCharacters = 16 * 1024 * 1024 } = 
   };
 
   return async (entries) => {
-    const bodies = new Map(await Promise.all([...storedParts(entries)].map(read)));
+    const bodies = new Map(await Promise.all([...listStoredParts(entries)].map(read)));
     trim();
     return bodies;
   };
@@ -48,15 +51,15 @@ export function bodyReader(store: Store, { maxCharacters = 16 * 1024 * 1024 } = 
 
 type StoredPart = { readonly hash: Hash; readonly decode: (bytes: Uint8Array) => string };
 
-const asText = (bytes: Uint8Array): string => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
-const asBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+const decodeText = (bytes: Uint8Array): string => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+const encodeBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
-function storedParts(entries: readonly Entry[]): Map<Hash, StoredPart> {
+function listStoredParts(entries: readonly Entry[]): Map<Hash, StoredPart> {
   const parts = new Map<Hash, StoredPart>();
   for (const entry of entries) {
     if (entry.kind === 'user' && entry.body.kind === 'stored')
-      parts.set(entry.body.hash, { hash: entry.body.hash, decode: asText });
-    for (const { hash } of mediaOf(entry)) parts.set(mediaKey(hash), { hash, decode: asBase64 });
+      parts.set(entry.body.hash, { hash: entry.body.hash, decode: decodeText });
+    for (const { hash } of mediaOf(entry)) parts.set(mediaKey(hash), { hash, decode: encodeBase64 });
   }
   return parts;
 }
@@ -73,23 +76,23 @@ export function mediaOf(entry: Entry): readonly { readonly hash: Hash }[] {
  */
 export const LARGEST_INLINE = 1024;
 
-/** Durable before it is sent. Throws StoreError. */
-export async function textBody(store: Store, text: string): Promise<MessageBody> {
+/**
+ * Stores a text that is too long to travel inline, durably, before the message is sent. Throws
+ * StoreError.
+ */
+export async function storeTextBody(store: Store, text: string): Promise<MessageBody> {
   if (text.length <= LARGEST_INLINE && Buffer.byteLength(JSON.stringify(text)) <= LARGEST_INLINE)
     return { kind: 'text', text };
   const bytes = new TextEncoder().encode(text);
   return { kind: 'stored', hash: await store.put(bytes), bytes: bytes.length };
 }
 
-/** All that is stored of a message. */
+/** Returns the hashes of all that is stored of a message. */
 export function bodyHashes(body: MessageBody): readonly Hash[] {
   return [...(body.kind === 'stored' ? [body.hash] : []), ...(body.media ?? []).map(({ hash }) => hash)];
 }
 
-/**
- * Says in words what a reader of texts does not see; empty for a message without images and
- * documents.
- */
+/** Describes images and documents for a reader of texts; empty for a message without any. */
 export function mediaNote({ media = [] }: MessageBody): string {
   const each = media.map(({ mediaType, bytes }) => `[${mediaType}, ${bytes.toLocaleString('en')} bytes]`);
   return each.length === 0 ? '' : `\n${each.join(' ')}`;

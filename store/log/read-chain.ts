@@ -1,46 +1,50 @@
-// The segments up to a head, read from the store: parents one by one to the nearest that lists
+// Reads the segments up to a head from the store: parents one by one to the nearest that lists
 // those before it, then as many at once as it lists, up to 64. Every link is checked.
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { Segment } from './entries.ts';
-import { decodeSegment, placeOf, type Where } from './segments.ts';
+import { decodeSegment, formatPlace, type SegmentPlace } from './segments.ts';
 import { type Store, StoreError } from '../values/store.ts';
 
 export type StoredSegment = { readonly hash: Hash; readonly bytes: number; readonly segment: Segment };
 
-type Known = (hash: Hash) => boolean;
-/**
- * Told the segments as they are read: the newest chunk first, each chunk oldest first. True: none
- * before them is needed.
- */
-type Enough = (chunk: readonly StoredSegment[]) => boolean;
+type IsKnown = (hash: Hash) => boolean;
+
+export type ChainBounds = {
+  /** Tells whether the caller has the segment of this hash already. */
+  readonly isKnown?: IsKnown;
+  /**
+   * Receives the segments as they are read, the newest chunk first, each chunk oldest first.
+   * Returns true when no segment before them is needed.
+   */
+  readonly isEnough?: (chunk: readonly StoredSegment[]) => boolean;
+};
 
 /**
- * Oldest first, back to the session's first segment, to the one whose parent is `known` already, or
- * to where it is `enough`. Throws StoreError naming the session and the last entry of the segment
- * that cannot be read.
+ * Reads the segments up to `head`, oldest first, back to the session's first one, to the one whose
+ * parent `isKnown`, or to where `isEnough`. Throws StoreError naming the session and the last entry
+ * of the segment that cannot be read.
  */
 export async function readChain(
   store: Store,
   session: SessionId,
   head: Hash,
-  known: Known = () => false,
-  enough: Enough = () => false,
+  { isKnown = () => false, isEnough = () => false }: ChainBounds = {},
 ): Promise<StoredSegment[]> {
-  const chunks = [await readToPage(store, session, head, known)];
+  const chunks = [await readToPage(store, session, head, isKnown)];
   for (let oldest = chunks[0]?.[0]; oldest?.segment.page; oldest = chunks.at(-1)?.[0]) {
-    if (oldest.segment.parent !== null && known(oldest.segment.parent)) break;
-    if (enough(chunks.at(-1) ?? [])) break;
+    if (oldest.segment.parent !== null && isKnown(oldest.segment.parent)) break;
+    if (isEnough(chunks.at(-1) ?? [])) break;
     chunks.push(await readPage(store, oldest.segment.page, oldest));
   }
   return chunks.toReversed().flat();
 }
 
-/** Positions of entries: from `from` up to but not including `to`. */
+/** Positions of entries, from `from` up to but not including `to`. */
 type Positions = { readonly from: number; readonly to: number };
 
 /**
- * The segments up to `head` that have entries at these positions, oldest first, and few others:
- * what is newer is passed over a page at a time. Throws as `readChain` does.
+ * Returns the segments up to `head` that have entries at these positions, oldest first, and few
+ * others: newer ones are passed over a page at a time. Throws as `readChain` does.
  */
 export async function readRange(
   store: Store,
@@ -49,18 +53,18 @@ export async function readRange(
   { from, to }: Positions,
 ): Promise<readonly StoredSegment[]> {
   let at = await readSegment(store, head, { session, entry: null });
-  if (at.segment.session !== session) throw wrongLink(at, { session, entry: null });
+  if (at.segment.session !== session) throw wrongLinkError(at, { session, entry: null });
   const newestFirst: StoredSegment[] = [];
   for (;;) {
     const { first, page, near, parent } = at.segment;
     if (first < to) newestFirst.push(at);
     if (first <= from || parent === null) return newestFirst.toReversed();
     const listed = page ?? near;
-    at = listed && first >= to ? await passOver(store, at, listed, to) : await parentOf(store, at, parent);
+    at = listed && first >= to ? await skipPage(store, at, listed, to) : await readParent(store, at, parent);
   }
 }
 
-async function parentOf(store: Store, after: StoredSegment, parent: Hash): Promise<StoredSegment> {
+async function readParent(store: Store, after: StoredSegment, parent: Hash): Promise<StoredSegment> {
   const { session, first } = after.segment;
   const before = await readSegment(store, parent, { session, entry: first - 1 });
   checkLink(before, after);
@@ -68,14 +72,14 @@ async function parentOf(store: Store, after: StoredSegment, parent: Hash): Promi
 }
 
 /**
- * The oldest segment of a page when all of it is at `to` or after it; else the newest in it that
- * begins before `to`.
+ * Returns the oldest segment of a page when all of it is at `to` or after it, else the newest in it
+ * that begins before `to`.
  */
-async function passOver(store: Store, after: StoredSegment, page: readonly Hash[], to: number): Promise<StoredSegment> {
+async function skipPage(store: Store, after: StoredSegment, page: readonly Hash[], to: number): Promise<StoredSegment> {
   const read = async (index: number): Promise<StoredSegment> => {
     const found = await readSegment(store, page[index] as Hash, { session: after.segment.session, entry: null });
     const isThere = found.segment.n === after.segment.n - page.length + index;
-    if (!isThere || found.segment.session !== after.segment.session) throw wrongLink(found, placeBefore(after));
+    if (!isThere || found.segment.session !== after.segment.session) throw wrongLinkError(found, placeBefore(after));
     return found;
   };
   let found = await read(0);
@@ -90,15 +94,15 @@ async function passOver(store: Store, after: StoredSegment, page: readonly Hash[
   return found;
 }
 
-const placeBefore = ({ segment: { session, first } }: StoredSegment): Where => ({ session, entry: first - 1 });
+const placeBefore = ({ segment: { session, first } }: StoredSegment): SegmentPlace => ({ session, entry: first - 1 });
 
 /**
- * From `head` back to the nearest segment with a page: one by one to the nearest that lists those
- * between, and they at once.
+ * Reads from `head` back to the nearest segment with a page: one by one to the nearest that lists
+ * those between, and these at once.
  */
-async function readToPage(store: Store, session: SessionId, head: Hash, known: Known): Promise<StoredSegment[]> {
+async function readToPage(store: Store, session: SessionId, head: Hash, known: IsKnown): Promise<StoredSegment[]> {
   let last = await readSegment(store, head, { session, entry: null });
-  if (last.segment.session !== session) throw wrongLink(last, { session, entry: null });
+  if (last.segment.session !== session) throw wrongLinkError(last, { session, entry: null });
   const newestFirst = [last];
   while (!last.segment.page && last.segment.parent !== null && !known(last.segment.parent)) {
     if (last.segment.near) {
@@ -113,13 +117,13 @@ async function readToPage(store: Store, session: SessionId, head: Hash, known: K
   return newestFirst.toReversed();
 }
 
-/** The segments of a page, all at once. `after` is the segment that lists them. */
+/** Reads the segments of a page, all at once. `after` is the segment that lists them. */
 async function readPage(store: Store, page: readonly Hash[], after: StoredSegment): Promise<StoredSegment[]> {
   const read = await Promise.allSettled(page.map((hash) => store.get(hash)));
   let next = after;
   const newestFirst = read.toReversed().map((result, index) => {
     const place = { session: next.segment.session, entry: next.segment.first - 1 };
-    if (result.status === 'rejected') throw named(result.reason, place);
+    if (result.status === 'rejected') throw addPlace(result.reason, place);
     const hash = page[page.length - 1 - index] as Hash;
     const found = { hash, bytes: result.value.length, segment: decodeSegment(result.value, hash, place) };
     checkLink(found, next);
@@ -129,20 +133,20 @@ async function readPage(store: Store, page: readonly Hash[], after: StoredSegmen
   return newestFirst.toReversed();
 }
 
-/** One segment, decoded. Throws StoreError naming `where`. */
-export async function readSegment(store: Store, hash: Hash, where: Where): Promise<StoredSegment> {
+/** Reads and decodes one segment. Throws StoreError naming `where`. */
+export async function readSegment(store: Store, hash: Hash, where: SegmentPlace): Promise<StoredSegment> {
   const bytes = await store.get(hash).catch((error: unknown) => {
-    throw named(error, where);
+    throw addPlace(error, where);
   });
   return { hash, bytes: bytes.length, segment: decodeSegment(bytes, hash, where) };
 }
 
-function named(error: unknown, where: Where): unknown {
+function addPlace(error: unknown, where: SegmentPlace): unknown {
   if (!(error instanceof StoreError)) return error;
-  return new StoreError(error.problem, `${placeOf(where)}: ${error.message}`, { cause: error });
+  return new StoreError(error.problem, `${formatPlace(where)}: ${error.message}`, { cause: error });
 }
 
-/** Throws unless `before` is what `after` says comes before it. */
+/** Throws unless `before` is the segment that `after` names as its parent. */
 export function checkLink(before: StoredSegment, after: StoredSegment): void {
   const { session, parent, n, first } = after.segment;
   const { segment } = before;
@@ -151,11 +155,11 @@ export function checkLink(before: StoredSegment, after: StoredSegment): void {
     segment.session === session &&
     segment.n === n - 1 &&
     segment.first + segment.entries.length === first;
-  if (!fits) throw wrongLink(before, { session, entry: first - 1 });
+  if (!fits) throw wrongLinkError(before, { session, entry: first - 1 });
 }
 
-function wrongLink(found: StoredSegment, where: Where): StoreError {
+function wrongLinkError(found: StoredSegment, where: SegmentPlace): StoreError {
   const { session, n, first } = found.segment;
   const what = `stored value ${found.hash} is segment ${n} from entry ${first} of session ${session}`;
-  return new StoreError('corrupt', `${placeOf(where)}: ${what} and does not belong here`);
+  return new StoreError('corrupt', `${formatPlace(where)}: ${what} and does not belong here`);
 }

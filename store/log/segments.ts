@@ -1,17 +1,18 @@
-// Segments as bytes, and the next one of a view. The order of fields is the order they were given
-// in, never sorted: a tool input goes back to the model as it came, or the prompt cache is lost.
-// Equal inputs in equal order give equal hashes.
+// Encodes and decodes segments. The order of fields is the order they were given in, never sorted:
+// a tool input goes back to the model as it came, or the prompt cache is lost. Equal inputs in
+// equal order give equal hashes.
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
-import { type Behind, type Segment, kindOf, unknownKind, NEAR, PAGE } from './entries.ts';
-import { StoreError, newerValue, newerVersion, parseStored } from '../values/store.ts';
+import { type Behind, type Segment, NEAR, PAGE } from './entries.ts';
+import { kindOf, findUnknownKind } from './entry-kinds.ts';
+import { StoreError, newerValue, findNewerVersion, parseStored } from '../values/store.ts';
 
 /**
- * Where a segment was looked for: `entry` is its last entry's position, null for the head, which
+ * Where a segment was looked for: `entry` is its last entry's position, or null for the head, which
  * nothing points to yet.
  */
-export type Where = { readonly session: SessionId; readonly entry: number | null };
+export type SegmentPlace = { readonly session: SessionId; readonly entry: number | null };
 
-export function placeOf({ session, entry }: Where): string {
+export function formatPlace({ session, entry }: SegmentPlace): string {
   return entry === null ? `session ${session}, head` : `session ${session}, entry ${entry}`;
 }
 
@@ -22,23 +23,25 @@ export function encodeSegment(segment: Segment): Uint8Array {
 }
 
 /**
- * Throws StoreError `newer` for a segment of a later version, `corrupt` for what is none. Contents
- * of entries are trusted: the hash vouches for them.
+ * Throws StoreError `newer` for a segment of a later version, and `corrupt` for a value that is not
+ * a segment. The contents of entries are trusted: the hash vouches for them.
  */
-export function decodeSegment(bytes: Uint8Array, hash: Hash, where: Where): Segment {
+export function decodeSegment(bytes: Uint8Array, hash: Hash, where: SegmentPlace): Segment {
   const value = parseStored(bytes);
-  const what = `${placeOf(where)}: stored value ${hash}`;
-  const newer = newerSign(value);
+  const what = `${formatPlace(where)}: stored value ${hash}`;
+  const newer = findNewerSign(value);
   if (newer !== undefined) throw newerValue(what, newer);
   const problem = segmentProblem(value);
   if (problem !== undefined) throw new StoreError('corrupt', `${what} is no segment of a transcript: ${problem}`);
   return value as Segment;
 }
 
-function newerSign(value: unknown): string | undefined {
+function findNewerSign(value: unknown): string | undefined {
   const { entries, behind } = (value ?? {}) as Partial<Record<keyof Segment, unknown>>;
   const kept = isBehind(behind) ? behind.entries.map(([, entry]) => entry) : [];
-  return newerVersion(value) ?? unknownKind([...(Array.isArray(entries) ? (entries as unknown[]) : []), ...kept]);
+  return (
+    findNewerVersion(value) ?? findUnknownKind([...(Array.isArray(entries) ? (entries as unknown[]) : []), ...kept])
+  );
 }
 
 function segmentProblem(value: unknown): string | undefined {
@@ -76,7 +79,7 @@ export function hasPage(n: number): boolean {
   return n > 0 && n % PAGE === 0;
 }
 
-/** Earlier releases wrote none: who reads does not count on it. */
+/** Earlier releases wrote no such list, so readers do not count on it. */
 export function hasNear(n: number): boolean {
   return n % NEAR === 0 && !hasPage(n) && n > 0;
 }

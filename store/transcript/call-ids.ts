@@ -1,12 +1,12 @@
-// The ids under which calls are sent: a request may hold none twice, and none of another form.
-// Thinking is bound to them as to all that was sent.
+// Chooses the ids under which calls are sent: a request may not hold an id twice, nor one of
+// another form. Thinking is bound to the ids as to all that was sent.
 import type { Message, MessageParam } from '@anthropic-ai/sdk/resources/messages';
 import type { ReplyEntry } from '../log/entries.ts';
 
-export function freeId(id: string, index: number, taken: ReadonlySet<string>): string {
+export function chooseFreeId(id: string, index: number, taken: ReadonlySet<string>): string {
   if (isSendable(id) && !taken.has(id)) return id;
-  // Of a reply whose release did not choose: how many were sent before is the same as long as
-  // nothing before it goes.
+  // Earlier releases recorded no choice. The number of ids sent before stays the same as long as
+  // nothing before the reply goes.
   for (let n = taken.size; ; n += 1) {
     const other = `call_${n}_${index}`;
     if (!taken.has(other)) return other;
@@ -23,15 +23,15 @@ export function callIdsIn(messages: readonly MessageParam[]): ReadonlySet<string
 }
 
 /**
- * Other ids for the calls of a new reply at `position`, where theirs are not allowed or were there
- * before: chosen once, for what is sent before a reply goes with a summary, and its thinking is
- * bound to what it was. `taken`: the ids in the request that it answers.
+ * Returns other ids for the calls of a new reply at `position`, where theirs are not allowed or
+ * came before. They are chosen once: a summary may replace what is sent before the reply, and its
+ * thinking is bound to the ids as they were. `taken` holds the ids in the request that it answers.
  */
-export function idsFor({ content }: Message, position: number, taken: ReadonlySet<string>): Pick<ReplyEntry, 'ids'> {
+export function chooseIds({ content }: Message, position: number, taken: ReadonlySet<string>): Pick<ReplyEntry, 'ids'> {
   const all = new Set(taken);
   const ids = content.flatMap((block, index): [number, string][] => {
     const own = block.type === 'tool_use' ? block.id : undefined;
-    // Of calls with one id the first alone is sent.
+    // Only the first of several calls with one id is sent.
     if (own === undefined || content.findIndex((each) => each.type === 'tool_use' && each.id === own) < index)
       return [];
     let id = own;

@@ -1,6 +1,6 @@
-// What a model is sent before the messages: the system prompt and the tools. Within an epoch they
-// are sent word for word as they were when it began, for the prompt cache and a model's signed
-// thinking hold only so long (L22 L58 L59). What changes meanwhile is appended.
+// Keeps what a model is sent before the messages: the system prompt and the tools. Within an epoch
+// they are sent word for word as they were when it began, because the prompt cache and a model's
+// signed thinking hold only so long (L22 L58 L59). Later changes are appended.
 import { isDeepStrictEqual } from 'node:util';
 import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { PreambleChanged, SystemPart } from '../../workflows/contract/activities.ts';
@@ -9,31 +9,31 @@ import type { BoundaryEntry, Entry, EpochEntry, EpochReason, SignedSummary } fro
 
 export type Preamble = Pick<EpochEntry, 'system' | 'tools' | 'names'>;
 
-/** How the model that is asked may be told of changes. */
+/** How the model that is called may be told of changes. */
 export type Telling = Pick<EpochEntry, 'bySystem' | 'bringsTools'>;
 
-/** How it stands with the model that is asked. */
-export type Asked = {
+/** The abilities of the model that is called. */
+export type AskedModel = {
   readonly telling?: Telling;
   /**
-   * What an epoch that begins is told by: a fallback takes less than the model that goes on after
-   * it may. Absent: `telling`.
+   * How a new epoch tells of changes: a fallback may take less than the model that goes on after
+   * it. Absent: `telling`.
    */
   readonly begins?: Telling;
-  /** Its thinking holds only as long as what stood before it. */
+  /** The model's thinking holds only as long as everything before it. */
   readonly checksPrefix?: boolean;
-  /** Whether the API does not take a definition. */
+  /** Tells whether the API refuses a definition. */
   readonly isRefused?: (tool: Tool) => boolean;
 };
 
-type Current = { readonly epoch: EpochEntry; readonly position: number };
+type CurrentEpoch = { readonly epoch: EpochEntry; readonly position: number };
 
 /**
- * The epoch that the next request belongs to; null where it begins a new one: at first, and after a
- * boundary of our own making. A summary that the API has signed stands for messages alone: what was
- * before them stays.
+ * Returns the epoch that the next request belongs to, or null where it begins a new one: at first,
+ * and after a boundary of our own making. A summary that the API has signed stands for messages
+ * alone, and the preamble before them stays.
  */
-export function currentEpoch(entries: readonly Entry[]): Current | null {
+export function currentEpoch(entries: readonly Entry[]): CurrentEpoch | null {
   for (let position = entries.length - 1; position >= 0; position -= 1) {
     const entry = entries[position];
     if (entry?.kind === 'boundary' && !entry.signed) return null;
@@ -43,32 +43,40 @@ export function currentEpoch(entries: readonly Entry[]): Current | null {
 }
 
 /**
- * `told`: the entries that make what is wanted known to the model. `epoch`: the one that the next
- * request belongs to then.
+ * `told` holds the entries that tell the model of the preamble that is wanted, and `epoch` is the
+ * one that the next request belongs to then.
  */
 type ToldPreamble = { readonly told: readonly (EpochEntry | NoticeEntry)[]; readonly epoch: EpochEntry };
 
-/** Tells nothing where the model knows it all, else a notice of what differs, or a new epoch. */
-export function tellPreamble(entries: readonly Entry[], wanted: Preamble, asked: Asked = {}): ToldPreamble {
+/**
+ * Returns the entries that tell the model of a preamble: none where it knows it all, else a notice
+ * of the differences, or a new epoch.
+ */
+export function tellPreamble(entries: readonly Entry[], wanted: Preamble, asked: AskedModel = {}): ToldPreamble {
   const current = currentEpoch(entries);
   const { begins = asked.telling } = asked;
-  if (current === null) return toldIn(beginEpoch(whyFirst(entries), wanted, begins));
-  const known = knownSince(entries, current);
+  if (current === null) return tellByEpoch(beginEpoch(whyFirstEpoch(entries), wanted, begins));
+  const known = collectKnown(entries, current);
   const news = wanted.tools.filter(
-    (tool) => !isKnown(known.tools.get(tool.name), tool) || isLost(tool, current, known),
+    (tool) => !isKnown(known.tools.get(tool.name), tool) || isForgotten(tool, current, known),
   );
-  const why = whyAnew(entries, current, { known, news, asked, offersOtherwise: isOfferedOtherwise(current, wanted) });
-  if (why !== null) return toldIn(beginEpoch(why, wanted, begins));
-  const notice = difference(known, wanted, news);
+  const why = whyNewEpoch(entries, current, {
+    known,
+    news,
+    asked,
+    offersOtherwise: isOfferedOtherwise(current, wanted),
+  });
+  if (why !== null) return tellByEpoch(beginEpoch(why, wanted, begins));
+  const notice = diffPreamble(known, wanted, news);
   const { epoch } = current;
-  return { told: notice === null ? [] : [{ kind: 'notice', notice: { ...notice, ...toldBy(epoch, asked) } }], epoch };
+  return { told: notice === null ? [] : [{ kind: 'notice', notice: { ...notice, ...tellerOf(epoch, asked) } }], epoch };
 }
 
-/** `news`: tools that are new, or take other inputs, or are brought again. */
+/** `news` holds tools that are new, or take other inputs, or are brought again. */
 type Compared = {
-  readonly known: Known;
+  readonly known: KnownPreamble;
   readonly news: readonly Tool[];
-  readonly asked: Asked;
+  readonly asked: AskedModel;
   /**
    * A tool of the API's own comes, goes or is bounded in another way, and the API carries out what
    * the request offers, whatever a message says; or tools have other names than before.
@@ -76,9 +84,9 @@ type Compared = {
   readonly offersOtherwise: boolean;
 };
 
-function whyAnew(
+function whyNewEpoch(
   entries: readonly Entry[],
-  current: Current,
+  current: CurrentEpoch,
   { known, news, asked, offersOtherwise }: Compared,
 ): EpochReason | null {
   const { telling = {}, checksPrefix = false, isRefused = () => false } = asked;
@@ -86,12 +94,12 @@ function whyAnew(
   if ([...known.tools.values()].some(isRefused)) return 'tools';
   if (checksPrefix && isToldOtherwise(current.epoch, known, telling)) return 'server';
   if (offersOtherwise) return 'tools';
-  // One that does not check is sent them among the tools.
+  // A model that does not check is sent them among the tools.
   const isBrought = current.epoch.bringsTools === true && (telling.bringsTools === true || !checksPrefix);
   return news.length > 0 && !isBrought ? 'tools' : null;
 }
 
-function isOfferedOtherwise({ epoch }: Current, wanted: Preamble): boolean {
+function isOfferedOtherwise({ epoch }: CurrentEpoch, wanted: Preamble): boolean {
   if (namesDiffer(epoch.names, wanted.names)) return true;
   return !isDeepStrictEqual(epoch.tools.filter(isServerTool), wanted.tools.filter(isServerTool));
 }
@@ -101,20 +109,27 @@ function namesDiffer(before: Preamble['names'] = {}, now: Preamble['names'] = {}
   return [...Object.keys(before), ...Object.keys(now)].some((name) => before[name] !== now[name]);
 }
 
-/** What was told by means that the server takes no longer would be sent otherwise than it was. */
-function isToldOtherwise({ bySystem, bringsTools, tools }: EpochEntry, known: Known, telling: Telling): boolean {
+/**
+ * Tells whether a change was told by means that the server no longer takes: it would be sent
+ * otherwise than it was.
+ */
+function isToldOtherwise(
+  { bySystem, bringsTools, tools }: EpochEntry,
+  known: KnownPreamble,
+  telling: Telling,
+): boolean {
   if (bySystem && !telling.bySystem && known.told.some(({ by }) => by === 'system' || by === 'tools')) return true;
   if (!bringsTools || telling.bringsTools) return false;
   return known.told.some(changesByName) || !isDeepStrictEqual([...known.tools.values()], tools);
 }
 
 /**
- * Whether a model that takes `telling` is sent all as it was told: the tools are to the letter
- * those of the epoch.
+ * Tells whether a model that takes `telling` is sent everything as it was told: the tools are to
+ * the letter those of the epoch.
  */
 export function isSentAsTold(entries: readonly Entry[], telling: Telling): boolean {
   const current = currentEpoch(entries);
-  return current !== null && !isToldOtherwise(current.epoch, knownSince(entries, current), telling);
+  return current !== null && !isToldOtherwise(current.epoch, collectKnown(entries, current), telling);
 }
 
 function changesByName({ by, toolsGone, toolsBack }: PreambleChanged): boolean {
@@ -122,10 +137,10 @@ function changesByName({ by, toolsGone, toolsBack }: PreambleChanged): boolean {
 }
 
 /**
- * It stays so: a server may take less than it will, or did. A model that does not check is told
- * anew as it takes it.
+ * Chooses by what message a change is told, for good: a server may take less than it will, or did.
+ * A model that does not check is told anew as it takes it.
  */
-function toldBy(epoch: EpochEntry, { telling = {}, checksPrefix = false }: Asked): Pick<PreambleChanged, 'by'> {
+function tellerOf(epoch: EpochEntry, { telling = {}, checksPrefix = false }: AskedModel): Pick<PreambleChanged, 'by'> {
   if (!epoch.bySystem) return {};
   const { bySystem, bringsTools } = checksPrefix ? telling : epoch;
   if (!bySystem) return { by: 'user' };
@@ -136,38 +151,38 @@ export function beginEpoch(why: EpochReason, { system, tools, names }: Preamble,
   return { kind: 'epoch', why, system, tools, ...(names && { names }), ...telling };
 }
 
-function toldIn(epoch: EpochEntry): ToldPreamble {
+function tellByEpoch(epoch: EpochEntry): ToldPreamble {
   return { told: [epoch], epoch };
 }
 
 /**
- * The tools of a request: for a model that takes none in messages with those that messages have
- * brought, which it is shown as text alone.
+ * Returns the tools of a request. A model that takes no tools from messages also gets those that
+ * messages have brought, which it is shown as text alone.
  */
 export function toolsIn(entries: readonly Entry[], telling: Telling): readonly Tool[] {
   const current = currentEpoch(entries);
   if (current === null) return [];
   const { epoch } = current;
   if (epoch.bringsTools && telling.bringsTools) return epoch.tools;
-  return [...knownSince(entries, current).tools.values()];
+  return [...collectKnown(entries, current).tools.values()];
 }
 
-/** The API says what it left out of a request, and why. */
+/** The part of a message in which the API says what it left out of a request, and why. */
 type Transformed = { readonly input_transformations?: readonly { readonly type?: string; readonly reason?: string }[] };
 
 /**
- * A reply since the epoch began was made without thinking that the API found bound to something
- * else.
+ * Tells whether a reply since the epoch began was made without thinking that the API found bound to
+ * something else.
  */
 function hasDroppedThinking(entries: readonly Entry[], epochAt: number): boolean {
-  return entries.slice(epochAt).some((entry) => entry.kind === 'reply' && droppedThinking(entry.message));
+  return entries.slice(epochAt).some((entry) => entry.kind === 'reply' && isThinkingDropped(entry.message));
 }
 
 /**
- * Thinking that the model cannot read is dropped too; that is no defect, and another model may read
- * it.
+ * Tells whether the API dropped thinking because it is bound to something else. Thinking that the
+ * model cannot read is dropped too, which is harmless: another model may read it.
  */
-export function droppedThinking(message: Message): boolean {
+export function isThinkingDropped(message: Message): boolean {
   const { input_transformations: all = [] } = message as Transformed;
   return (
     Array.isArray(all) &&
@@ -177,35 +192,37 @@ export function droppedThinking(message: Message): boolean {
 
 type NoticeEntry = Extract<Entry, { kind: 'notice' }>;
 
-function whyFirst(entries: readonly Entry[]): EpochReason {
+function whyFirstEpoch(entries: readonly Entry[]): EpochReason {
   if (entries.some(({ kind }) => kind === 'boundary')) return 'compacted';
   return entries.some(({ kind }) => kind === 'reply') ? 'older' : 'first';
 }
 
-/** A description may differ: its words stay as they were. */
+/**
+ * Tells whether the model knows the tool. Its description may differ: the words stay as they were.
+ */
 function isKnown(known: Tool | undefined, tool: Tool): boolean {
   return known !== undefined && isDeepStrictEqual(known.input_schema, tool.input_schema);
 }
 
 /**
- * Of a tool that a message brought and another took, a summary keeps nothing: when it is back, it
- * is brought again.
+ * Tells whether the model has lost a tool that a message brought and another took: a summary keeps
+ * nothing of it, so when it is back it is brought again.
  */
-function isLost({ name }: Tool, { epoch }: Current, { gone }: Known): boolean {
+function isForgotten({ name }: Tool, { epoch }: CurrentEpoch, { gone }: KnownPreamble): boolean {
   return gone.has(name) && !epoch.tools.some((tool) => tool.name === name);
 }
 
-/** What the model has been told by now. */
-type Known = {
+/** The preamble as the model has been told by now. */
+type KnownPreamble = {
   readonly parts: Map<string, string>;
   readonly tools: Map<string, Tool>;
   readonly gone: Set<string>;
-  /** The notices that it is sent. */
+  /** The notices that the model is sent. */
   readonly told: PreambleChanged[];
 };
 
-function knownSince(entries: readonly Entry[], { epoch, position }: Current): Known {
-  const known: Known = {
+function collectKnown(entries: readonly Entry[], { epoch, position }: CurrentEpoch): KnownPreamble {
+  const known: KnownPreamble = {
     parts: new Map(epoch.system.map(({ name, text }) => [name, text])),
     tools: new Map(epoch.tools.map((tool) => [tool.name, tool])),
     gone: new Set(),
@@ -213,16 +230,15 @@ function knownSince(entries: readonly Entry[], { epoch, position }: Current): Kn
   };
   const boundaryAt = entries.findLastIndex(({ kind }) => kind === 'boundary');
   const boundary = boundaryAt > position ? (entries[boundaryAt] as BoundaryEntry) : undefined;
-  // Of what was told in messages that a summary stands for, it holds the tools; the rest is told
-  // again.
-  for (const change of toolChangesOf(boundary?.signed)) takeChange(known, change);
+  // A summary holds the tools that its messages told of; the rest is told again.
+  for (const change of toolChangesOf(boundary?.signed)) applyChange(known, change);
   for (const entry of entries.slice(Math.max(position + 1, boundary?.from ?? 0))) {
-    if (entry.kind === 'notice' && entry.notice.kind === 'preamble_changed') takeNotice(known, entry.notice);
+    if (entry.kind === 'notice' && entry.notice.kind === 'preamble_changed') applyNotice(known, entry.notice);
   }
   return known;
 }
 
-function takeNotice({ parts, tools, gone, told }: Known, notice: PreambleChanged): void {
+function applyNotice({ parts, tools, gone, told }: KnownPreamble, notice: PreambleChanged): void {
   told.push(notice);
   for (const { name, text } of notice.parts) parts.set(name, text);
   for (const name of notice.ended) parts.delete(name);
@@ -245,7 +261,7 @@ function toolChangesOf(signed: SignedSummary | undefined): readonly ToolChange[]
   return Array.isArray(changes) ? (changes as readonly ToolChange[]) : [];
 }
 
-function takeChange({ tools, gone }: Known, { type, tool: { name, definition } = {} }: ToolChange): void {
+function applyChange({ tools, gone }: KnownPreamble, { type, tool: { name, definition } = {} }: ToolChange): void {
   if (type === 'tool_addition' && typeof definition?.name === 'string') {
     tools.set(definition.name, definition as Tool);
     gone.delete(definition.name);
@@ -255,7 +271,7 @@ function takeChange({ tools, gone }: Known, { type, tool: { name, definition } =
   }
 }
 
-function difference(known: Known, wanted: Preamble, news: readonly Tool[]): PreambleChanged | null {
+function diffPreamble(known: KnownPreamble, wanted: Preamble, news: readonly Tool[]): PreambleChanged | null {
   const tools = [...known.tools.values()];
   const names = new Set(wanted.system.map(({ name }) => name));
   const offered = new Set(wanted.tools.map(({ name }) => name));
@@ -277,7 +293,7 @@ function namesOf(tools: readonly Tool[]): readonly string[] {
   return tools.map(({ name }) => name);
 }
 
-/** As it is sent. */
+/** Returns the system prompt as it is sent. */
 export function systemText(parts: readonly SystemPart[]): string {
   return parts.map(({ text }) => text).join('\n\n');
 }

@@ -1,12 +1,12 @@
-// A boundary that was made beside the run (L9), until it is appended: then it stands for what it
-// sums up, unless that has been changed meanwhile.
+// A boundary that was made while the run went on (L9). Once appended it stands for what it
+// summarises, unless that has been changed meanwhile.
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { readMarks } from './marks.ts';
 import { hashOf, type Store, StoreError } from '../values/store.ts';
 import { taskListOf } from '../view/task-list.ts';
 import type { BoundaryEntry, Entry } from '../log/entries.ts';
 
-/** `at`: how many entries there were. */
+/** `at` is how many entries there were when it was made. */
 type Prepared = { readonly at: number; readonly boundary: BoundaryEntry };
 
 export function encodeBoundary(
@@ -18,8 +18,8 @@ export function encodeBoundary(
 }
 
 /**
- * The boundary as it is to be appended to `entries`; null where the model would not see what it was
- * made from. Throws StoreError.
+ * Returns the boundary as it is to be appended to `entries`, or null when the model would no longer
+ * see what it was made from. Throws StoreError.
  */
 export async function takeBoundary(
   store: Pick<Store, 'get'>,
@@ -30,13 +30,13 @@ export async function takeBoundary(
   if (!bytes)
     throw new StoreError('missing', `the prepared boundary ${hash} is not there: restore the store from a backup`);
   const { at, boundary } = JSON.parse(new TextDecoder().decode(bytes)) as Prepared;
-  if (entries.slice(at).some(changesPast)) return null;
+  if (entries.slice(at).some(changesEarlier)) return null;
   const { tasks: _then, bareBefore: _before, ...made } = boundary;
   const tasks = taskListOf(entries);
   const { bareBefore } = readMarks(entries);
   return { ...made, ...(tasks !== null && { tasks }), ...(bareBefore > 0 && { bareBefore }) };
 }
 
-function changesPast(entry: Entry): boolean {
+function changesEarlier(entry: Entry): boolean {
   return entry.kind === 'boundary' || entry.kind === 'epoch' || entry.kind === 'snip' || entry.kind === 'microcompact';
 }

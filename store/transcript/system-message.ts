@@ -1,10 +1,9 @@
-// What is told of changes in a message of the role system: with more weight than a user's words,
-// and with the tools themselves, which come and go without a change of what stands before the
-// messages (L44 L58).
+// Tells of changes in a message of the role system: with more weight than a user's words, and with
+// the tools themselves, which come and go without a change of the preamble (L44 L58).
 import type { PreambleChanged } from '../../workflows/contract/activities.ts';
 import type { Telling } from './preamble.ts';
 import type { Entry } from '../log/entries.ts';
-import { preambleChanged } from '../view/notices.ts';
+import { describePreambleChange } from '../view/notices.ts';
 
 export type ToldChange = Extract<Entry, { kind: 'notice' }> & { readonly notice: PreambleChanged };
 
@@ -12,15 +11,18 @@ export function isChange(entry: Entry): entry is ToldChange {
   return entry.kind === 'notice' && entry.notice.kind === 'preamble_changed';
 }
 
-/** How a change is told to a model that takes `telling`: as it was told when it was new. */
+/** Returns how a change is told to a model that takes `telling`: as it was told when it was new. */
 export function tellingBy({ by }: PreambleChanged, { bySystem, bringsTools }: Telling): Telling {
   if (!bySystem || by === 'user') return {};
   return { bySystem, ...(bringsTools && by !== 'system' && { bringsTools }) };
 }
 
-/** Empty where nothing is left to say. */
+/** Returns the blocks that tell of a change; empty where nothing is left to say. */
 export function systemBlocks(notice: PreambleChanged, { bringsTools }: Telling): readonly object[] {
-  const words = preambleChanged({ ...notice, parts: notice.parts.filter(({ foreign }) => !foreign) }, !bringsTools);
+  const words = describePreambleChange(
+    { ...notice, parts: notice.parts.filter(({ foreign }) => !foreign) },
+    !bringsTools,
+  );
   const said = words === '' ? [] : [{ type: 'text', text: words }];
   if (!bringsTools) return said;
   const { toolsGone, toolsBack, toolsNew = [] } = notice;
@@ -33,13 +35,16 @@ export function systemBlocks(notice: PreambleChanged, { bringsTools }: Telling):
   ];
 }
 
-/** What others say is never said with the weight of a system message: the user's message has it. */
+/**
+ * Returns foreign words of a change. They never get the weight of a system message: the user's
+ * message has them.
+ */
 export function foreignWords({ parts }: PreambleChanged): string {
   const foreign = parts.filter((part) => part.foreign);
-  return preambleChanged({ kind: 'preamble_changed', parts: foreign, ended: [], toolsGone: [], toolsBack: [] });
+  return describePreambleChange({ kind: 'preamble_changed', parts: foreign, ended: [], toolsGone: [], toolsBack: [] });
 }
 
-/** Whether the messages of a request bring or take tools. */
+/** Tells whether the messages of a request bring or take tools. */
 export function changesTools(messages: readonly { readonly role: string; readonly content: unknown }[]): boolean {
   return messages.some(
     ({ role, content }) =>

@@ -1,17 +1,18 @@
-// The transcript as an activity works with it: a view and what is about to be appended to it, what
-// the model sees of both, and the segment they become.
+// The transcript as an activity works with it: a view and the entries about to be appended to it,
+// the messages the model gets of both, and the segment they become.
 import type { MessageParam } from '@anthropic-ai/sdk/resources/messages';
 import type { Append } from '../../workflows/contract/activities.ts';
 import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { prepareAppend } from '../view/append.ts';
-import { type Bodies, bodyReader } from '../log/bodies.ts';
+import { type Bodies, createBodyReader } from '../log/bodies.ts';
 import type { Entry, Outcome } from '../log/entries.ts';
 import { inView, type InView, type Shown } from '../view/in-view.ts';
-import { microcompact } from '../view/microcompact.ts';
+import { planMicrocompact } from '../view/microcompact.ts';
 import { type CalledModel, createMemo, projectView } from '../view/project.ts';
 import { nextSegment, type NextSegment } from '../view/next-segment.ts';
 import type { Store } from '../values/store.ts';
-import { createViewCache, loadView, loadWorkingView, type View } from '../view/view.ts';
+import { loadView, loadWorkingView, type View } from '../view/view.ts';
+import { createViewCache } from '../view/view-cache.ts';
 
 /** A stored view and the entries that come after it. */
 export type Extended = { readonly view: View; readonly added: readonly Entry[] };
@@ -22,23 +23,24 @@ export type Transcripts = {
    * StoreError.
    */
   view(session: SessionId, head: Hash | null): Promise<View>;
-  /** With everything that was ever said. Throws StoreError. */
+  /** Reads the whole transcript. Throws StoreError. */
   whole(session: SessionId, head: Hash | null): Promise<View>;
   /**
-   * Entries from inputs and records only: a second attempt makes the same ones. Throws StoreError.
+   * Extends a view by entries that are made from inputs and records only, so that a second attempt
+   * makes the same ones. Throws StoreError.
    */
   extend(session: SessionId, head: Hash | null, append: readonly Append[]): Promise<Extended>;
   /**
-   * With old tool results shrunk for `model`, if it is time for it (L8): one more entry in `added`.
+   * Shrinks old tool results for `model` when it is time for it (L8), by one more entry in `added`.
    */
-  prepared(extended: Extended, now: number, model: Pick<CalledModel, 'checksPrefix'>): Extended;
-  /** The messages that `model` is shown. */
+  shrinkResults(extended: Extended, now: number, model: Pick<CalledModel, 'checksPrefix'>): Extended;
+  /** Returns the messages that `model` is shown. */
   messages(extended: Extended, model?: CalledModel): Promise<MessageParam[]>;
-  /** Texts of the stored messages that are seen of `entries`. */
+  /** Reads the stored texts of the messages among `entries` that are shown. */
   bodies(entries: readonly Entry[]): Promise<Bodies>;
-  /** The segment of `added` and `more`, not stored yet. */
+  /** Returns the segment of `added` and `more`, which is not stored yet. */
   next(extended: Extended, more: readonly Entry[]): NextSegment;
-  /** The segment is stored: its view may be used. */
+  /** Tells that the segment is stored, so that its view may be used. */
   keep(next: NextSegment): void;
 };
 
@@ -47,9 +49,9 @@ export function createTranscripts(
   readOutcome: (session: SessionId, key: CallKey) => Promise<Outcome | null>,
 ): Transcripts {
   const cache = createViewCache();
-  const read = bodyReader(store);
-  // Entries that are no longer seen need not be there either.
-  const bodies = ({ shown }: InView): Promise<Bodies> => read(shown.flatMap(neededOf));
+  const read = createBodyReader(store);
+  // Bodies of entries that are no longer shown may be missing.
+  const bodies = ({ shown }: InView): Promise<Bodies> => read(shown.flatMap(entriesNeededFor));
   const memo = createMemo();
   const view = (session: SessionId, head: Hash | null): Promise<View> => loadWorkingView(store, session, head, cache);
   return {
@@ -63,11 +65,11 @@ export function createTranscripts(
       const recorded = (key: CallKey): Promise<Outcome | null> => readOutcome(session, key);
       return { view: base, added: await prepareAppend(base, append, { store, readOutcome: recorded }) };
     },
-    prepared(extended, now, { checksPrefix }) {
-      // It would cost such a model all that it has thought, and what it frees is less than its
-      // cache saves.
+    shrinkResults(extended, now, { checksPrefix }) {
+      // Shrinking would cost such a model all that it has thought, and frees less than its cache
+      // saves.
       if (checksPrefix) return extended;
-      const shrunk = microcompact(entriesOf(extended), now);
+      const shrunk = planMicrocompact(entriesOf(extended), now);
       return shrunk ? { ...extended, added: [...extended.added, shrunk] } : extended;
     },
     async messages(extended, model) {
@@ -80,7 +82,7 @@ export function createTranscripts(
   };
 }
 
-function neededOf(shown: Shown): readonly Entry[] {
+function entriesNeededFor(shown: Shown): readonly Entry[] {
   if (shown.kind !== 'entry') return [];
   const { entry, bare } = shown;
   if (!bare) return [entry];
@@ -89,7 +91,7 @@ function neededOf(shown: Shown): readonly Entry[] {
   return [{ ...entry, body }];
 }
 
-/** All entries, those to come among them. */
+/** Returns all entries, those about to be appended included. */
 export function entriesOf({ view, added }: Extended): readonly Entry[] {
   return [...view.entries, ...added];
 }

@@ -1,6 +1,6 @@
-// Values of a store elsewhere, kept on this machine: what was written or read once is not asked for
-// again (W2). A file each, named by its hash and checked against it on every read; the least
-// recently used go when there are too many bytes. Never the only copy.
+// Keeps values of a remote store on this machine, so that what was written or read once is not
+// asked for again (W2). Each value is a file, named by its hash and checked against it on every
+// read; the least recently used go when they have too many bytes. It is never the only copy.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { type Hash, isHash } from '../../workflows/contract/ids.ts';
 import { hashOf, isErrno } from './store.ts';
 
 export type BlobCache = {
-  /** Null when it is not here, or is not whole any more. */
+  /** Resolves to null when the value is not here, or is no longer whole. */
   get(hash: Hash): Promise<Uint8Array | null>;
   put(hash: Hash, bytes: Uint8Array): void;
 };
@@ -17,11 +17,11 @@ export type BlobCache = {
 const MAX_BYTES = 512 * 1024 * 1024;
 
 /**
- * Several processes may share `dir`. A disk that is full or read-only makes it slower, and nothing
- * else.
+ * Opens a cache. Several processes may share `dir`. A disk that is full or read-only makes it
+ * slower, and does no other harm.
  */
 export function blobCache(dir: string, maxBytes = MAX_BYTES): BlobCache {
-  const files = bestEffort(() => listed(dir), new Map<Hash, number>());
+  const files = bestEffort(() => listFiles(dir), new Map<Hash, number>());
   let total = [...files.values()].reduce((sum, size) => sum + size, 0);
 
   const forget = (hash: Hash): void => {
@@ -56,7 +56,7 @@ export function blobCache(dir: string, maxBytes = MAX_BYTES): BlobCache {
     put: (hash, bytes) => {
       if (bytes.length > maxBytes / 4 || files.has(hash)) return;
       bestEffort(() => {
-        write(dir, hash, bytes);
+        writeWhole(dir, hash, bytes);
         use(hash, bytes.length);
         shrink();
       }, undefined);
@@ -64,8 +64,11 @@ export function blobCache(dir: string, maxBytes = MAX_BYTES): BlobCache {
   };
 }
 
-/** Oldest first. What another version, or a process that died, left there is not ours to count. */
-function listed(dir: string): Map<Hash, number> {
+/**
+ * Lists the values, oldest first. Files of another version, or of a process that died, are not ours
+ * to count.
+ */
+function listFiles(dir: string): Map<Hash, number> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const found = readdirSync(dir).flatMap((name) => {
     const stat = isHash(name) ? statSync(join(dir, name), { throwIfNoEntry: false }) : undefined;
@@ -74,8 +77,8 @@ function listed(dir: string): Map<Hash, number> {
   return new Map(found.toSorted((one, other) => one.time - other.time).map(({ hash, size }) => [hash, size]));
 }
 
-/** Whole under its name: another process may read it at any moment. */
-function write(dir: string, hash: Hash, bytes: Uint8Array): void {
+/** Writes a file that is whole under its name: another process may read it at any moment. */
+function writeWhole(dir: string, hash: Hash, bytes: Uint8Array): void {
   const temp = join(dir, `tmp-${randomUUID()}`);
   try {
     writeFileSync(temp, bytes, { mode: 0o600 });

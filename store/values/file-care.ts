@@ -1,9 +1,10 @@
-// Cleaning a store folder. A value is set aside by one rename: it is always under one of its two
+// Cleans a store folder. A value is set aside by one rename: it is always under one of its two
 // names, whenever the process dies.
 import type { Stats } from 'node:fs';
 import { mkdir, opendir, readFile, rename, stat, unlink, utimes } from 'node:fs/promises';
 import { isHash, type Hash } from '../../workflows/contract/ids.ts';
-import { decodeRecord, type FileLayout, fileLayout } from './key-record.ts';
+import { decodeRecord } from './key-record.ts';
+import { type FileLayout, fileLayout } from './file-layout.ts';
 import { createFileReads } from './file-reads.ts';
 import { nodeFiles } from './file-io.ts';
 import type { StoreCare, StoredObject } from './store-care.ts';
@@ -26,10 +27,10 @@ export function fileCare(dir: string): StoreCare {
     },
     setAside: async (hash, olderThan) => {
       const path = layout.blob(hash);
-      return done(path, async () => {
+      return unlessRemoved(path, async () => {
         if (!(ages.at(await stat(path)) < olderThan)) return false;
         await mkdir(layout.aside, { recursive: true, mode: 0o700 });
-        // From now, before it has its new name: a process that dies in between has only made it
+        // It is renewed before it has its new name: a process that dies in between has only made it
         // younger.
         await ages.renew(path);
         await rename(path, layout.asideBlob(hash));
@@ -38,8 +39,8 @@ export function fileCare(dir: string): StoreCare {
     },
     putBack: async (hash) => {
       const path = layout.asideBlob(hash);
-      await done(path, async () => {
-        // Written anew meanwhile, it is there already.
+      await unlessRemoved(path, async () => {
+        // A value that was written anew meanwhile is in its place already.
         if (!(await reads.whole(hash))) await rename(path, layout.blob(hash));
         else await unlink(path);
         return true;
@@ -47,7 +48,7 @@ export function fileCare(dir: string): StoreCare {
     },
     remove: async ({ kind, name }, olderThan) => {
       const path = kind === 'record' ? layout.record(name) : layout.asideBlob(name as Hash);
-      return done(path, async () => {
+      return unlessRemoved(path, async () => {
         if (!(ages.at(await stat(path)) < olderThan)) return false;
         await unlink(path);
         return true;
@@ -64,7 +65,7 @@ async function* listFolder(layout: FileLayout, ages: Ages, kind: StoredObject['k
   }
 }
 
-/** Read as they are asked for, a few names at a time. */
+/** Yields files as they are asked for, a few names at a time. */
 async function* filesIn(
   folder: string,
   prefix: string,
@@ -91,15 +92,15 @@ async function* objectAt(
 }
 
 type Ages = {
-  /** Milliseconds since the epoch. */
+  /** Returns milliseconds since the epoch. */
   at(file: Stats): number;
-  /** From now on, for other processes, it is as old as a new one. */
+  /** Makes a file as old as a new one, for other processes. */
   renew(path: string): Promise<void>;
 };
 
 /**
- * The names of one file have one age: when one is set aside, the others are still as old for this
- * cleaning as they were.
+ * All names of one file share one age: when one is set aside, the others keep their old age for
+ * this cleaning.
  */
 function createAges(): Ages {
   const before = new Map<number, { readonly at: number; readonly since: number }>();
@@ -117,8 +118,8 @@ function createAges(): Ages {
   };
 }
 
-/** False when the file has gone meanwhile. */
-async function done(path: string, work: () => Promise<boolean>): Promise<boolean> {
+/** Resolves to false when the file has gone meanwhile. */
+async function unlessRemoved(path: string, work: () => Promise<boolean>): Promise<boolean> {
   return (await unlessGone(path, work)) ?? false;
 }
 

@@ -1,43 +1,41 @@
 // The file system as the file store uses it: a port, so that tests can make any operation fail.
-// Only what waits for the disk is asynchronous. The rest takes microseconds, and a trip through the
-// thread pool costs more than it does: measured, a put and a create take 1.5 ms this way and 2.1 ms
+// Only operations that wait for the disk are asynchronous. The others take microseconds, and a trip
+// through the thread pool costs more: measured, a put and a create take 1.5 ms this way and 2.1 ms
 // with everything asynchronous.
 import fs from 'node:fs';
 import { promisify } from 'node:util';
-import { randomUUID } from 'node:crypto';
-import { dirname } from 'node:path';
 import { isErrno } from './store.ts';
 
 /** Every operation may throw what node:fs throws. */
 export type Files = {
   /**
-   * Create `path` (EEXIST when it is there) and write; not durable yet. Returns the open
-   * descriptor, closed again on failure.
+   * Creates `path` (EEXIST when it exists) and writes it, not durably yet. Returns the open
+   * descriptor, which is closed again on failure.
    */
   write(path: string, bytes: Uint8Array): Promise<number>;
-  /** fsync. */
+  /** Makes the file durable (fsync). */
   flush(descriptor: number): Promise<void>;
   close(descriptor: number): void;
-  /** fsync of a folder: its names are durable. */
+  /** Makes the names in a folder durable (fsync). */
   flushFolder(path: string): Promise<void>;
   /** Gives `from` a second name; EEXIST when it is taken. */
   link(from: string, to: string): void;
   rename(from: string, to: string): void;
   unlink(path: string): void;
-  /** Harmless when it is there. */
+  /** Makes a folder; harmless when it exists. */
   makeFolder(path: string): void;
   exists(path: string): boolean;
-  /** It is as old as if it were written now. False when it is not there. */
+  /** Makes a file as old as if it were written now. Returns false when it is missing. */
   renew(path: string): boolean;
   read(path: string): Promise<Uint8Array>;
-  /** For what is short and was most often just written. */
+  /** Reads synchronously, for files that are short and were most often just written. */
   readNow(path: string): Uint8Array;
-  /** Milliseconds since it was last written, by name. */
+  /** Lists the files of a folder with the milliseconds since each was last written. */
   ages(folder: string): readonly { readonly name: string; readonly age: number }[];
 };
 
 /**
- * Above this a write goes through the thread pool: writing it here would hold up the process for
+ * Bytes. A larger write goes through the thread pool: written here it would hold up the process for
  * too long.
  */
 const LARGE = 256 * 1024;
@@ -82,14 +80,14 @@ async function write(path: string, bytes: Uint8Array): Promise<number> {
   }
 }
 
-function ages(folder: string): { name: string; age: number }[] {
+function listAges(folder: string): { name: string; age: number }[] {
   return fs.readdirSync(folder).flatMap((name) => {
     const found = fs.statSync(`${folder}/${name}`, { throwIfNoEntry: false });
     return found ? [{ name, age: Date.now() - found.mtimeMs }] : [];
   });
 }
 
-function renew(path: string): boolean {
+function renewFile(path: string): boolean {
   try {
     const now = new Date();
     fs.utimesSync(path, now, now);
@@ -110,117 +108,8 @@ export const nodeFiles: Files = {
   unlink: fs.unlinkSync,
   makeFolder: (path) => void fs.mkdirSync(path, { recursive: true, mode: 0o700 }),
   exists: (path) => fs.statSync(path, { throwIfNoEntry: false }) !== undefined,
-  renew,
+  renew: renewFile,
   read: async (path) => withDescriptor(await open(path, 'r'), readWhole),
   readNow: fs.readFileSync,
-  ages,
-};
-
-// Like Promise.all, but nothing is still under way when it rejects: a descriptor is not closed
-// under a running fsync.
-
-async function settle<T>(work: readonly Promise<T>[]): Promise<T[]> {
-  const results = await Promise.allSettled(work);
-  return results.map((result) => {
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
-  });
-}
-
-// How bytes reach the disk: two waits, whatever is written. Invariants: 1 A file gets a name only
-// after its bytes are flushed: what is found under a name was whole when it was written. 2 A write
-// is acknowledged only after the folders with its names are flushed. 3 A step is one file under the
-// names of its record and of its values: no record is ever without their bytes, whichever names
-//   a power cut spares. Who finds the record sees to the other names before it answers.
-
-export type FileWrites = {
-  /**
-   * Flushes `bytes`; `name` then gives the temp file names among `paths`, which are durable when
-   * this resolves to true.
-   */
-  write(
-    paths: readonly string[],
-    bytes: Uint8Array,
-    name: (temp: string) => Promise<boolean> | boolean,
-  ): Promise<boolean>;
-  /** The names in the folders of `paths` are durable. */
-  flushNames(paths: readonly string[]): Promise<void>;
-  /** Gives `from` the name `path`; false when it is taken. */
-  link(from: string, path: string): boolean;
-  /** Gives `from` the name `path`, also when it is taken. */
-  replace(from: string, path: string): void;
-};
-
-export function createFileWrites(files: Files, folders: Folders, tempFolder: string): FileWrites {
-  const newTemp = (): string => `${tempFolder}/${process.pid}-${randomUUID()}`;
-
-  const stage = async (temp: string, bytes: Uint8Array, inFolders: readonly string[]): Promise<void> => {
-    const descriptor = await files.write(temp, bytes);
-    try {
-      await settle([files.flush(descriptor), ...inFolders.map((folder) => folders.ensure(folder))]);
-    } finally {
-      files.close(descriptor);
-    }
-  };
-
-  const flushNames = async (paths: readonly string[]): Promise<void> => {
-    await settle(foldersOf(paths).map((folder) => files.flushFolder(folder)));
-  };
-
-  return {
-    write: async (paths, bytes, name) => {
-      const temp = newTemp();
-      try {
-        await stage(temp, bytes, foldersOf(paths));
-        if (!(await name(temp))) return false;
-        await flushNames(paths);
-        return true;
-      } finally {
-        removeTemp(files, temp);
-      }
-    },
-    flushNames,
-    link: (from, path) => linked(files, from, path),
-    replace: (from, path) => {
-      const temp = newTemp();
-      files.link(from, temp);
-      try {
-        files.rename(temp, path);
-      } catch (error) {
-        removeTemp(files, temp);
-        throw error;
-      }
-    },
-  };
-}
-
-function foldersOf(paths: readonly string[]): string[] {
-  return [...new Set(paths.map((path) => dirname(path)))];
-}
-
-function linked(files: Files, from: string, to: string): boolean {
-  try {
-    files.link(from, to);
-    return true;
-  } catch (error) {
-    if (isErrno(error) && error.code === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-/** Best effort: a temp file left behind is removed when it is a day old. */
-function removeTemp(files: Files, temp: string): void {
-  try {
-    files.unlink(temp);
-  } catch (error) {
-    if (!isErrno(error)) throw error;
-  }
-}
-
-// Makes each folder of the store once, durably, and remembers it: its name is on disk before
-// anything in it is acknowledged.
-
-export type Folders = {
-  /** `path` lies under the root. */
-  ensure(path: string): Promise<void>;
+  ages: listAges,
 };

@@ -1,7 +1,7 @@
-// Reading from a store folder: everything is checked, so that damage is an error and never an
-// answer.
+// Reads from a store folder. Everything is checked, so that damage is an error and never an answer.
 import type { Hash } from '../../workflows/contract/ids.ts';
-import { type FileLayout, decodeRecord, type KeyRecord, valueIn } from './key-record.ts';
+import { decodeRecord, type KeyRecord, findValue } from './key-record.ts';
+import type { FileLayout } from './file-layout.ts';
 import type { Files } from './file-io.ts';
 import { createLimit } from '../../system/async.ts';
 import { corruptRecord, corruptValue, isErrno, missingValue, toStoreError } from './store.ts';
@@ -9,13 +9,15 @@ import { corruptRecord, corruptValue, isErrno, missingValue, toStoreError } from
 export type FileReads = {
   /** Throws StoreError. */
   blob(hash: Hash): Promise<Uint8Array>;
-  /** Whether what is under the hash is there and whole. */
+  /** Tells whether the value of a hash exists and is whole. */
   whole(hash: Hash): Promise<boolean>;
-  /** Null when it is not there. Throws StoreError. */
+  /** Returns null when the record is missing. Throws StoreError. */
   record(key: string): KeyRecord | null;
 };
 
-/** Reads at once: keeps a cold read of a long session below the limit on open files. */
+/**
+ * The most reads at once, which keeps a cold read of a long session below the limit on open files.
+ */
 const AT_ONCE = 64;
 
 export function createFileReads(files: Files, layout: FileLayout): FileReads {
@@ -39,10 +41,10 @@ export function createFileReads(files: Files, layout: FileLayout): FileReads {
   return {
     blob: async (hash) => {
       const path = layout.blob(hash);
-      // A cleaning may move it from one place to the other, and back, at any moment.
+      // A cleaning may move the value from one place to the other, and back, at any moment.
       const file = (await readBlob(path)) ?? (await readBlob(layout.asideBlob(hash))) ?? (await readBlob(path));
       if (!file) throw missingValue(hash, path);
-      const value = valueIn(file, hash);
+      const value = findValue(file, hash);
       if (!value) throw corruptValue(hash, path, file.length);
       return value;
     },
@@ -50,7 +52,7 @@ export function createFileReads(files: Files, layout: FileLayout): FileReads {
       const path = layout.blob(hash);
       if (!files.exists(path)) return false;
       const file = await readBlob(path);
-      return file !== null && valueIn(file, hash) !== null;
+      return file !== null && findValue(file, hash) !== null;
     },
     record: (key) => {
       const path = layout.record(key);

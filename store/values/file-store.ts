@@ -1,10 +1,13 @@
-// The store in a folder: the default on one machine. Several processes may use one folder at once.
+// The store in a folder, the default on one machine. Several processes may use one folder at once.
 import { runOnce } from '../../system/async.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
-import { type FileLayout, fileLayout, encodeRecord, type KeyRecord } from './key-record.ts';
+import { encodeRecord, type KeyRecord } from './key-record.ts';
+import { type FileLayout, fileLayout } from './file-layout.ts';
 import { createFileReads, type FileReads } from './file-reads.ts';
-import { createFileWrites, type FileWrites, type Files, nodeFiles } from './file-io.ts';
-import { createFolders, storeIdentity } from './store-folder.ts';
+import { type Files, nodeFiles } from './file-io.ts';
+import { createFileWrites, type FileWrites } from './file-writes.ts';
+import { storeIdentity } from './store-folder.ts';
+import { createFolders } from './folders.ts';
 import { hashOf, corruptRecord, isErrno, toStoreError, type Created, type Store } from './store.ts';
 
 export type FileStoreOptions = {
@@ -13,11 +16,11 @@ export type FileStoreOptions = {
   readonly files?: Files;
 };
 
-/** A temp file of this age (milliseconds) belongs to nobody. */
+/** Milliseconds after which a temp file counts as abandoned. */
 const STALE = 24 * 3_600_000;
 
 export function fileStore({ dir, files = nodeFiles }: FileStoreOptions): Store {
-  const parts = partsOf(fileLayout(dir), files);
+  const parts = createParts(fileLayout(dir), files);
   const { layout, reads } = parts;
   const open = runOnce(() => openFolder(files, layout));
 
@@ -34,7 +37,7 @@ export function fileStore({ dir, files = nodeFiles }: FileStoreOptions): Store {
     return guarded(path, async () =>
       !files.exists(path) && (await writeRecord(parts, key, { bytes, blobs }))
         ? { kind: 'created' }
-        : existing(parts, key),
+        : readExisting(parts, key),
     );
   };
 
@@ -64,24 +67,24 @@ type Parts = {
   readonly writes: FileWrites;
 };
 
-function partsOf(layout: FileLayout, files: Files): Parts {
+function createParts(layout: FileLayout, files: Files): Parts {
   const writes = createFileWrites(files, createFolders(files, layout.dir), layout.temp);
   return { files, layout, reads: createFileReads(files, layout), writes };
 }
 
 /**
- * A value that is there and whole needs no second file, but its name may not be durable yet, and it
- * is as old as a new one from now on, for it may have lain there unnamed until a cleaning (W4). A
- * damaged one is replaced.
+ * Writes a value. One that exists and is whole needs no second file, but its name may not be
+ * durable yet, and it must become as old as a new one, because it may have lain there unnamed until
+ * a cleaning (W4). A damaged one is replaced.
  */
 async function writeBlob(parts: Parts, hash: Hash, bytes: Uint8Array): Promise<void> {
   const { files, layout, reads, writes } = parts;
   const path = layout.blob(hash);
   if ((await reads.whole(hash)) && files.renew(path)) return writes.flushNames([path]);
-  await writes.write([path], bytes, (temp) => nameEach(parts, temp, [hash]));
+  await writes.write([path], bytes, (temp) => nameValues(parts, temp, [hash]));
 }
 
-/** False when the key is taken. */
+/** Resolves to false when the key is taken. */
 async function writeRecord(parts: Parts, key: string, record: KeyRecord): Promise<boolean> {
   const { layout, writes } = parts;
   const path = layout.record(key);
@@ -89,14 +92,14 @@ async function writeRecord(parts: Parts, key: string, record: KeyRecord): Promis
   return writes.write(
     [path, ...hashes.map(layout.blob)],
     encodeRecord(key, record),
-    async (temp) => writes.link(temp, path) && nameEach(parts, temp, hashes),
+    async (temp) => writes.link(temp, path) && nameValues(parts, temp, hashes),
   );
 }
 
-async function existing(parts: Parts, key: string): Promise<Created> {
+async function readExisting(parts: Parts, key: string): Promise<Created> {
   const { layout, reads, writes } = parts;
   const path = layout.record(key);
-  // Whoever created it may not have flushed its name yet.
+  // Its creator may not have flushed its name yet.
   await writes.flushNames([path]);
   const record = reads.record(key);
   if (!record) throw corruptRecord(key, path, 'vanished while it was read');
@@ -105,22 +108,26 @@ async function existing(parts: Parts, key: string): Promise<Created> {
 }
 
 /**
- * Whoever created the record may have died before its values had their names, or before these were
+ * Gives a record's values their names: its creator may have died before it did, or before they were
  * flushed.
  */
 async function nameBlobs(parts: Parts, key: string, { blobs }: KeyRecord): Promise<void> {
   if (blobs.length === 0) return;
   const { layout, writes } = parts;
   const hashes = blobs.map(hashOf);
-  await nameEach(parts, layout.record(key), hashes);
+  await nameValues(parts, layout.record(key), hashes);
   await writes.flushNames(hashes.map(layout.blob));
 }
 
 /**
- * Gives `from`, which holds the values of all `hashes`, their names. A name that stands for a
- * damaged file is taken over.
+ * Gives `from`, which holds the values of all `hashes`, their names, and takes over a name that
+ * stands for a damaged file.
  */
-async function nameEach({ files, layout, reads, writes }: Parts, from: string, hashes: readonly Hash[]): Promise<true> {
+async function nameValues(
+  { files, layout, reads, writes }: Parts,
+  from: string,
+  hashes: readonly Hash[],
+): Promise<true> {
   for (const hash of hashes) {
     const path = layout.blob(hash);
     if (!writes.link(from, path) && !((await reads.whole(hash)) && files.renew(path))) writes.replace(from, path);
@@ -136,7 +143,8 @@ async function openFolder(files: Files, layout: FileLayout): Promise<void> {
 }
 
 /**
- * Another process may be removing it too, and a folder that cannot be cleaned can still be read.
+ * Tries to remove a stale file: another process may be removing it too, and a folder that cannot be
+ * cleaned can still be read.
  */
 function removeStale(files: Files, path: string): void {
   try {

@@ -1,4 +1,4 @@
-// The store in memory: for tests and for trying things out. It keeps the port's promises for as
+// The store in memory, for tests and for trying things out. It keeps the port's promises for as
 // long as the process lives.
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { hashOf, keyProblem, missingValue, type Created, type StepWrite, type Store } from './store.ts';

@@ -7,7 +7,7 @@ import type { SealKeys, Sealing } from './s3/record-seal.ts';
 import { s3Care } from './s3/s3-care.ts';
 import { s3Objects, type Bucket } from './s3/s3-objects.ts';
 import { s3Store } from './s3/s3-store.ts';
-import { storeMemory } from './s3/sealed-since.ts';
+import { openStoreMemory } from './s3/sealed-since.ts';
 import { storeIdentity } from './store-folder.ts';
 import type { Network } from '../../system/network.ts';
 import type { StoreCare } from './store-care.ts';
@@ -15,36 +15,39 @@ import type { Store } from './store.ts';
 
 export type OpenedStore = {
   readonly store: Store;
-  /** For what concerns this machine alone, such as processes on it: never elsewhere. */
+  /** The store for records of this machine alone, such as those of its processes. */
   readonly ofHost: Store;
   readonly care: StoreCare;
-  /** Tells stores apart. Throws StoreError when it cannot be reached or used. */
+  /**
+   * Resolves to an id that tells stores apart. Throws StoreError when the store cannot be reached
+   * or used.
+   */
   id(): Promise<string>;
-  /** How its records are sealed; null where they are not. Throws StoreError. */
+  /** Resolves to how records are sealed, or null where they are not. Throws StoreError. */
   sealing(): Promise<Sealing | null>;
 };
 
 const SCHEME = 's3://';
 
-/** `dataDir`: of this machine; what is read from a bucket is kept there. */
+/** `dataDir` is this machine's data folder, where values of a bucket are cached. */
 export type OpenStore = {
   /** An absolute path, or `s3://bucket/prefix` as `storePlaceProblem` accepts it. */
   readonly storePlace: string;
   readonly dataDir: string;
-  /** Records of a bucket are sealed with these. A folder is its owner's alone. */
+  /** The keys that seal records of a bucket. A folder is its owner's alone and is not sealed. */
   readonly storeKeys?: SealKeys | undefined;
-  /** How a bucket is reached. Absent: as the SDK does by itself. */
+  /** How a bucket is reached; absent: as the SDK reaches it by itself. */
   readonly network?: (() => Network) | undefined;
 };
 
-/** Reaches nothing yet. */
+/** Opens the store without reaching out yet. */
 export function openStore({ storePlace: place, dataDir, storeKeys: keys, network }: OpenStore): OpenedStore {
   if (!place.startsWith(SCHEME)) {
     const [store, id] = [fileStore({ dir: place }), async () => (await storeIdentity(place)).id];
     return { store, ofHost: store, care: fileCare(place), id, sealing: () => Promise.resolve(null) };
   }
   const objects = s3Objects({ ...bucketOf(place), network });
-  const store = s3Store(objects, blobCache(join(dataDir, 'store-cache')), { keys, memory: storeMemory(dataDir) });
+  const store = s3Store(objects, blobCache(join(dataDir, 'store-cache')), { keys, memory: openStoreMemory(dataDir) });
   const ofHost = fileStore({ dir: join(dataDir, 'host-store') });
   const { identity, sealing } = store;
   return { store, ofHost, care: s3Care(objects, sealing), id: async () => (await identity()).id, sealing };
@@ -53,7 +56,7 @@ export function openStore({ storePlace: place, dataDir, storeKeys: keys, network
 const NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 const PREFIX = /^(?:[A-Za-z0-9._-]+(?:\/[A-Za-z0-9._-]+)*)?$/;
 
-/** Why `PERDURE_STORE` cannot be `place`, or undefined. */
+/** Returns why `PERDURE_STORE` cannot be `place`, or undefined. */
 export function storePlaceProblem(place: string): string | undefined {
   const { bucket, prefix } = bucketOf(place);
   if (place.startsWith(SCHEME) && NAME.test(bucket) && PREFIX.test(prefix)) return undefined;

@@ -1,25 +1,26 @@
 // A store folder names its version in a file that is written once. A folder of another version is
 // refused before anything is read or written.
 import { randomUUID } from 'node:crypto';
-import { dirname } from 'node:path';
 import { z } from 'zod';
-import { type Files, nodeFiles, createFileWrites, type Folders } from './file-io.ts';
+import { type Files, nodeFiles } from './file-io.ts';
+import { createFileWrites } from './file-writes.ts';
 import { isErrno, toStoreError, StoreError } from './store.ts';
+import { createFolders } from './folders.ts';
 
 export type StoreIdentity = { readonly version: 1; readonly id: string };
 
 const shape = z.object({ version: z.number(), id: z.string().min(1) });
 
 /**
- * Reads `<dir>/store.json`, or creates folder and file. Throws StoreError for a folder this version
- * cannot use.
+ * Reads `<dir>/store.json`, or creates folder and file. Throws StoreError for a folder that this
+ * version cannot use.
  */
 export async function storeIdentity(dir: string, files: Files = nodeFiles): Promise<StoreIdentity> {
   const path = `${dir}/store.json`;
   try {
     files.makeFolder(`${dir}/tmp`);
     if (!files.exists(path)) await create(files, dir, path);
-    return parseIdentity(dir, path, await files.read(path));
+    return parseStoreIdentity(dir, path, await files.read(path));
   } catch (error) {
     throw toStoreError('open the store', dir, error);
   }
@@ -33,7 +34,8 @@ async function create(files: Files, dir: string, path: string): Promise<void> {
 }
 
 /**
- * The folder's own name. Its parent may be one that we may not open; then its owner answers for it.
+ * Makes the folder's own name durable. We may not be allowed to open its parent; then its owner
+ * answers for it.
  */
 async function flushParent(files: Files, dir: string): Promise<void> {
   try {
@@ -44,10 +46,10 @@ async function flushParent(files: Files, dir: string): Promise<void> {
 }
 
 /**
- * `place`: of the store, for people; `path`: of `bytes`. Throws StoreError for a store that this
- * version cannot use.
+ * `place` names the store in messages, and `path` is where `bytes` come from. Throws StoreError for
+ * a store that this version cannot use.
  */
-export function parseIdentity(place: string, path: string, bytes: Uint8Array): StoreIdentity {
+export function parseStoreIdentity(place: string, path: string, bytes: Uint8Array): StoreIdentity {
   let value: unknown;
   try {
     value = JSON.parse(Buffer.from(bytes).toString('utf8'));
@@ -64,33 +66,4 @@ export function parseIdentity(place: string, path: string, bytes: Uint8Array): S
     throw new StoreError('unavailable', `${sentence}: use the Perdure that made it, or another place`);
   }
   return { version: 1, id };
-}
-
-/** Sessions come and go; forgetting a folder costs one flush. */
-const REMEMBERED = 10_000;
-
-export function createFolders(files: Files, root: string): Folders {
-  const known = new Map<string, Promise<void>>();
-
-  const make = async (path: string): Promise<void> => {
-    const parent = dirname(path);
-    await ensure(parent);
-    files.makeFolder(path);
-    await files.flushFolder(parent);
-  };
-
-  const ensure = (path: string): Promise<void> => {
-    if (path === root) return Promise.resolve();
-    const before = known.get(path);
-    if (before) return before;
-    if (known.size >= REMEMBERED) known.clear();
-    const made = make(path).catch((error: unknown) => {
-      known.delete(path);
-      throw error;
-    });
-    known.set(path, made);
-    return made;
-  };
-
-  return { ensure };
 }

@@ -1,26 +1,26 @@
 // The one port to durable bytes. Values are content-addressed and immutable; keys are written once.
-// There is no list, no delete and no mutable value: nothing in the product needs one.
+// It has no list, no delete and no mutable value, because nothing in the product needs one.
 import { createHash } from 'node:crypto';
 import type { Hash } from '../../workflows/contract/ids.ts';
 
 export type Created =
   | { readonly kind: 'created' }
-  /** Someone was first: `bytes` is what they wrote, and stays. */
+  /** Another writer was first: `bytes` is what it wrote, and stays. */
   | { readonly kind: 'existing'; readonly bytes: Uint8Array };
 
 export type Store = {
   /**
-   * Durable when it resolves. The same bytes give the same hash, and writing them again is
-   * harmless.
+   * Stores bytes, durably when it resolves. The same bytes give the same hash, and writing them
+   * again is harmless.
    */
   put(bytes: Uint8Array): Promise<Hash>;
-  /** The bytes, checked against their hash. Throws StoreError `missing` or `corrupt`. */
+  /** Returns the bytes, checked against their hash. Throws StoreError `missing` or `corrupt`. */
   get(hash: Hash): Promise<Uint8Array>;
-  /** Whether something is stored under it; only `get` says whether it is whole. */
+  /** Tells whether something is stored under a hash; only `get` says whether it is whole. */
   has(hash: Hash): Promise<boolean>;
   /**
-   * Conditional create of `key` (segments of [A-Za-z0-9._-], joined by `/`; no key is a folder of
-   * another): of all who try, one creates. Durable when it resolves.
+   * Creates `key` (segments of [A-Za-z0-9._-], joined by `/`; a key is never a folder of another)
+   * on the condition that it is new: of all who try, one creates. Durable when it resolves.
    */
   create(key: string, bytes: Uint8Array): Promise<Created>;
   /**
@@ -29,15 +29,15 @@ export type Store = {
    */
   read(key: string): Promise<Uint8Array | null>;
   /**
-   * Writes the products of one step together: cheaper than `put` then `create`. Whoever finds `key`
-   * can get `blobs`, always.
+   * Writes the products of one step together, which is cheaper than `put` then `create`. A reader
+   * that finds `key` can always get `blobs`.
    */
   writeStep(step: StepWrite): Promise<Created>;
 };
 
 /**
- * When `key` exists already, the answer is `existing` and `blobs` may not have been written: the
- * first step's were.
+ * When `key` exists already, the answer is `existing`, and `blobs` may not have been written: those
+ * of the first step were.
  */
 export type StepWrite = {
   readonly key: string;
@@ -45,10 +45,13 @@ export type StepWrite = {
   readonly blobs: readonly Uint8Array[];
 };
 
-/** `newer`: it is whole, and a newer Perdure wrote it. */
+/** `newer`: the value is whole, and a newer Perdure wrote it. */
 export type StoreProblem = 'missing' | 'corrupt' | 'newer' | 'unavailable';
 
-/** A sentence for people: which value, what is wrong with it, where it is. */
+/**
+ * The error of a store. Its message is a sentence for people: which value, what is wrong with it,
+ * where it is.
+ */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly problem: StoreProblem;
@@ -58,14 +61,13 @@ export class StoreError extends Error {
   }
 }
 
-/** True for a value that no retry and no other worker will find whole. */
+/** Tells whether an error means a value that no retry and no other worker will find whole. */
 export function isDamage(error: unknown): error is StoreError {
   return error instanceof StoreError && (error.problem === 'missing' || error.problem === 'corrupt');
 }
 
-// Sentences for what goes wrong in a store: which value, what is wrong, where, and what to do.
-
-const advice: Readonly<Record<string, string>> = {
+/** Advice by the code of a file system's error. */
+const ADVICE: Readonly<Record<string, string>> = {
   ENOSPC: 'no space is left on the disk: free some, work goes on by itself',
   EDQUOT: 'the disk quota is used up: free some space, work goes on by itself',
   EIO: 'the disk reports an input/output error: check it, and restore the store from a backup if it is failing',
@@ -81,12 +83,12 @@ export function isErrno(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string';
 }
 
-/** An error of the file system as a StoreError; anything else is thrown as it is. */
+/** Turns an error of the file system into a StoreError; throws any other error as it is. */
 export function toStoreError(doing: string, path: string, error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   if (!isErrno(error)) throw error;
   const code = error.code ?? '';
-  return new StoreError('unavailable', `cannot ${doing} (${path}): ${advice[code] ?? error.message} (${code})`, {
+  return new StoreError('unavailable', `cannot ${doing} (${path}): ${ADVICE[code] ?? error.message} (${code})`, {
     cause: error,
   });
 }
@@ -109,34 +111,31 @@ export function corruptRecord(key: string, place: string, problem: string): Stor
   );
 }
 
-// SHA-256 as the name of a value.
-
+/** Returns the SHA-256 that names a value. */
 export function hashOf(bytes: Uint8Array): Hash {
   return createHash('sha256').update(bytes).digest('hex') as Hash;
 }
 
-// The form of the store's keys, and how ids chosen by others become part of one.
+const KEY_SEGMENT = /^[A-Za-z0-9._-]{1,200}$/;
+const HASHED_SEGMENT = /^x-[0-9a-f]{64}$/;
 
-const segment = /^[A-Za-z0-9._-]{1,200}$/;
-const ours = /^x-[0-9a-f]{64}$/;
-
-/** Why `key` will not do, or undefined. */
+/** Returns why `key` will not do, or undefined. */
 export function keyProblem(key: string): string | undefined {
-  const bad = key.split('/').find((part) => !segment.test(part) || part === '.' || part === '..');
+  const bad = key.split('/').find((part) => !KEY_SEGMENT.test(part) || part === '.' || part === '..');
   if (bad === undefined) return undefined;
   return `the key "${key.slice(0, 300)}" has a segment "${bad.slice(0, 220)}": use 1 to 200 of [A-Za-z0-9._-], neither "." nor ".."`;
 }
 
 /**
- * `id` as one key segment or folder name: itself where it can be, else `x-` and a hash of it.
- * Different ids stay different.
+ * Returns `id` as one key segment or folder name: itself where it can be, else `x-` and a hash of
+ * it. Different ids stay different.
  */
 export function keySegment(id: string): string {
-  const plain = keyProblem(id) === undefined && !id.includes('/') && !ours.test(id);
+  const plain = keyProblem(id) === undefined && !id.includes('/') && !HASHED_SEGMENT.test(id);
   return plain ? id : `x-${hashOf(Buffer.from(id))}`;
 }
 
-/** Undefined when it is no JSON. */
+/** Returns undefined when the bytes are not JSON. */
 export function parseStored(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'));
@@ -147,15 +146,15 @@ export function parseStored(bytes: Uint8Array): unknown {
 }
 
 /**
- * Returns the sign that a newer Perdure wrote it; undefined for the version that is read here, and
- * for values without a version.
+ * Returns the sign that a newer Perdure wrote a value; undefined for the version that is read here,
+ * and for values without a version.
  */
-export function newerVersion(value: unknown): string | undefined {
+export function findNewerVersion(value: unknown): string | undefined {
   const v = (value as { readonly v?: unknown } | null | undefined)?.v;
   return Number.isSafeInteger(v) && (v as number) > 1 ? `version ${String(v)}, this one reads 1` : undefined;
 }
 
-/** `sign`: what shows it. */
+/** `sign` is what shows that the value is newer. */
 export function newerValue(what: string, sign: string): StoreError {
   return new StoreError(
     'newer',

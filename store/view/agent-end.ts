@@ -1,4 +1,4 @@
-// The end of an agent in words for the model of its parent: as the outcome of a call (L67), or as a
+// Words the end of an agent for the model of its parent: as the outcome of a call (L67), or as a
 // notification (L71).
 import type { Notice } from '../../workflows/contract/activities.ts';
 import type { AgentEnd, AgentNews, WorktreeEnd } from '../../workflows/contract/delegation.ts';
@@ -6,36 +6,37 @@ import { totalTokens, type Spend, type Terminal } from '../../workflows/contract
 import type { Entry } from '../log/entries.ts';
 import { clip, onOneLine, quoteLines } from '../../system/text.ts';
 import { isDamage, type Store } from '../values/store.ts';
-import { finalText, resultOf } from './result.ts';
+import { resultOf } from './result.ts';
+import { finalText } from './final-text.ts';
 import { loadRun } from './view.ts';
 
-/** Characters of an answer in a notification: the rest is asked for. */
+/** Characters of an answer that a notification shows; the rest is asked for. */
 const LONGEST_ANSWER = 8_000;
 
 export type LastRun = { readonly entries: readonly Entry[]; readonly said: string; readonly completed: boolean };
 
-/** Null without one that was stored. Throws StoreError. */
+/** Returns null when no run was stored. Throws StoreError. */
 export async function lastRunOf(store: Store, { run, session }: AgentEnd): Promise<LastRun | null> {
   if (!run?.head) return null;
-  const { entries } = await loadRun(store, session, run.head, run.run);
+  const { entries } = await loadRun(store, session, run.head, { run: run.run });
   const result = resultOf({ entries }, run.run);
   return { entries, said: (result?.text ?? finalText(entries)).trim(), completed: result?.reason === 'completed' };
 }
 
-/** `said`: the last words of its last run. */
+/** `said` holds the last words of the agent's last run. */
 export function describeEnd(end: AgentEnd, said: string, quote = (words: string): string => words): string {
   const { run, session, spend } = end;
   const about = `(agent session ${session}: ${run?.turns ?? 0} turns, ${formatSpend(spend)})`;
   const changes = describeWorktree(end.worktree);
-  if (run?.terminal.reason === 'completed') return joined(said === '' ? '' : quote(said), changes, about);
+  if (run?.terminal.reason === 'completed') return joinParagraphs(said === '' ? '' : quote(said), changes, about);
   const why = run === null ? 'was stopped before it began' : `ended with ${formatEnd(run.terminal)}`;
   const words = said === '' ? 'It had said nothing.' : `Its last words:\n${quote(said)}`;
-  return joined(`The agent ${why}.`, words, changes, about);
+  return joinParagraphs(`The agent ${why}.`, words, changes, about);
 }
 
-const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
+const countNoun = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
 
-/** L72. */
+/** Words what became of the agent's work tree (L72). */
 function describeWorktree(end: WorktreeEnd | undefined): string {
   if (end === undefined) return '';
   const left = 'left' in end && end.left !== undefined ? ` Its folder ${end.left} could not be removed.` : '';
@@ -46,7 +47,7 @@ function describeWorktree(end: WorktreeEnd | undefined): string {
       return `It changed no files${stays ? `.${stays}` : ': its branch is removed.'}${left}`;
     case 'committed': {
       const { branch, files, insertions, deletions } = end;
-      const changed = `${count(files, 'file')} changed, ${count(insertions, 'line')} added, ${deletions} removed`;
+      const changed = `${countNoun(files, 'file')} changed, ${countNoun(insertions, 'line')} added, ${deletions} removed`;
       return `Its changes are on branch ${branch}, and are not merged: ${changed}.${left}`;
     }
     case 'kept':
@@ -56,7 +57,7 @@ function describeWorktree(end: WorktreeEnd | undefined): string {
   }
 }
 
-/** Throws StoreError, unless its transcript is damaged: that is no damage of its parent's. */
+/** Throws StoreError, but not when the agent's transcript is damaged: its parent's is whole. */
 export async function agentNotice(store: Store, { agent, title, end }: AgentNews): Promise<Notice> {
   const source = `agent ${agent} (${JSON.stringify(title)}), which worked in the background and has ended`;
   const text =
@@ -72,7 +73,7 @@ async function shortWords(store: Store, end: AgentEnd): Promise<string> {
   return `${clip(said, LONGEST_ANSWER)}\n(The rest of it is not shown here: agent_output gives all of it.)`;
 }
 
-/** Throws StoreError, but for damage. */
+/** Throws StoreError, but not for damage. */
 export async function lastWords(store: Store, end: AgentEnd): Promise<string> {
   try {
     return (await lastRunOf(store, end))?.said ?? '';
@@ -92,6 +93,6 @@ function formatSpend({ usage, usd }: Spend): string {
   return `${totalTokens(usage)} tokens${cost}`;
 }
 
-function joined(...parts: readonly string[]): string {
+function joinParagraphs(...parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join('\n\n');
 }

@@ -1,16 +1,14 @@
-// From what the workflow asks to append to the entries that are stored. They depend on the inputs
-// and on what is recorded, never on the time or the attempt: a second attempt makes the same
+// Turns what the workflow asks to append into the entries that are stored. They depend on the
+// inputs and on recorded facts, never on the time or the attempt: a second attempt makes the same
 // segment with the same hash.
 import type { Append, OutcomeItem } from '../../workflows/contract/activities.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
-import type { StoredMedium } from '../../workflows/contract/people.ts';
 import type { Entry, Outcome, ReplyEntry } from '../log/entries.ts';
 import { takeBoundary } from '../transcript/prepared-boundary.ts';
 import { type Store, StoreError } from '../values/store.ts';
 import { agentNotice } from './agent-end.ts';
 import { lastReply, type View } from './shared-view.ts';
-import { fitsMessage, TOO_MANY_MEDIA } from '../transcript/media.ts';
-import { previewText, PREVIEW_LIMIT, resultName } from '../transcript/preview.ts';
+import { fitOutcomes, countCharacters } from './fit-outcomes.ts';
 
 export type AppendDeps = {
   readonly store: Store;
@@ -19,8 +17,8 @@ export type AppendDeps = {
 };
 
 /**
- * Throws StoreError `missing` when an outcome should be recorded, is not, and no note stands for
- * it.
+ * Throws StoreError `missing` when an outcome should be recorded, is not, and has no note in its
+ * place.
  */
 export async function prepareAppend(view: View, appends: readonly Append[], deps: AppendDeps): Promise<Entry[]> {
   const round = lastRound(view);
@@ -39,7 +37,7 @@ export async function prepareAppend(view: View, appends: readonly Append[], deps
       entries.push(append);
       continue;
     }
-    const outcomes = await newOutcomes(view, round, append.items, deps);
+    const outcomes = await prepareOutcomes(view, round, append.items, deps);
     if (outcomes.length > 0) entries.push({ kind: 'outcomes', outcomes });
     round.outcomes.push(...outcomes);
   }
@@ -57,10 +55,10 @@ function lastRound(view: View): Round {
 }
 
 /**
- * In the model's order, at most one for each call, those stored already left out (L39), and fitted
- * (L6).
+ * Returns the new outcomes in the model's order, at most one for each call, without those that are
+ * stored already (L39), fitted into one message (L6).
  */
-async function newOutcomes(
+async function prepareOutcomes(
   view: View,
   { reply, outcomes }: Round,
   items: readonly OutcomeItem[],
@@ -74,7 +72,7 @@ async function newOutcomes(
   const inOrder = [...fresh.values()].sort((a, b) => a.index - b.index);
   const made = await Promise.all(inOrder.map((item) => outcomeOf(view, reply, item, deps)));
   return fitOutcomes(deps.store, made, {
-    characters: characters(outcomes),
+    characters: countCharacters(outcomes),
     media: outcomes.flatMap(({ media = [] }) => media),
     calls: reply?.message.content.filter((block) => block.type === 'tool_use').length ?? 0,
   });
@@ -100,80 +98,10 @@ async function outcomeOf(
     const what = `the outcome of ${call.name} (block ${index} of the last reply) is not recorded under ${key ?? 'no key'}`;
     throw new StoreError('missing', `session ${view.session}: ${what}: restore the store from a backup`);
   }
-  // Before its end is recorded it is read by who records nothing: a line about the batch.
+  // A line about the batch reads it before its end is recorded, and records nothing.
   const fate = item.ended
     ? ({ decision: 'allowed', outcome: 'ok' } as const)
     : ({ decision: 'not_run', outcome: item.unknown ? 'unknown' : 'not_run' } as const);
   const log = { key: key ?? null, name: call.name, duration: 0, ...fate };
   return { index, toolUseId: call.id, isError: !item.ended, content: note, log };
-}
-
-// L6, per message: the outcomes of one reply go back in one message, and together they must not
-// crowd out everything else.
-
-/** Characters of all outcomes of one reply together. */
-export const MESSAGE_LIMIT = 200_000;
-/** The most characters that a preview adds around the text it keeps. */
-const FRAME = 500;
-
-type Beside = {
-  /** Characters of the outcomes of the same reply that are stored already. */
-  readonly characters: number;
-  readonly media?: readonly StoredMedium[];
-  /** Calls of the reply: with very many, previews get shorter. */
-  readonly calls: number;
-};
-
-/**
- * Stores the largest outcomes that are not previews yet whole and replaces them by a preview, until
- * all fit or none is left. Depends on its arguments alone, so that the choice is the same on every
- * attempt; stored with the entry, it never changes.
- */
-export async function fitOutcomes(store: Store, all: readonly Outcome[], beside: Beside): Promise<Outcome[]> {
-  const outcomes = withFittingMedia(all, beside.media ?? []);
-  const limit = Math.max(0, Math.min(PREVIEW_LIMIT, Math.floor(MESSAGE_LIMIT / beside.calls) - FRAME));
-  const fitted = [...outcomes];
-  let total = beside.characters + characters(outcomes);
-  for (const position of largestFirst(outcomes)) {
-    if (total <= MESSAGE_LIMIT) break;
-    const outcome = outcomes[position] as Outcome;
-    if (outcome.content.length <= limit + FRAME) break;
-    const replaced = await previewed(store, outcome, limit);
-    total += replaced.content.length - outcome.content.length;
-    fitted[position] = replaced;
-  }
-  return fitted;
-}
-
-/**
- * L85: of the images and documents of one reply, as many as fit into one message, in order. What is
- * left out is named.
- */
-function withFittingMedia(outcomes: readonly Outcome[], before: readonly StoredMedium[]): readonly Outcome[] {
-  const shown = [...before];
-  return outcomes.map((outcome) => {
-    const { media, ...rest } = outcome;
-    if (media === undefined) return outcome;
-    if (!fitsMessage([...shown, ...media]))
-      return { ...rest, content: `${rest.content}\n(not shown: ${TOO_MANY_MEDIA}; ask for fewer at once)` };
-    shown.push(...media);
-    return outcome;
-  });
-}
-
-function characters(outcomes: readonly Outcome[]): number {
-  return outcomes.reduce((sum, outcome) => sum + outcome.content.length, 0);
-}
-
-function largestFirst(outcomes: readonly Outcome[]): number[] {
-  const size = (position: number): number => outcomes[position]?.content.length ?? 0;
-  const positions = outcomes.flatMap((outcome, position) => (outcome.whole ? [] : [position]));
-  return positions.sort((a, b) => size(b) - size(a) || a - b);
-}
-
-async function previewed(store: Store, outcome: Outcome, limit: number): Promise<Outcome> {
-  const bytes = Buffer.from(outcome.content);
-  const hash = await store.put(bytes);
-  const content = previewText(outcome.content, limit, resultName(hash));
-  return { ...outcome, content, whole: { hash, bytes: bytes.length } };
 }

@@ -1,15 +1,16 @@
-// Which entries of a transcript the model sees, in order, and what stands for those it does not
-// (L5, L7, L9, L10). Outcomes go with their reply: hidden with it, shown with it.
+// Finds which entries of a transcript the model sees, in order, and what stands for the others (L5,
+// L7, L9, L10). Outcomes go with their reply: hidden with it, shown with it.
+import { present } from '../../system/json.ts';
 import type { Entry, SignedSummary } from '../log/entries.ts';
 import { type Bounds, type Marks, readMarks, type Stretch } from '../transcript/marks.ts';
 import { mediaOf } from '../log/bodies.ts';
-import { carriedText } from './notices.ts';
+import { summaryFollowUp } from './notices.ts';
 import { taskListOf, withTaskList } from './task-list.ts';
 
 export type Shown =
   /**
-   * `cut`: so many characters of a message that was too large for its run (L6). `bare`: its images
-   * and documents are not shown.
+   * `cut` is how many characters are shown of a message that was too large for its run (L6). `bare`
+   * hides its images and documents.
    */
   | {
       readonly kind: 'entry';
@@ -19,19 +20,19 @@ export type Shown =
       readonly bare?: true;
     }
   /**
-   * A boundary's summary: it stands for what was before `position`. `signed`: by the API, for
-   * models that take it so.
+   * A boundary's summary, which stands for everything before `position`. `signed` is the API's own,
+   * for models that take it.
    */
   | { readonly kind: 'summary'; readonly position: number; readonly text: string; readonly signed?: SignedSummary }
   /**
-   * What is said at a boundary whose summary is signed, after what was kept: nothing may stand
-   * between the two.
+   * The words at a boundary whose summary is signed, after the entries that were kept: nothing may
+   * stand between summary and kept entries.
    */
   | { readonly kind: 'carried'; readonly position: number; readonly text: string }
   /** The short form of a committed stretch, which begins at `position` and ends before `to`. */
   | { readonly kind: 'short'; readonly position: number; readonly to: number; readonly text: string };
 
-/** Kinds that can be seen; the others keep the books. */
+/** The kinds that can be seen; the others keep the books. */
 type ShownEntry = Extract<Entry, { kind: 'user' | 'reply' | 'outcomes' | 'notice' }>;
 
 export type InView = { readonly shown: readonly Shown[]; readonly marks: Marks };
@@ -42,41 +43,44 @@ export function inView(entries: readonly Entry[]): InView {
   const shown: Shown[] = [];
   if (marks.boundary) {
     const { from, summary, tasks } = marks.boundary;
-    const signed = signedIn(marks);
+    const signed = usableSignedSummary(marks);
     const isCarried = marks.boundary.signed !== undefined;
     const text = isCarried ? summary : withTaskList(summary, tasks);
     shown.push({ kind: 'summary', position: from, text, ...(signed && { signed }) });
-    if (!isCarried) shown.push(...promptsAt(marks.boundary, entries, marks));
+    if (!isCarried) shown.push(...showPrompts(marks.boundary, entries, marks));
   }
-  pushFrom(shown, entries, marks, snipped);
+  pushEntries(shown, entries, marks, snipped);
   return { shown, marks };
 }
 
-/** What a server has refused is said in words from then on. */
-function signedIn({ boundary, refusedAt }: Marks): SignedSummary | undefined {
+/** Returns the signed summary, unless a server has refused it: then it is said in words. */
+function usableSignedSummary({ boundary, refusedAt }: Marks): SignedSummary | undefined {
   return boundary && boundary.at > refusedAt ? boundary.signed : undefined;
 }
 
-function promptsAt({ prompts }: Bounds, entries: readonly Entry[], marks: Marks): Shown[] {
+function showPrompts({ prompts }: Bounds, entries: readonly Entry[], marks: Marks): Shown[] {
   return prompts
     .filter((position) => !marks.snipped.has(position))
-    .map((position) => entryAt(position, entries[position] as ShownEntry, marks, -1));
+    .map((position) => showEntry(position, entries[position] as ShownEntry, marks, -1));
 }
 
-/** `reply`: position of the reply that outcomes belong to. */
-function entryAt(position: number, entry: ShownEntry, { cut, bareBefore, shrunkBefore }: Marks, reply: number): Shown {
-  const most = cut.get(position);
+/** `reply` is the position of the reply that outcomes belong to. */
+function showEntry(
+  position: number,
+  entry: ShownEntry,
+  { cut, bareBefore, shrunkBefore }: Marks,
+  reply: number,
+): Shown {
   const isHidden = position < bareBefore || (entry.kind === 'outcomes' && reply < shrunkBefore);
   return {
     kind: 'entry',
     position,
     entry,
-    ...(most === undefined ? {} : { cut: most }),
-    ...(isHidden && mediaOf(entry).length > 0 && { bare: true as const }),
+    ...present({ cut: cut.get(position), bare: isHidden && mediaOf(entry).length > 0 ? (true as const) : undefined }),
   };
 }
 
-function pushFrom(shown: Shown[], entries: readonly Entry[], marks: Marks, snipped: ReadonlySet<number>): void {
+function pushEntries(shown: Shown[], entries: readonly Entry[], marks: Marks, snipped: ReadonlySet<number>): void {
   const { committed: stretches } = marks;
   const from = marks.boundary?.from ?? 0;
   let next = 0;
@@ -88,9 +92,9 @@ function pushFrom(shown: Shown[], entries: readonly Entry[], marks: Marks, snipp
       shown.push({
         kind: 'carried',
         position,
-        text: withTaskList(carriedText(marks.boundary.from), marks.boundary.tasks),
+        text: withTaskList(summaryFollowUp(marks.boundary.from), marks.boundary.tasks),
       });
-      shown.push(...promptsAt(marks.boundary, entries, marks));
+      shown.push(...showPrompts(marks.boundary, entries, marks));
     }
     while (next < stretches.length && position >= (stretches[next] as Stretch).to) next += 1;
     const stretch = stretches[next];
@@ -102,13 +106,13 @@ function pushFrom(shown: Shown[], entries: readonly Entry[], marks: Marks, snipp
     const visible = !collapsed && !snipped.has(position);
     if (entry.kind === 'reply') [withReply, reply] = [visible, position];
     const seen = entry.kind === 'outcomes' ? withReply : visible && !isOutdated(entry, position, marks);
-    if (seen && isShown(entry)) shown.push(entryAt(position, entry, marks, reply));
+    if (seen && isShown(entry)) shown.push(showEntry(position, entry, marks, reply));
   }
 }
 
 /**
- * What had changed of an earlier epoch's system prompt and tools is in those of the epoch that came
- * after it.
+ * Tells whether a notice is about the preamble of an earlier epoch: the later epoch holds those
+ * changes.
  */
 function isOutdated(entry: Entry, position: number, { epochAt }: Marks): boolean {
   return position < epochAt && entry.kind === 'notice' && entry.notice.kind === 'preamble_changed';

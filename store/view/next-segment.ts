@@ -1,4 +1,4 @@
-// The segment that new entries make after a view.
+// Builds the segment that new entries make after a view.
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { View } from './shared-view.ts';
 import type { Entry } from '../log/entries.ts';
@@ -9,13 +9,13 @@ import { hashOf } from '../values/store.ts';
 export type NextSegment = {
   readonly hash: Hash;
   readonly bytes: Uint8Array;
-  /** The view with the segment: valid once `bytes` are stored. */
+  /** The view with the segment, valid once `bytes` are stored. */
   readonly view: View;
 };
 
 /**
- * The segment that `entries` (at least one) make after `view`. Nothing is stored: give `bytes` to
- * `put` or `writeStep`.
+ * Returns the segment that `entries` (at least one) make after `view`. It is not stored: give
+ * `bytes` to `put` or `writeStep`.
  */
 export function nextSegment(view: View, entries: readonly Entry[]): NextSegment {
   if (entries.length === 0) throw new RangeError('a segment needs at least one entry');

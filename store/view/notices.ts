@@ -1,7 +1,7 @@
 // The loop's own sentences to the model. They are fixed: the prompt cache depends on them.
 import type { Notice, PreambleChanged } from '../../workflows/contract/activities.ts';
 import type { RunLimit } from '../../workflows/contract/loop.ts';
-import { entryName, type EntryRange } from '../log/entries.ts';
+import { entryName, type EntryRange } from '../log/entry-names.ts';
 
 export const CONTINUE =
   'Your reply was cut off because it reached the output limit. Continue exactly where it stopped: no apology, no recap.';
@@ -12,7 +12,7 @@ export const CALL_CUT =
 
 export const INTERRUPTED = 'The run was interrupted here.';
 
-/** Stands where a user message has to be and there is nothing to say. */
+/** Stands where a user message has to be and nothing is left to say. */
 export const GO_ON = 'Continue.';
 
 /** The result of a call of which nothing is known. */
@@ -21,50 +21,52 @@ export const NO_OUTCOME = 'No outcome was recorded for this call.';
 /** The result of a call that returned nothing: the API refuses an empty error. */
 export const NO_OUTPUT = '(no output)';
 
-/** An older result in the place of its text (L8). `name` is what the read tool opens. */
+/** Returns the words in the place of an older result (L8). `name` is what the read tool opens. */
 export function shrunkResult(characters: number, name: string): string {
   return `[An older result, about ${characters} characters, is no longer shown here. It was kept: the read tool opens it at path "${name}".]`;
 }
 
-/** Said where images and documents stood that are no longer shown (L24, L25). */
+/** Stands where images and documents are no longer shown (L24, L25). */
 export const BARE =
   '(The images and documents named here are no longer shown: a request with them was refused. A smaller one, or a part of one, may do.)';
 
-/** The text that stands for a stretch of the conversation (L9). */
+/** Returns the text that stands for a stretch of the conversation (L9). */
 export function shortForm(range: EntryRange, text: string): string {
   return `[A part of this conversation in short. The read tool opens all of it at path "${entryName(range)}".]\n${text}`;
 }
 
-/** The text that stands for everything before position `before` (L10). */
+/** Returns the text that stands for everything before position `before` (L10). */
 export function summaryText(before: number, text: string): string {
   const whole = before > 0 ? ` The read tool opens all of it at path "${entryName({ from: 0, to: before })}".` : '';
   return `[This conversation began earlier. What follows is a summary of that part.${whole}]\n${text}\n[End of the summary.]`;
 }
 
-/** Said after what is kept of the conversation, where its summary is the API's own. */
-export function carriedText(before: number): string {
+/**
+ * Returns the words after the kept part of the conversation, where its summary is the API's own.
+ */
+export function summaryFollowUp(before: number): string {
   return `[The part of this conversation before position ${before} is a summary now. The read tool opens all of it at path "${entryName({ from: 0, to: before })}". What holds of it word for word follows: what was asked for in this run.]`;
 }
 
-const sumUp = (why: string): string =>
+const askToSumUp = (why: string): string =>
   `This run ends now, because ${why}. Do not call tools. Say briefly what is done, what is not, and how to go on, for whoever takes it up.`;
 
 const WRAP_UP: Readonly<Record<RunLimit, string>> = {
-  cost: sumUp('its budget is almost spent'),
-  tokens: sumUp('its tokens are almost used up'),
-  time: sumUp('its time is almost over'),
-  turns: sumUp('it has no turns left'),
+  cost: askToSumUp('its budget is almost spent'),
+  tokens: askToSumUp('its tokens are almost used up'),
+  time: askToSumUp('its time is almost over'),
+  turns: askToSumUp('it has no turns left'),
 };
 
-const cutShort = (what: string): string =>
+const sayCutShort = (what: string): string =>
   `The run before this one was ended because ${what}, and what it was about may be unfinished: look at how things stand before you rely on them. This run has limits of its own.`;
 
 const BUDGET_SPENT: Readonly<Record<'cost' | 'tokens', string>> = {
-  cost: cutShort('its budget was spent'),
-  tokens: cutShort('its tokens were used up'),
+  cost: sayCutShort('its budget was spent'),
+  tokens: sayCutShort('its tokens were used up'),
 };
 
-/** The text the model gets for a notice; null for those that are for people. */
+/** Returns the text that the model gets for a notice; null for notices that are for people. */
 export function noticeText(notice: Notice): string | null {
   switch (notice.kind) {
     case 'continue':
@@ -74,7 +76,7 @@ export function noticeText(notice: Notice): string | null {
     case 'interrupted':
       return INTERRUPTED;
     case 'model_switched':
-      return modelSwitched(notice.calls);
+      return describeModelSwitch(notice.calls);
     case 'stop_hook':
       return `A check that runs before you may stop is not satisfied:\n${notice.text}`;
     case 'token_budget':
@@ -90,7 +92,7 @@ export function noticeText(notice: Notice): string | null {
     case 'repaired':
       return `The record of this conversation was damaged, and it goes on from the last part that is whole: ${notice.lost}. What you did in the lost part may have taken effect: look before you do it again.`;
     case 'preamble_changed':
-      return preambleChanged(notice);
+      return describePreambleChange(notice);
     case 'wrap_up':
       return WRAP_UP[notice.limit];
     case 'budget_spent':
@@ -106,8 +108,8 @@ export function noticeText(notice: Notice): string | null {
   }
 }
 
-/** What is said of the tools is left out where they are changed by other means. */
-export function preambleChanged(
+/** Leaves out the tools where they are changed by other means. */
+export function describePreambleChange(
   { parts, ended, toolsGone, toolsBack, toolsNew = [] }: PreambleChanged,
   withTools = true,
 ): string {
@@ -126,7 +128,7 @@ export function preambleChanged(
   return lines.join('\n');
 }
 
-function modelSwitched(calls: readonly string[]): string {
+function describeModelSwitch(calls: readonly string[]): string {
   const switched = 'Another model could not finish this reply, and you go on in its place.';
   if (calls.length === 0) return switched;
   return `${switched} It had started calls that may have run, and whose results are not known: ${calls.join(', ')}. Make those again that you need.`;

@@ -1,8 +1,9 @@
-// The value of a run's final answer (L53), read from its transcript.
+// Reads the value of a run's final answer (L53) from its transcript.
 import type { ConfigReader } from '../configuration.ts';
 import type { Entry } from '../log/entries.ts';
 import { isDamage } from '../values/store.ts';
-import { structuredOutput, type RunResult } from './result.ts';
+import type { RunResult } from './result.ts';
+import { parseStructuredOutput } from './structured-output.ts';
 
 export type RunOutput = { readonly output?: unknown };
 
@@ -19,7 +20,7 @@ export async function outputOf(
   if (started?.kind !== 'run_started' || reason !== 'completed') return {};
   try {
     const { outputSchema } = await config(started.config);
-    const found = outputSchema ? structuredOutput(text) : null;
+    const found = outputSchema ? parseStructuredOutput(text) : null;
     return found?.kind === 'value' ? { output: found.value } : {};
   } catch (error) {
     if (isDamage(error)) return {};

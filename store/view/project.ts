@@ -1,5 +1,5 @@
-// Projects the entries of a transcript onto the messages of a request. Pure. For any entries the
-// request has a shape that the API accepts (L58): roles alternate from user to user, and one
+// Projects the entries of a transcript onto the messages of a request. It is pure. For any entries
+// the request has a shape that the API accepts (L58): roles alternate from user to user, and one
 // outcome follows every call (L39).
 import type {
   ContentBlock,
@@ -9,28 +9,29 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages';
 import type { MessageMedium } from '../../workflows/contract/people.ts';
 import { previewText } from '../transcript/preview.ts';
-import { mediumBlock } from '../transcript/request-size.ts';
+import { buildMediumBlock } from '../transcript/request-size.ts';
 import { sentName } from '../transcript/tool-names.ts';
 import type { SentNames } from '../configuration.ts';
 import type { Telling } from '../transcript/preamble.ts';
 import { serverBlockText } from '../transcript/server-tools.ts';
 import { foreignWords, isChange, systemBlocks, tellingBy } from '../transcript/system-message.ts';
 import { type Bodies, mediaNote } from '../log/bodies.ts';
-import { type Entry, type Outcome, type ReplyEntry, entryName } from '../log/entries.ts';
+import type { Entry, Outcome, ReplyEntry } from '../log/entries.ts';
+import { entryName } from '../log/entry-names.ts';
 import { inView, type InView, type Shown } from './in-view.ts';
 import { BARE, GO_ON, NO_OUTCOME, NO_OUTPUT, noticeText, shortForm, summaryText } from './notices.ts';
 import {
   isFrom,
   openServerCalls,
   type ReplyMemo,
-  sentReply,
+  prepareReply,
   type SentReply,
   answeredServerCalls,
 } from './sent-reply.ts';
-import { isShrunk, markCleared } from './microcompact.ts';
+import { isShrunk, shrunkMarker } from './shrunk-results.ts';
 import { isBlank, wellFormedText } from '../../system/text.ts';
 
-/** Saves work from turn to turn: entries never change. */
+/** Saves work from turn to turn, because entries never change. */
 export type ProjectMemo = {
   readonly replies: ReplyMemo;
   readonly results: WeakMap<Outcome, string>;
@@ -39,18 +40,18 @@ export type ProjectMemo = {
   readonly cuts: WeakMap<Entry, readonly ContentBlockParam[]>;
 };
 
-/** As a run knows it. */
+/** A model as a run knows it. */
 export type CalledModel = {
   readonly name: string;
   readonly checksPrefix?: boolean;
-  /** It takes the summaries that the API has signed. */
+  /** The model takes the summaries that the API has signed. */
   readonly compaction?: boolean;
-  /** It takes messages of the role system between others, and tools from them. */
+  /** The model takes messages of the role system between others, and tools from them. */
   readonly systemMessages?: boolean;
   readonly toolChanges?: 'inline' | 'references';
   /** Its API searches the web, and takes back what it found. */
   readonly webSearch?: boolean;
-  /** Known: it is one of Claude's. */
+  /** Present when the model is known to be one of Claude's. */
   readonly thinking?: object;
 };
 
@@ -59,7 +60,7 @@ export type ProjectOptions = {
    * The model that is called, which decides what thinking is sent (L19, L59). Absent: all of it is.
    */
   readonly model?: CalledModel | undefined;
-  /** Give the same one each time. */
+  /** Give the same memo each time. */
   readonly memo?: ProjectMemo | undefined;
 };
 
@@ -73,15 +74,15 @@ export function project(entries: readonly Entry[], bodies: Bodies, options: Proj
 
 export function projectView({ shown, marks }: InView, bodies: Bodies, options: ProjectOptions = {}): MessageParam[] {
   const memo = options.memo ?? createMemo();
-  const signed = signedFor(options.model, shown[0]);
-  const messages: Draft[] = signed ? [{ role: 'assistant', content: [signed] }] : [];
+  const signed = signedSummaryFor(options.model, shown[0]);
+  const messages: DraftMessage[] = signed ? [{ role: 'assistant', content: [signed] }] : [];
   const taken = new Set<string>();
   const telling = tellingOf(marks.telling, options.model);
-  const all = rounds(signed ? shown.slice(1) : shown, bodies, { memo, telling });
+  const all = groupRounds(signed ? shown.slice(1) : shown, bodies, { memo, telling });
   for (const [at, round] of all.entries()) {
     const { reply } = round;
     const sent = reply
-      ? sentReply(reply, taken, memo.replies, {
+      ? prepareReply(reply, taken, memo.replies, {
           withThinking: isThinkingSent(reply, round.position, marks, options.model),
           across: new Set([...carriedOver(all[at - 1], round), ...carriedOver(round, all[at + 1])]),
         })
@@ -90,14 +91,14 @@ export function projectView({ shown, marks }: InView, bodies: Bodies, options: P
     const said = options.model && !options.model.webSearch ? withoutServerBlocks(named) : named;
     if (said.length > 0) {
       const isFirstKept = signed !== undefined && messages.length === 1;
-      if (!isAsked(messages) && !isFirstKept) messages.push({ role: 'user', content: [text(GO_ON)] });
+      if (!isAsked(messages) && !isFirstKept) messages.push({ role: 'user', content: [textBlock(GO_ON)] });
       messages.push({ role: 'assistant', content: [...said] });
     }
     const shrink = round.position < marks.shrunkBefore;
-    say(messages, [...results(sent, round, { shrink, memo, bodies }), ...round.texts]);
-    tell(messages, round.told);
+    addUserContent(messages, [...resultBlocks(sent, round, { shrink, memo, bodies }), ...round.texts]);
+    addSystemContent(messages, round.told);
   }
-  if (!isAsked(messages)) messages.push({ role: 'user', content: [text(GO_ON)] });
+  if (!isAsked(messages)) messages.push({ role: 'user', content: [textBlock(GO_ON)] });
   return messages as MessageParam[];
 }
 
@@ -110,35 +111,35 @@ function withoutServerBlocks(sent: readonly ContentBlockParam[]): readonly Conte
   if (!sent.some(({ type }) => type === 'server_tool_use' || type === 'web_search_tool_result')) return sent;
   return sent.flatMap((block): ContentBlockParam[] => {
     const words = serverBlockText(block as ContentBlock);
-    if (words !== null) return words === '' ? [] : [text(wellFormedText(words))];
-    return block.type === 'text' && block.citations ? [text(block.text)] : [block];
+    if (words !== null) return words === '' ? [] : [textBlock(wellFormedText(words))];
+    return block.type === 'text' && block.citations ? [textBlock(block.text)] : [block];
   });
 }
 
-/** How a model that may take less than its epoch tells is told. */
+/** Returns how a model is told of changes: it may take less than its epoch tells. */
 function tellingOf({ bySystem, bringsTools }: Telling, model: CalledModel | undefined): Telling {
   if (!bySystem || !model?.systemMessages) return {};
   return { bySystem, ...(bringsTools && model.toolChanges === 'inline' && { bringsTools }) };
 }
 
-/** It is the model's turn. */
-function isAsked(messages: readonly Draft[]): boolean {
+/** Tells whether it is the model's turn. */
+function isAsked(messages: readonly DraftMessage[]): boolean {
   return messages.length > 0 && messages.at(-1)?.role !== 'assistant';
 }
 
 /**
- * Of a model that takes it so, the summary is the API's own block, and what was kept follows at
+ * Returns the API's own summary block for a model that takes it; the kept entries then follow at
  * once.
  */
-function signedFor(model: CalledModel | undefined, first: Shown | undefined): ContentBlockParam | undefined {
+function signedSummaryFor(model: CalledModel | undefined, first: Shown | undefined): ContentBlockParam | undefined {
   if (first?.kind !== 'summary' || !model?.compaction) return undefined;
-  // A block of a beta, which the stable types do not have.
+  // The stable types do not have this block of a beta.
   return first.signed as ContentBlockParam | undefined;
 }
 
 /**
- * The API drops by itself what a model cannot read of its kin's thinking, and finds it again for
- * one that can: they get all there is.
+ * Tells whether a reply's thinking is sent. The API itself drops thinking of its kin that a model
+ * cannot read, and finds it again for one that can, so Claude models get all of it.
  */
 function isThinkingSent(
   reply: ReplyEntry,
@@ -152,17 +153,17 @@ function isThinkingSent(
   return isFrom(reply, model.name) || (model.thinking !== undefined && /\bclaude-/.test(reply.message.model));
 }
 
-type Draft = { readonly role: 'user' | 'assistant' | 'system'; readonly content: ContentBlockParam[] };
+type DraftMessage = { readonly role: 'user' | 'assistant' | 'system'; readonly content: ContentBlockParam[] };
 
 type FoundOutcome = { readonly outcome: Outcome; readonly position: number; readonly bare: boolean };
 
-/** A reply (none before the first) and what followed it. */
+/** A reply, or null before the first one, and what followed it. */
 type Round = {
   readonly reply: ReplyEntry | null;
   readonly position: number;
   readonly outcomes: FoundOutcome[];
   readonly texts: ContentBlockParam[];
-  /** In a message of the role system, after the others. */
+  /** Blocks for a message of the role system, after the others. */
   readonly told: ContentBlockParam[];
 };
 
@@ -179,9 +180,9 @@ function carriedOver(round: Round | undefined, next: Round | undefined): readonl
   return open.filter((id) => answered.has(id));
 }
 
-type Saying = { readonly memo: ProjectMemo; readonly telling: Telling };
+type RoundOptions = { readonly memo: ProjectMemo; readonly telling: Telling };
 
-function rounds(shown: readonly Shown[], bodies: Bodies, { memo, telling }: Saying): Round[] {
+function groupRounds(shown: readonly Shown[], bodies: Bodies, { memo, telling }: RoundOptions): Round[] {
   let round: Round = { reply: null, position: -1, outcomes: [], texts: [], told: [] };
   const all = [round];
   for (const each of shown) {
@@ -192,26 +193,26 @@ function rounds(shown: readonly Shown[], bodies: Bodies, { memo, telling }: Sayi
       for (const outcome of each.entry.outcomes) round.outcomes.push({ outcome, position, bare: each.bare ?? false });
     } else if (each.kind === 'entry' && isChange(each.entry) && tellingBy(each.entry.notice, telling).bySystem) {
       const { notice } = each.entry;
-      round.texts.push(...blocks(foreignWords(notice)));
+      round.texts.push(...toTextBlocks(foreignWords(notice)));
       round.told.push(...(systemBlocks(notice, tellingBy(notice, telling)) as ContentBlockParam[]));
     } else {
-      round.texts.push(...spoken(each, bodies, memo));
+      round.texts.push(...textBlocksOf(each, bodies, memo));
     }
   }
   return all;
 }
 
-function spoken(shown: Shown, bodies: Bodies, memo: ProjectMemo): readonly ContentBlockParam[] {
-  if (shown.kind !== 'entry') return blocks(wordsOf(shown, bodies));
+function textBlocksOf(shown: Shown, bodies: Bodies, memo: ProjectMemo): readonly ContentBlockParam[] {
+  if (shown.kind !== 'entry') return toTextBlocks(wordsOf(shown, bodies));
   const texts = shown.cut === undefined ? memo.texts : memo.cuts;
   const known = texts.get(shown.entry);
   if (known) return known;
   const { entry } = shown;
   const words = wordsOf(shown, bodies);
   if (shown.bare && shown.cut === undefined)
-    return blocks(entry.kind === 'user' ? `${words}${mediaNote(entry.body)}\n${BARE}` : words);
+    return toTextBlocks(entry.kind === 'user' ? `${words}${mediaNote(entry.body)}\n${BARE}` : words);
   const media = entry.kind === 'user' && shown.cut === undefined ? entry.body.media : undefined;
-  const made = media ? illustrated(words, media, bodies) : blocks(words);
+  const made = media ? blocksWithMedia(words, media, bodies) : toTextBlocks(words);
   texts.set(shown.entry, made);
   return made;
 }
@@ -222,12 +223,12 @@ export function wordsOf(shown: Shown, bodies: Bodies): string {
   if (shown.kind === 'carried') return shown.text;
   if (shown.kind === 'short') return shortForm({ from: shown.position, to: shown.to }, shown.text);
   const { entry, position, cut } = shown;
-  const words = entry.kind === 'notice' ? (noticeText(entry.notice) ?? '') : saidBy(entry, bodies);
+  const words = entry.kind === 'notice' ? (noticeText(entry.notice) ?? '') : userTextOf(entry, bodies);
   if (cut === undefined) return words;
   return previewText(words, cut, entryName({ from: position, to: position + 1 }), 'message');
 }
 
-function saidBy(entry: Entry, bodies: Bodies): string {
+function userTextOf(entry: Entry, bodies: Bodies): string {
   if (entry.kind !== 'user') return '';
   if (entry.body.kind === 'text') return entry.body.text;
   const stored = bodies.get(entry.body.hash);
@@ -236,33 +237,33 @@ function saidBy(entry: Entry, bodies: Bodies): string {
 }
 
 /**
- * The text with the images and documents where they stand. A message that is shown in part has lost
- * them.
+ * Returns the text with the images and documents in their places. A message that is shown in part
+ * has lost them.
  */
-function illustrated(words: string, media: readonly MessageMedium[], bodies: Bodies): readonly ContentBlockParam[] {
+function blocksWithMedia(words: string, media: readonly MessageMedium[], bodies: Bodies): readonly ContentBlockParam[] {
   let said = 0;
   const parts = media.flatMap((medium): readonly ContentBlockParam[] => {
-    const before = blocks(words.slice(said, medium.at));
+    const before = toTextBlocks(words.slice(said, medium.at));
     said = Math.max(said, medium.at);
-    return [...before, mediumBlock(medium, bodies)];
+    return [...before, buildMediumBlock(medium, bodies)];
   });
-  return [...parts, ...blocks(words.slice(said))];
+  return [...parts, ...toTextBlocks(words.slice(said))];
 }
 
-/** The API refuses a text of white space only. */
-function blocks(words: string): readonly ContentBlockParam[] {
-  return isBlank(words) ? [] : [text(wellFormedText(words))];
+/** Returns no block for a text of white space only, which the API refuses. */
+function toTextBlocks(words: string): readonly ContentBlockParam[] {
+  return isBlank(words) ? [] : [textBlock(wellFormedText(words))];
 }
 
-function text(words: string): ContentBlockParam {
+function textBlock(words: string): ContentBlockParam {
   return { type: 'text', text: words };
 }
 
 /**
- * One for each call that is sent, in order; the first when there are several, a note when there is
- * none.
+ * Returns one result for each call that is sent, in order: the first of several, or a note when the
+ * outcome is missing.
  */
-function results({ calls }: SentReply, { outcomes }: Round, how: Resulting): ToolResultBlockParam[] {
+function resultBlocks({ calls }: SentReply, { outcomes }: Round, how: ResultOptions): ToolResultBlockParam[] {
   return calls.map(({ index, id }) => {
     const found = outcomes.find(({ outcome }) => outcome.index === index);
     const failed = found?.outcome.isError ?? true;
@@ -271,39 +272,39 @@ function results({ calls }: SentReply, { outcomes }: Round, how: Resulting): Too
   });
 }
 
-type Resulting = { readonly shrink: boolean; readonly memo: ProjectMemo; readonly bodies: Bodies };
+type ResultOptions = { readonly shrink: boolean; readonly memo: ProjectMemo; readonly bodies: Bodies };
 
 function resultContent(
   { outcome, position, bare }: FoundOutcome,
-  { shrink, memo: { results: known }, bodies }: Resulting,
+  { shrink, memo: { results: known }, bodies }: ResultOptions,
 ): NonNullable<ToolResultBlockParam['content']> {
-  if (shrink && isShrunk(outcome)) return markCleared(outcome, position);
-  const content = known.get(outcome) ?? sendable(outcome.content);
+  if (shrink && isShrunk(outcome)) return shrunkMarker(outcome, position);
+  const content = known.get(outcome) ?? sendableContent(outcome.content);
   known.set(outcome, content);
   if (outcome.media === undefined) return content;
   if (bare) return `${content}\n${BARE}`;
-  return [{ type: 'text', text: content }, ...outcome.media.map((medium) => mediumBlock(medium, bodies))];
+  return [{ type: 'text', text: content }, ...outcome.media.map((medium) => buildMediumBlock(medium, bodies))];
 }
 
-function sendable(content: string): string {
+function sendableContent(content: string): string {
   return isBlank(content) ? NO_OUTPUT : wellFormedText(content);
 }
 
 /**
- * Consecutive user messages are one, also where something was told between them: that comes after
- * all of it.
+ * Adds to the last user message, also where something was told after it: that stays after all of
+ * it.
  */
-function say(messages: Draft[], content: readonly ContentBlockParam[]): void {
+function addUserContent(messages: DraftMessage[], content: readonly ContentBlockParam[]): void {
   if (content.length === 0) return;
   const last = messages.at(messages.at(-1)?.role === 'system' ? -2 : -1);
   if (last?.role === 'user') last.content.push(...content);
   else messages.push({ role: 'user', content: [...content] });
 }
 
-/** After a user message: it may stand nowhere else. */
-function tell(messages: Draft[], told: readonly ContentBlockParam[]): void {
+/** Adds a system message after a user message, the only place where it may stand. */
+function addSystemContent(messages: DraftMessage[], told: readonly ContentBlockParam[]): void {
   if (told.length === 0) return;
-  if (!isAsked(messages)) messages.push({ role: 'user', content: [text(GO_ON)] });
+  if (!isAsked(messages)) messages.push({ role: 'user', content: [textBlock(GO_ON)] });
   const last = messages.at(-1);
   if (last?.role === 'system') last.content.push(...told);
   else messages.push({ role: 'system', content: [...told] });

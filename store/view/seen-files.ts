@@ -1,74 +1,76 @@
-// Which files the agent knows of, and as what: those its file tools have read or written, and those
-// it was told have changed (L43). Read from the transcript, so that it holds wherever the session
-// goes on.
+// Finds which files the agent knows, and in which state: those its file tools have read or written,
+// and those it was told have changed (L43). They are read from the transcript, so that this holds
+// wherever the session goes on.
 import { RecentMap } from '../../system/recent-map.ts';
 import type { SeenFile } from '../../workflows/contract/activities.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { Entry } from '../log/entries.ts';
 import type { View } from './shared-view.ts';
 
-/** By absolute path; the one seen last comes last. */
-export type SeenFiles = ReadonlyMap<string, Known>;
+/** Files by absolute path; the one seen last comes last. */
+export type SeenFiles = ReadonlyMap<string, KnownFile>;
 
-/** `told`: no tool has seen it so, the agent was told that it has changed. */
-type Known = SeenFile & { readonly told?: true };
+/**
+ * `told` says that no tool has seen the file in this state: the agent was told that it has changed.
+ */
+type KnownFile = SeenFile & { readonly told?: true };
 
-/** Files remembered of a session. */
+/** The most files that are remembered of a session. */
 export const MOST_SEEN = 200;
-/** Sessions remembered. */
+/** The most sessions that are remembered. */
 const SESSIONS = 256;
 
-type Read = { readonly length: number; readonly last: Entry | undefined; readonly seen: Seen };
-type Seen = RecentMap<string, Known>;
+type ReadSession = { readonly length: number; readonly last: Entry | undefined; readonly seen: Seen };
+type Seen = RecentMap<string, KnownFile>;
 
-/** Reads what is new of a session since it was asked last. */
-export function seenFiles(): (view: View, added: readonly Entry[]) => SeenFiles {
-  const sessions = new RecentMap<SessionId, Read>(SESSIONS);
+/** Returns a reader that reads the entries of a session since it was called last. */
+export function createSeenFilesReader(): (view: View, added: readonly Entry[]) => SeenFiles {
+  const sessions = new RecentMap<SessionId, ReadSession>(SESSIONS);
   return (view, added) => {
     const known = sessions.get(view.session);
-    // The entry itself, not an equal one: then what is before it has been read as well.
+    // The same object, not an equal one, shows that everything before it has been read as well.
     const goesOn = known !== undefined && known.length > 0 && view.at(known.length - 1) === known.last;
-    const seen = goesOn ? known.seen : noFiles();
-    read(seen, view.from(goesOn ? known.length : 0));
+    const seen = goesOn ? known.seen : createSeen();
+    addSeen(seen, view.from(goesOn ? known.length : 0));
     sessions.set(view.session, { length: view.length, last: view.at(view.length - 1), seen });
-    return added.length === 0 ? seen : read(copyOf(seen), added);
+    return added.length === 0 ? seen : addSeen(copyOf(seen), added);
   };
 }
 
-const noFiles = (): Seen => new RecentMap(MOST_SEEN);
+const createSeen = (): Seen => new RecentMap(MOST_SEEN);
 
-function read(seen: Seen, entries: readonly Entry[]): Seen {
+function addSeen(seen: Seen, entries: readonly Entry[]): Seen {
   for (const file of entries.flatMap(filesSeenIn)) seen.set(file.path, file);
   return seen;
 }
 
 function copyOf(seen: Seen): Seen {
-  const copy = noFiles();
+  const copy = createSeen();
   for (const [path, file] of seen) copy.set(path, file);
   return copy;
 }
 
-export function filesSeenIn(entry: Entry): readonly Known[] {
+export function filesSeenIn(entry: Entry): readonly KnownFile[] {
   if (entry.kind === 'outcomes') return entry.outcomes.flatMap((outcome) => outcome.seen ?? []);
   if (entry.kind !== 'notice' || entry.notice.kind !== 'files_changed') return [];
   return (entry.notice.files ?? []).map((file) => ({ ...file, told: true as const }));
 }
 
 /**
- * What file tools of sessions saw: up to a reply by its transcript, since then by the calls of this
- * worker.
+ * The files that tools of sessions saw: up to a reply by its transcript, since then by the calls of
+ * this worker.
  */
 export type SeenByTools = {
-  readonly of: (session: SessionId, head: Hash | null, path: string) => Promise<readonly Known[]>;
+  readonly of: (session: SessionId, head: Hash | null, path: string) => Promise<readonly KnownFile[]>;
   readonly add: (session: SessionId, files: readonly SeenFile[]) => void;
 };
 
-export function seenByTools(viewOf: (session: SessionId, head: Hash | null) => Promise<View>): SeenByTools {
-  const told = seenFiles();
+export function createSeenByTools(viewOf: (session: SessionId, head: Hash | null) => Promise<View>): SeenByTools {
+  const readSeen = createSeenFilesReader();
   const recent = new RecentMap<SessionId, RecentMap<string, SeenFile>>(SESSIONS);
   return {
     async of(session, head, path) {
-      const before = told(await viewOf(session, head), []).get(path);
+      const before = readSeen(await viewOf(session, head), []).get(path);
       const since = recent.get(session)?.get(path);
       return [before, since].filter((seen) => seen !== undefined);
     },

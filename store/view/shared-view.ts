@@ -1,48 +1,48 @@
-// A transcript up to one head: immutable to whoever holds it. Successive views of a session share
-// one growing array, so that an append costs what is appended and not what is there (L4: the
+// A transcript up to one head, immutable for its holder. Successive views of a session share one
+// growing array, so that an append costs what is appended and not what exists already (L4: the
 // 5,000th turn costs what the 10th does).
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { type Behind, type Entry, type ReplyEntry, PAGE } from '../log/entries.ts';
 import type { StoredSegment } from '../log/read-chain.ts';
 
-/** Stands for an entry that was not read: it commits no short form, and changes nothing. */
+/** Stands for an entry that was not read; as a collapse of none it changes nothing. */
 export const UNREAD: Entry = { kind: 'collapse_committed', count: 0 };
 
 export type View = {
   readonly session: SessionId;
   readonly head: Hash | null;
-  /** Segments, and entries, up to the head. */
+  /** The numbers of segments, and of entries, up to the head. */
   readonly segments: number;
   readonly length: number;
   /** Before this position only the entries that still count were read. 0 for a whole view. */
   readonly begin: number;
-  /** Size of the segments that were read in bytes, as stored. */
+  /** The stored size of the segments that were read, in bytes. */
   readonly bytes: number;
-  /** Hashes of the last 1 to 64 segments, since the last page, oldest first. */
+  /** The hashes of the last 1 to 64 segments, since the last page, oldest first. */
   readonly recent: readonly Hash[];
   /**
-   * All entries, oldest first, `UNREAD` for those that were not read. A copy at each use: take it
-   * once.
+   * All entries, oldest first, `UNREAD` for those that were not read. Each use makes a copy: take
+   * it once.
    */
   readonly entries: readonly Entry[];
   at(position: number): Entry | undefined;
-  /** A copy of the entries from `position` on. */
+  /** Returns a copy of the entries from `position` on. */
   from(position: number): readonly Entry[];
   grow(segment: AddedSegment): View;
 };
 
 export type AddedSegment = { readonly hash: Hash; readonly bytes: number; readonly entries: readonly Entry[] };
 
-type Facts = Pick<View, 'session' | 'head' | 'segments' | 'length' | 'begin' | 'bytes' | 'recent'>;
+type ViewFacts = Pick<View, 'session' | 'head' | 'segments' | 'length' | 'begin' | 'bytes' | 'recent'>;
 
 export function emptyView(session: SessionId): View {
   return viewOf({ session, head: null, segments: 0, length: 0, begin: 0, bytes: 0, recent: [] }, []);
 }
 
 /**
- * Of a boundary that keeps `behind`: before its `from` only what it keeps counts, though `chain`,
- * which ends with the head, begins with some of those entries. They would count twice: what is kept
- * says what they have changed.
+ * Builds the view of a boundary that keeps `behind`: before its `from` only what it keeps counts,
+ * though `chain`, which ends with the head, begins with some of those entries. They would count
+ * twice: the kept entries say what they have changed.
  */
 export function viewBehind(chain: readonly StoredSegment[], behind: Behind): View {
   const [oldest] = chain;
@@ -53,13 +53,21 @@ export function viewBehind(chain: readonly StoredSegment[], behind: Behind): Vie
   for (const [position, entry] of behind.entries) shared[position] = entry;
   const read = chain.flatMap(({ segment }) => segment.entries);
   for (const entry of read.slice(behind.from - first)) shared.push(entry);
-  let facts: Facts = { session, head: parent, segments: n, length: first, begin: behind.from, bytes: 0, recent: [] };
-  for (const segment of chain) facts = grown(facts, added(segment));
+  let facts: ViewFacts = {
+    session,
+    head: parent,
+    segments: n,
+    length: first,
+    begin: behind.from,
+    bytes: 0,
+    recent: [],
+  };
+  for (const segment of chain) facts = growFacts(facts, toAdded(segment));
   return viewOf(facts, shared);
 }
 
 /** `shared` may hold more than `facts.length` entries: those of views that grew from this one. */
-function viewOf(facts: Facts, shared: Entry[]): View {
+function viewOf(facts: ViewFacts, shared: Entry[]): View {
   const from = (position: number): readonly Entry[] => shared.slice(position, facts.length);
   return {
     ...facts,
@@ -73,16 +81,16 @@ function viewOf(facts: Facts, shared: Entry[]): View {
       // attempt) gets its own array.
       const own = shared.length === facts.length ? shared : shared.slice(0, facts.length);
       for (const entry of segment.entries) own.push(entry);
-      return viewOf(grown(facts, segment), own);
+      return viewOf(growFacts(facts, segment), own);
     },
   };
 }
 
-function added({ hash, bytes, segment: { entries } }: StoredSegment): AddedSegment {
+function toAdded({ hash, bytes, segment: { entries } }: StoredSegment): AddedSegment {
   return { hash, bytes, entries };
 }
 
-function grown(facts: Facts, { hash, bytes, entries }: AddedSegment): Facts {
+function growFacts(facts: ViewFacts, { hash, bytes, entries }: AddedSegment): ViewFacts {
   return {
     session: facts.session,
     head: hash,
@@ -95,10 +103,10 @@ function grown(facts: Facts, { hash, bytes, entries }: AddedSegment): Facts {
 }
 
 export function growAll(view: View, chain: readonly StoredSegment[]): View {
-  return chain.reduce((grownView, segment) => grownView.grow(added(segment)), view);
+  return chain.reduce((grownView, segment) => grownView.grow(toAdded(segment)), view);
 }
 
-/** The last reply and the position of its entry, or null. */
+/** Returns the last reply and the position of its entry, or null. */
 export function lastReply(view: View): { readonly reply: ReplyEntry; readonly position: number } | null {
   for (let position = view.length - 1; position >= 0; position -= 1) {
     const entry = view.at(position);

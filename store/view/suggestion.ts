@@ -1,13 +1,13 @@
-// What a person may write next, as a model has put it: one line that a terminal and a page can show
-// as it is, and that is a message when it is sent.
+// Reads what a person may write next, as a model has put it: one line that a terminal and a page
+// can show as it is, and that is a message when it is sent.
 import { isBlank, showUnseen } from '../../system/text.ts';
 
 /** Characters. */
 export const LONGEST_SUGGESTION = 200;
 
 /**
- * The beginning of a command of the chat, of a quotation, or of marks around what others than the
- * user say.
+ * Matches the beginning of a command of the chat, of a quotation, or of marks around words that are
+ * not the user's.
  */
 const NO_MESSAGE = /^[/>=<[({#`*-]|^(?:added by|from|notes?|system|user|assistant|human)\b[^.?!]*:/i;
 
@@ -16,7 +16,7 @@ export function isSuggestion(text: string): boolean {
   return isLine && !isBlank(text) && showUnseen(text) === text && !NO_MESSAGE.test(text);
 }
 
-/** Null where the answer is none of the kind, or says that there is none. */
+/** Returns null when the answer is not a suggestion, or says that none fits. */
 export function readSuggestion(answer: string): string | null {
   const text = answer.trim().replace(/^(["'“‘`])(.+)["'”’`]$/s, '$2');
   return isSuggestion(text) && !/^\W*none\W*$/i.test(text) ? text : null;

@@ -1,13 +1,13 @@
-// The task list of a session (L83): the result of its last call of the todo tool. What is
-// summarised or shown short keeps it word by word.
+// Finds the task list of a session (L83): the result of its last call of the todo tool. Summaries
+// and short forms keep it word for word.
 import type { Entry } from '../log/entries.ts';
 
-/** The list was emptied. */
+/** The tool's result when the list was emptied. */
 export const NO_TASKS = 'There are no tasks.';
 
 /**
- * As the model wrote it; null where there is none. Of entries that a summary stands for, the
- * boundary has it.
+ * Returns the list as the model wrote it, or null without one. For entries that a summary stands
+ * for, the boundary has it.
  */
 export function taskListOf(entries: readonly Entry[]): string | null {
   for (let position = entries.length - 1; position >= 0; position -= 1) {
@@ -20,7 +20,7 @@ export function taskListOf(entries: readonly Entry[]): string | null {
   return null;
 }
 
-/** Behind the text that stands for what is not shown. */
+/** Appends the list to a text that stands for hidden entries. */
 export function withTaskList(text: string, tasks: string | null | undefined): string {
   return tasks ? `${text}\n\nThe task list, as the last call of todo in this part left it:\n${tasks}` : text;
 }

@@ -1,36 +1,40 @@
-// A view of a transcript, from the cache or from the store: whole, or what a worker needs of it.
+// Loads a view of a transcript from the cache or from the store: whole, or the part that a worker
+// needs.
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import type { Behind, BoundaryEntry, Entry } from '../log/entries.ts';
 import { readChain, type StoredSegment } from '../log/read-chain.ts';
 import type { Store } from '../values/store.ts';
 import { emptyView, growAll, viewBehind, UNREAD, type View } from './shared-view.ts';
+import type { ViewCache } from './view-cache.ts';
 
 export { emptyView, lastReply, type View } from './shared-view.ts';
 
-/** All of it. Throws StoreError when a stored segment is missing, damaged or not in its place. */
+/**
+ * Loads the whole transcript. Throws StoreError when a stored segment is missing, damaged or not in
+ * its place.
+ */
 export async function loadView(store: Store, session: SessionId, head: Hash | null, cache?: ViewCache): Promise<View> {
   if (head === null) return emptyView(session);
   const isWhole = (view: View): boolean => view.begin === 0;
   const cached = cache?.find(session, head);
   if (cached && isWhole(cached)) return cached;
   const base = findBase(session, cache, isWhole);
-  const chain = await readChain(store, session, head, base.isKnown);
+  const chain = await readChain(store, session, head, { isKnown: base.isKnown });
   const view = growAll(base.view() ?? emptyView(session), chain);
   cache?.keep(view);
   return view;
 }
 
 /**
- * Read back to the end of the run before `run`, which is the first entry then. Throws as `loadView`
- * does.
+ * Reads back to the end of the run before `run`, which is the first entry then. Throws as
+ * `loadView` does.
  */
 export async function loadRun(
   store: Store,
   session: SessionId,
   head: Hash,
-  run: number,
-  cache?: ViewCache,
+  { run, cache }: { readonly run: number; readonly cache?: ViewCache | undefined },
 ): Promise<View> {
   const isBefore = (entry: Entry): boolean => entry.kind === 'run_ended' && entry.ended.run < run;
   const reaches = (view: View): boolean => view.begin === 0 || view.from(view.begin).some(isBefore);
@@ -39,7 +43,7 @@ export async function loadRun(
   const base = findBase(session, cache, reaches);
   const isRead = (chunk: readonly StoredSegment[]): boolean =>
     chunk.some(({ segment }) => segment.entries.some(isBefore));
-  const chain = await readChain(store, session, head, base.isKnown, isRead);
+  const chain = await readChain(store, session, head, { isKnown: base.isKnown, isEnough: isRead });
   const from = base.view();
   const view = from ? growAll(from, chain) : viewSince(session, chain, isBefore);
   cache?.keep(view);
@@ -47,7 +51,8 @@ export async function loadRun(
 }
 
 /**
- * From the last entry of which `isFirst` holds; whole where `chain` is, or without such an entry.
+ * Returns the view from the last entry for which `isFirst` holds, or the whole when `chain` is
+ * whole or has no such entry.
  */
 function viewSince(session: SessionId, chain: readonly StoredSegment[], isFirst: (entry: Entry) => boolean): View {
   const { n = 0, first = 0 } = chain[0]?.segment ?? {};
@@ -57,9 +62,9 @@ function viewSince(session: SessionId, chain: readonly StoredSegment[], isFirst:
 }
 
 /**
- * Read back to a boundary that keeps what still counts of what was before; all of it where none
- * does. Give it a cache of its own: what other partial views keep does not do for a worker. Throws
- * as `loadView` does.
+ * Reads back to a boundary that keeps the earlier entries that still count, or all of it where none
+ * does. Give it a cache of its own: the partial views of others do not do for a worker. Throws as
+ * `loadView` does.
  */
 export async function loadWorkingView(
   store: Store,
@@ -71,8 +76,8 @@ export async function loadWorkingView(
   const cached = cache?.find(session, head);
   if (cached) return cached;
   const base = findBase(session, cache, () => true);
-  const start = findStart();
-  const chain = await readChain(store, session, head, base.isKnown, start.isRead);
+  const start = createStartFinder();
+  const chain = await readChain(store, session, head, { isKnown: base.isKnown, isEnough: start.isRead });
   const from = base.view();
   const view = from ? growAll(from, chain) : (start.view(chain) ?? growAll(emptyView(session), chain));
   const added = from ? chain : start.after(chain);
@@ -82,8 +87,8 @@ export async function loadWorkingView(
 }
 
 /**
- * The cached view to grow from: held from when it is found, for the cache may forget it while
- * segments are read.
+ * Finds the cached view to grow from, and holds it, because the cache may forget it while segments
+ * are read.
  */
 function findBase(
   session: SessionId,
@@ -102,13 +107,13 @@ function findBase(
 }
 
 /**
- * The newest boundary that a counted reply came after: a compaction measures by the last one, and
- * looks at what the model was shown when it was made.
+ * Finds the newest boundary that a counted reply came after: a compaction measures by the last one,
+ * and looks at what the model was shown when it was made.
  */
-function findStart(): {
+function createStartFinder(): {
   isRead(chunk: readonly StoredSegment[]): boolean;
   view(chain: readonly StoredSegment[]): View | null;
-  /** The segments after that boundary's. */
+  /** Returns the segments after that boundary's. */
   after(chain: readonly StoredSegment[]): readonly StoredSegment[];
 } {
   let counted = false;
@@ -131,7 +136,10 @@ function findStart(): {
   };
 }
 
-/** Such a boundary was never written after a partial view: only a whole one says what it shows. */
+/**
+ * Tells whether a boundary reaches further back than the view. Such a boundary was never written
+ * after a partial view, and only a whole view says what it shows.
+ */
 function reachesBehind(view: View, added: readonly StoredSegment[]): boolean {
   const isUnread = (position: number): boolean => {
     const entry = view.at(position);
@@ -144,58 +152,4 @@ function reachesBehind(view: View, added: readonly StoredSegment[]): boolean {
     view.begin > 0 &&
     added.some(({ segment }) => segment.entries.some((entry) => entry.kind === 'boundary' && reaches(entry)))
   );
-}
-
-// Views of recent heads, per worker. It forgets the sessions used longest ago; forgetting costs a
-// cold read and nothing else.
-
-type ViewCache = {
-  find(session: SessionId, head: Hash): View | undefined;
-  keep(view: View): void;
-};
-
-/**
- * Heads kept of one session: the newest, and those that another attempt may still ask for. They
- * share their entries.
- */
-const HEADS = 4;
-
-/**
- * `maxBytes`: size of the cached transcripts as stored; the one used last is kept whatever its
- * size.
- */
-export function createViewCache({ maxBytes = 64 * 1024 * 1024 }: { readonly maxBytes?: number } = {}): ViewCache {
-  /** The session used last comes last, and so does a session's newest view. */
-  const sessions = new Map<SessionId, readonly View[]>();
-
-  const touch = (session: SessionId, views: readonly View[]): void => {
-    sessions.delete(session);
-    sessions.set(session, views);
-  };
-  const trim = (): void => {
-    let total = [...sessions.values()].reduce((sum, views) => sum + size(views), 0);
-    for (const [session, views] of sessions) {
-      if (total <= maxBytes || sessions.size === 1) return;
-      sessions.delete(session);
-      total -= size(views);
-    }
-  };
-
-  return {
-    find: (session, head) => {
-      const views = sessions.get(session);
-      const found = views?.find((view) => view.head === head);
-      if (views && found) touch(session, views);
-      return found;
-    },
-    keep: (view) => {
-      const others = (sessions.get(view.session) ?? []).filter((other) => other.head !== view.head);
-      touch(view.session, [...others, view].slice(-HEADS));
-      trim();
-    },
-  };
-}
-
-function size(views: readonly View[]): number {
-  return Math.max(...views.map((view) => view.bytes));
 }

@@ -1,15 +1,12 @@
-// Ends the processes of hooks when this process exits, for they would outlive it. SIGKILL leaves no
-// time for that.
-export type AtExit = {
-  /**
-   * `end` is called should the process exit, and may not wait; not any more once what is returned
-   * is called.
-   */
+// Ends the processes of hooks when this process exits, because they would outlive it. SIGKILL
+// leaves no time for that.
+export type ExitHandlers = {
+  /** Runs `end` synchronously when the process exits. Call the returned function to unregister. */
   add(end: () => void): () => void;
 };
 
-/** One listener, however many there are to be ended. */
-export function atExit(process: Pick<NodeJS.Process, 'on' | 'off'>): AtExit {
+/** Adds one exit listener to `process`, however many functions it is to run. */
+export function createExitHandlers(process: Pick<NodeJS.Process, 'on' | 'off'>): ExitHandlers {
   const ends = new Set<() => void>();
   const endAll = (): void => ends.forEach((end) => end());
   return {

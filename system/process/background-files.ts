@@ -1,6 +1,6 @@
-// What is kept of commands in the background (L84), in files of this machine: any worker of it can
-// read one's output, or end it, while the worker that started it writes. A record is written by its
-// owner; by another once its owner is dead.
+// Keeps the records and output of commands in the background (L84) in files of this machine: any
+// worker of it can read a command's output, or end it, while the worker that started it writes. A
+// record is written by its owner, and by another worker only once its owner is dead.
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -17,12 +17,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf } from '../text.ts';
-import { entriesOf } from './places.ts';
+import { listEntries } from './places.ts';
 import { isAlive, type ChildRecord, type ProcessIdentity } from './identity.ts';
 import type { ProcessTree } from './spawn-tree.ts';
 import type { TreeExit } from './spawner.ts';
 
-/** `lost`: its worker has died, and it with it. */
+/** `lost`: the command died with its worker. */
 export type BackgroundEnd =
   | ({ readonly kind: 'exit' } & TreeExit)
   | { readonly kind: 'stopped'; readonly by: 'agent' | 'session' | 'worker' | 'output' }
@@ -31,7 +31,7 @@ export type BackgroundEnd =
 export type BackgroundRecord = {
   readonly id: string;
   readonly command: string;
-  /** In the environment of all its processes. */
+  /** The value that marks all its processes, in their environment. */
   readonly mark: string;
   readonly leader: ChildRecord;
   readonly owner: ProcessIdentity;
@@ -40,12 +40,16 @@ export type BackgroundRecord = {
   readonly endedAt?: number;
   readonly end?: BackgroundEnd;
   /**
-   * The model was told of its end after the reply at this position; `known`: it ended it itself.
+   * The position of the reply after which the model was told of the end; `known`: the model ended
+   * the command itself.
    */
   readonly told?: number | 'known';
 };
 
-/** `from` and `to` are positions in all that it has written; what is before `kept` is gone. */
+/**
+ * `from`, `to`, `total` and `kept` are byte positions in all that the command has written; what
+ * came before `kept` is gone.
+ */
 export type OutputPart = {
   readonly bytes: Buffer;
   readonly from: number;
@@ -57,70 +61,76 @@ export type OutputPart = {
 export type StartBackground = {
   readonly session: string;
   readonly command: string;
-  /** Whether the session is over; absent where nobody can tell. */
+  /** Tells whether the session is over; absent where that cannot be told. */
   readonly isOver?: (() => Promise<boolean>) | undefined;
-  /** Starts it with this mark in its environment. */
+  /** Starts the command with `mark` in its environment. */
   readonly spawn: (mark: string, onOutput: (bytes: Uint8Array) => void) => Promise<ProcessTree>;
 };
 
-export type Told = { readonly source: string; readonly text: string };
+export type BackgroundNews = { readonly source: string; readonly text: string };
 
 export type BackgroundCommands = {
   /** Throws a ToolFailure when there are too many. */
   start(given: StartBackground): Promise<BackgroundRecord>;
-  /** Null for one that is not known here. */
+  /** Returns null for an unknown id. */
   output(
     session: string,
     id: string,
     since?: number,
   ): { readonly record: BackgroundRecord; readonly part: OutputPart } | null;
-  /** Ends all that this worker has started for it. */
+  /** Ends all that this worker has started for the session. */
   endSession(session: string): Promise<void>;
-  /** Ends all of its processes. Null for one that is not known here. */
+  /** Ends all processes of a command. Returns null for an unknown id. */
   stop(session: string, id: string): Promise<BackgroundRecord | null>;
-  /** Ends that the model has not been told of; those told after the same reply, again. */
-  news(session: string, since: number): readonly Told[];
-  /** Ends all that this worker has started. */
+  /**
+   * Returns the ends that the model has not been told of, and again those told after the reply at
+   * `since`.
+   */
+  news(session: string, since: number): readonly BackgroundNews[];
+  /** Ends all commands that this worker has started. */
   close(): Promise<void>;
 };
 
-/** Bytes of a file of output, and how many files of a command are kept, the newest. */
-const PIECE = 1024 * 1024;
+/** Bytes of one file of output; a command keeps its newest MOST_PIECES of them. */
+const PIECE_BYTES = 1024 * 1024;
 const MOST_PIECES = 8;
 
-export type BackgroundFolder = ReturnType<typeof backgroundFolder>;
+export type BackgroundFolder = ReturnType<typeof openBackgroundFolder>;
 
-/** In a data folder, where no command of an agent reaches. */
+/** Returns the root in a data folder, where no command of an agent reaches. */
 export const backgroundRoot = (dataDir: string): string => join(dataDir, 'background');
 
-/** Of one session. */
-export function backgroundFolder(root: string, session: string) {
-  return folderAt(folderOf(root, session));
+/** Opens the folder of one session, which need not exist yet. */
+export function openBackgroundFolder(root: string, session: string) {
+  return openFolder(sessionFolderOf(root, session));
 }
 
-export function folderOf(root: string, session: string): string {
+export function sessionFolderOf(root: string, session: string): string {
   return join(root, createHash('sha256').update(session).digest('hex').slice(0, 32));
 }
 
-/** Days after which what is left of a session is removed, where its worker died before it. */
+/** A session's files are removed after so many days where its worker died before it could. */
 const KEPT_DAYS = 30;
 
-/** `now`: milliseconds since the epoch. What still runs is kept. */
+/**
+ * Removes old sessions' files; a command that still runs is kept. `now` is in milliseconds since
+ * the epoch.
+ */
 export function sweepBackground(root: string, now: number): void {
-  for (const folder of entriesOf(root).map(({ name }) => join(root, name))) {
+  for (const folder of listEntries(root).map(({ name }) => join(root, name))) {
     const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? now;
-    const left = folderAt(folder);
+    const left = openFolder(folder);
     if (now - changed > KEPT_DAYS * 86_400_000 && left.list().every((record) => record.end)) left.remove();
   }
 }
 
-function folderAt(folder: string) {
+function openFolder(folder: string) {
   const recordPath = (id: string): string => join(folder, `${id}.json`);
   const read = (id: string): BackgroundRecord | null => {
     try {
       return parseRecord(readFileSync(recordPath(id), 'utf8'));
     } catch {
-      // Not there, or no longer what we wrote: there is no such command.
+      // A record that is missing or not as we wrote it counts as an unknown command.
       return null;
     }
   };
@@ -144,14 +154,14 @@ function folderAt(folder: string) {
       writeFileSync(`${whole}.new`, JSON.stringify(record), { mode: 0o600 });
       renameSync(`${whole}.new`, whole);
     },
-    openOutput(id: string): ReturnType<typeof pieceWriter> {
+    openOutput(id: string): ReturnType<typeof createPieceWriter> {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      return pieceWriter((piece) => join(folder, `${id}.${piece}`));
+      return createPieceWriter((piece) => join(folder, `${id}.${piece}`));
     },
-    /** At most `most` bytes, from `since` on; without it, the last ones. */
+    /** Returns at most `most` bytes, from `since` on, or the last ones without it. */
     readOutput: (id: string, since: number | undefined, most: number): OutputPart =>
-      readPieces((piece) => join(folder, `${id}.${piece}`), piecesOf(names(), id), since, most),
-    /** What is kept of one. */
+      readPieces((piece) => join(folder, `${id}.${piece}`), listPieces(names(), id), since, most),
+    /** Removes the record and the output of one command. */
     drop: (id: string): void =>
       names()
         .filter((name) => name.startsWith(`${id}.`))
@@ -160,20 +170,20 @@ function folderAt(folder: string) {
   };
 }
 
-/** One whose owner is dead has ended: nothing of it outlives a worker. */
+/** Reads a record; a command whose owner is dead has ended, since none outlives its worker. */
 export function parseRecord(text: string): BackgroundRecord {
   const record = JSON.parse(text) as BackgroundRecord;
   if (record.end || isAlive(record.owner, 'here') !== 'dead') return record;
   return { ...record, end: { kind: 'lost' } };
 }
 
-export function piecesOf(names: readonly string[], id: string): readonly number[] {
+export function listPieces(names: readonly string[], id: string): readonly number[] {
   const pieces = names.filter((name) => name.startsWith(`${id}.`)).map((name) => Number(name.slice(id.length + 1)));
   return pieces.filter((piece) => Number.isSafeInteger(piece)).sort((one, other) => one - other);
 }
 
-/** Writes at once: a command that floods is slowed, and memory holds none of it. */
-function pieceWriter(pathOf: (piece: number) => string) {
+/** Writes synchronously: a command that floods is slowed, and nothing piles up in memory. */
+function createPieceWriter(pathOf: (piece: number) => string) {
   let total = 0;
   let open: { readonly piece: number; readonly file: number } | null = null;
   const close = (): void => {
@@ -189,11 +199,11 @@ function pieceWriter(pathOf: (piece: number) => string) {
   };
   return {
     close,
-    /** Returns how many bytes there have been. */
+    /** Returns how many bytes have been written in all. */
     add(bytes: Uint8Array): number {
       for (let at = 0; at < bytes.length;) {
-        const piece = Math.floor(total / PIECE);
-        const room = (piece + 1) * PIECE - total;
+        const piece = Math.floor(total / PIECE_BYTES);
+        const room = (piece + 1) * PIECE_BYTES - total;
         const written = writeSync(fileOf(piece), bytes, at, Math.min(room, bytes.length - at));
         at += written;
         total += written;
@@ -211,14 +221,14 @@ function readPieces(
 ): OutputPart {
   const first = pieces[0] ?? 0;
   const last = pieces.at(-1) ?? 0;
-  const kept = first * PIECE;
-  const total = pieces.length === 0 ? 0 : last * PIECE + statSync(pathOf(last)).size;
+  const kept = first * PIECE_BYTES;
+  const total = pieces.length === 0 ? 0 : last * PIECE_BYTES + statSync(pathOf(last)).size;
   const from = Math.min(total, Math.max(kept, since ?? total - most));
   const to = Math.min(total, from + most);
   const parts: Buffer[] = [];
   for (let at = from; at < to;) {
-    const piece = Math.floor(at / PIECE);
-    const part = readAt(pathOf(piece), at - piece * PIECE, Math.min(to, (piece + 1) * PIECE) - at);
+    const piece = Math.floor(at / PIECE_BYTES);
+    const part = readAt(pathOf(piece), at - piece * PIECE_BYTES, Math.min(to, (piece + 1) * PIECE_BYTES) - at);
     if (part.length === 0) break;
     parts.push(part);
     at += part.length;
@@ -227,7 +237,7 @@ function readPieces(
   return { bytes, from, to: from + bytes.length, total, kept };
 }
 
-/** Empty for what has been dropped meanwhile. */
+/** Returns no bytes when the file has been dropped meanwhile. */
 function readAt(path: string, position: number, length: number): Buffer {
   let file: number;
   try {

@@ -1,20 +1,20 @@
-// This machine as calls and hooks see it: who we are, whether another process still lives, and
-// ending the processes of a call.
+// This machine as calls and hooks see it: the identity of this process, whether another still
+// lives, and how to end the processes of a call.
 import { bootId, isAlive, processIdentity, type Liveness, type ProcessIdentity } from './identity.ts';
-import { killTree, type Killed, type KillTarget } from './kill-tree.ts';
+import { killTree, type KillResult, type KillTarget } from './kill-tree.ts';
 
 export type Host = {
-  /** This process: written into claims. */
+  /** Identifies this process in claims. */
   readonly identity: ProcessIdentity;
   /**
-   * Whether the process was on this boot and in this pid namespace: the only place whose processes
-   * can be seen and ended.
+   * Tells whether the process was started in this boot and pid namespace: only those can be seen
+   * and ended from here.
    */
   isHere(other: ProcessIdentity): boolean;
-  /** `alive` and `dead` are proofs; what may not be seen from here is `unknown`. */
+  /** `alive` and `dead` are proofs; a process that may not be seen from here is `unknown`. */
   liveness(other: ProcessIdentity): Liveness;
-  /** SIGKILL for what is left of a call. */
-  endTree(target: KillTarget): Promise<Killed>;
+  /** Sends SIGKILL to what is left of a call. */
+  endTree(target: KillTarget): Promise<KillResult>;
 };
 
 export function thisHost(): Host {

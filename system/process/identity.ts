@@ -1,6 +1,6 @@
 // Names a process for ever: pids are reused, a pid with its start time, boot and host is not.
 // Claims, locks and the reaper ask here whether the process that wrote something is provably gone.
-// Reads /proc; where there is none, `ps`.
+// It reads /proc, or runs `ps` where /proc is missing.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
@@ -10,22 +10,23 @@ import { hasProc, procStat } from './proc.ts';
 export type ProcessIdentity = {
   readonly pid: number;
   /**
-   * Linux: clock ticks since boot. Elsewhere: the start's date. Only compared, never computed with.
+   * Clock ticks since boot on Linux, the date of the start elsewhere. It is only compared, never
+   * computed with.
    */
   readonly startTime: string;
-  /** 36 characters, or its first 8 when it comes from an identity string. */
+  /** The 36 characters of the boot id, or the first 8 when it comes from an identity string. */
   readonly bootId: string;
   readonly host: string;
 };
 
-/** Where the system's own programs are, on every system that has no /proc. */
+/** The PATH of the system's own programs, on every system that lacks /proc. */
 export const SYSTEM_PATH = '/usr/bin:/bin:/usr/sbin:/sbin';
 
 const UNKNOWN_BOOT = '00000000-0000-0000-0000-000000000000';
 
 export type Liveness = 'alive' | 'dead' | 'unknown';
 
-/** This process. Throws when the system tells nothing of it (neither /proc nor `ps`). */
+/** Identifies this process. Throws when neither /proc nor `ps` tells its start time. */
 export function processIdentity(): ProcessIdentity {
   const startTime = startTimeOf(process.pid);
   if (startTime === null)
@@ -34,8 +35,8 @@ export function processIdentity(): ProcessIdentity {
 }
 
 /**
- * When the process started, or null when it is not there. A zombie is not there: it will do nothing
- * more.
+ * Returns when the process started, or null when it is gone. A zombie counts as gone: it will do
+ * nothing more.
  */
 export function startTimeOf(pid: number): string | null {
   if (!Number.isSafeInteger(pid) || pid <= 0) return null;
@@ -50,7 +51,7 @@ function fromProc(pid: number): string | null {
 }
 
 function fromPs(pid: number): string | null {
-  const line = run('ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
+  const line = readOutputOf('ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
   const [state, ...date] = line?.trim().split(/\s+/) ?? [];
   return isGone(state) || date.length === 0 ? null : date.join('-');
 }
@@ -58,18 +59,18 @@ function fromPs(pid: number): string | null {
 const isGone = (state: string | undefined) => state === undefined || /^[ZXx]/.test(state);
 
 /**
- * Changes when the machine starts again, and differs between containers, whose pids mean different
- * processes.
+ * Returns an id that changes when the machine starts again, and differs between containers, whose
+ * pids mean different processes.
  */
 export function bootId(): string {
-  const boot = readOrNull('/proc/sys/kernel/random/boot_id') ?? run('sysctl', ['-n', 'kern.bootsessionuuid']);
+  const boot = readOrNull('/proc/sys/kernel/random/boot_id') ?? readOutputOf('sysctl', ['-n', 'kern.bootsessionuuid']);
   const id = boot?.trim().toLowerCase() || UNKNOWN_BOOT;
   const namespace = pidNamespace();
   if (namespace === null) return id;
   return createHash('sha256').update(`${id} ${namespace}`).digest('hex').slice(0, 36);
 }
 
-/** Null in the machine's own pid namespace, whose number is fixed in Linux. */
+/** Returns null in the machine's own pid namespace, whose number is fixed in Linux. */
 function pidNamespace(): string | null {
   try {
     const name = readlinkSync('/proc/self/ns/pid');
@@ -80,28 +81,30 @@ function pidNamespace(): string | null {
 }
 
 /**
- * The same over reboots, also when the machine's name changes; null where the system tells none. A
- * hash: the id itself is not for others. Containers may share one, or have none.
+ * Returns an id that stays the same over reboots, also when the machine's name changes; null where
+ * the system has none. It is a hash, because the id itself is not for others. Containers may share
+ * one, or have none.
  */
 export function machineId(): string | null {
   const found =
     readOrNull('/etc/machine-id') ??
     readOrNull('/var/lib/dbus/machine-id') ??
-    /"IOPlatformUUID" = "([^"]+)"/.exec(run('ioreg', ['-rd1', '-c', 'IOPlatformExpertDevice']) ?? '')?.[1];
+    /"IOPlatformUUID" = "([^"]+)"/.exec(readOutputOf('ioreg', ['-rd1', '-c', 'IOPlatformExpertDevice']) ?? '')?.[1];
   const id = found?.trim().toLowerCase();
   return id ? createHash('sha256').update(`perdure ${id}`).digest('hex').slice(0, 16) : null;
 }
 
-/** The machine's name; `/` separates the parts of an identity string, so it cannot be in it. */
+/** Returns the machine's name without `/`, which separates the parts of an identity string. */
 export function hostName(): string {
   return hostname().replaceAll('/', '_');
 }
 
 /**
- * `alive` and `dead` are proofs. What may be another machine (another boot, even under the same
- * host name: a fleet's machines can share one) is `unknown`, and so is what /proc does not show to
- * this user. A caller whose record cannot come from elsewhere, such as a lock in a local folder,
- * says `here`: then another boot means that the machine or container was started again since.
+ * Tells whether a process lives; `alive` and `dead` are proofs. A process that may be on another
+ * machine (another boot, even under the same host name: a fleet's machines can share one) is
+ * `unknown`, and so is one that /proc does not show to this user. A caller whose record cannot come
+ * from elsewhere, such as a lock in a local folder, says `here`: then another boot means that the
+ * machine or container was started again since.
  */
 export function isAlive(identity: ProcessIdentity, written: 'here' | 'anywhere' = 'anywhere'): Liveness {
   if (!sameBoot(identity)) return written === 'here' ? 'dead' : 'unknown';
@@ -111,8 +114,8 @@ export function isAlive(identity: ProcessIdentity, written: 'here' | 'anywhere' 
 }
 
 /**
- * Mounted with hidepid, or ProtectProc, /proc does not show other users' processes; a signal tells
- * that there is one.
+ * Tells whether /proc hides the process: mounted with hidepid, or under ProtectProc, it does not
+ * show other users' processes, but a signal still finds them.
  */
 function isHidden(pid: number): boolean {
   if (!hasProc || procStat(pid) !== null) return false;
@@ -124,8 +127,8 @@ function isHidden(pid: number): boolean {
 }
 
 /**
- * A whole boot id is unique in the world, and a laptop's host name changes with its network; 8
- * characters need the host too.
+ * Compares the whole boot id, which is unique in the world, without the host name, which changes
+ * with a laptop's network. Eight characters of it need the host name too.
  */
 function sameBoot({ bootId: boot, host }: ProcessIdentity): boolean {
   const ours = bootId();
@@ -133,12 +136,18 @@ function sameBoot({ bootId: boot, host }: ProcessIdentity): boolean {
   return boot.length >= 8 && ours.startsWith(boot) && host === hostName();
 }
 
-/** `host/boot/pid/start`, the boot id shortened to 8 characters: a Temporal worker's identity. */
+/**
+ * Formats `host/boot/pid/start`, with the boot id shortened to 8 characters: the identity of a
+ * Temporal worker.
+ */
 export function formatIdentity(identity: ProcessIdentity): string {
   return [identity.host, identity.bootId.slice(0, 8), identity.pid, identity.startTime].join('/');
 }
 
-/** Null for anything `formatIdentity` did not make: other people's workers have identities too. */
+/**
+ * Returns null for a text that `formatIdentity` did not make: other people's workers have
+ * identities too.
+ */
 export function parseIdentity(text: string): ProcessIdentity | null {
   const match = /^([^/]+)\/([0-9a-f-]{8})\/([1-9][0-9]{0,15})\/([^/]+)$/.exec(text);
   if (match === null) return null;
@@ -154,7 +163,7 @@ function readOrNull(path: string): string | null {
   }
 }
 
-function run(command: string, args: readonly string[]): string | null {
+function readOutputOf(command: string, args: readonly string[]): string | null {
   try {
     const env = { PATH: SYSTEM_PATH, LC_ALL: 'C', TZ: 'UTC' };
     return execFileSync(command, args, { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'ignore'] });
@@ -163,5 +172,8 @@ function run(command: string, args: readonly string[]): string | null {
   }
 }
 
-/** Identifies a process for ever: pids are reused, a pid with its start time and boot is not. */
+/**
+ * Names a process for ever within one machine: pids are reused, a pid with its start time and boot
+ * is not.
+ */
 export type ChildRecord = { readonly pid: number; readonly startTime: string; readonly bootId: string };

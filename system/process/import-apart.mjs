@@ -1,5 +1,5 @@
-// Imports what no bundle takes along: bundlers are told to leave it alone, and cannot see what it
-// is.
+// Imports a module that no bundle takes along. Bundlers are told to leave it alone, and cannot see
+// which it is.
 
 /**
  * @param {string} what an address, or the name of a package

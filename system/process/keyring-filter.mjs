@@ -1,10 +1,10 @@
-// What the kernel asks about each system call of a confined command: those of its keyrings, which
-// are the user's, are not there. It is a program for the kernel's filter (seccomp), of instructions
-// of eight bytes: code, jumps when true and when false, operand.
+// Builds a seccomp program for confined commands, for which the kernel's keyrings, which are the
+// user's, do not exist. Its instructions have eight bytes: code, jumps when true and when false,
+// operand.
 
 /**
- * How a system is named in calls, and the numbers of `add_key`, `request_key` and `keyctl`, which
- * follow each other; its 32-bit calls as well.
+ * For each processor, the names of its call conventions (64 bits and 32) and the first and last
+ * number of `add_key`, `request_key` and `keyctl`, which follow each other.
  */
 const CALLS = {
   x64: [
@@ -18,16 +18,24 @@ const CALLS = {
   riscv64: [[0xc00000f3, 217, 219]],
 };
 
-const [LOAD, AND, EQUAL, AT_LEAST, OVER, ANSWER] = [0x20, 0x54, 0x15, 0x35, 0x25, 0x06];
-const [NUMBER_AT, SYSTEM_AT] = [0, 4];
-/** Calls of x32 have a bit of their own. */
+/** Codes of instructions. */
+const LOAD = 0x20;
+const AND = 0x54;
+const EQUAL = 0x15;
+const AT_LEAST = 0x35;
+const OVER = 0x25;
+const ANSWER = 0x06;
+/** Offsets into what the kernel says of a call. */
+const NUMBER_AT = 0;
+const SYSTEM_AT = 4;
+/** Clears the bit that marks calls of x32. */
 const WITHOUT_X32 = 0xbfffffff;
 const ALLOW = 0x7fff0000;
-/** ENOSYS: as a kernel without keyrings answers. */
+/** Answers ENOSYS, as a kernel without keyrings does. */
 const NOT_THERE = 0x00050000 | 38;
 
 /**
- * Null for a processor whose numbers are not known here.
+ * Returns null for a processor whose numbers are not known here.
  * @param {string} arch
  */
 export function keyringFilter(arch = process.arch) {
@@ -61,5 +69,5 @@ function instruction(code, operand, whenTrue = 0, whenFalse = 0) {
   return bytes;
 }
 
-/** What bubblewrap is told first, and reads from the descriptor that it names. */
+/** The first arguments of bubblewrap, which reads the filter from the descriptor that they name. */
 export const FILTERED = ['--seccomp', '3'];

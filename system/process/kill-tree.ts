@@ -7,12 +7,12 @@ import { CALL_VARIABLE } from './environment.ts';
 import { hasProc, allProcesses, processInfo, wasStartedWith, type ProcessInfo } from './proc.ts';
 
 export type KillTarget = {
-  /** The value of CALL_VARIABLE the tree was started with. */
+  /** The value of CALL_VARIABLE that the tree was started with. */
   readonly callId: string;
   readonly leader?: ChildRecord;
   /**
-   * The caller started the leader and has only just seen it end: its group is still its own,
-   * whoever is left in it.
+   * The caller started the leader and has only just seen it end: the group is still its own, with
+   * all that are left in it.
    */
   readonly fresh?: boolean;
 };
@@ -27,41 +27,41 @@ export type KillOptions = {
   readonly spareLeader?: boolean;
 };
 
-export type Killed = { readonly killed: number; readonly left: number };
+export type KillResult = { readonly killed: number; readonly left: number };
 
 const POLL_MS = 20;
-/** A process that SIGKILL has not ended by then sits in the kernel. */
+/** A process that SIGKILL has not ended by then is stuck in the kernel. */
 const GIVE_UP_MS = 2_500;
 const EXIT_MS = 500;
 
-/** How many processes were found, and how many outlived SIGKILL. */
-export async function killTree(target: KillTarget, options: KillOptions): Promise<Killed> {
+/** Ends the tree. Returns how many processes ended, and how many outlived SIGKILL. */
+export async function killTree(target: KillTarget, options: KillOptions): Promise<KillResult> {
   if (!hasProc) return killGroup(target, options);
   const seen = new Set<number>();
   if (options.graceMs > 0) {
     const spared = options.spareLeader === true ? target.leader?.pid : undefined;
-    const found = members(target);
+    const found = findMembers(target);
     for (const member of found) seen.add(member.pid);
     signalAll(
       found.filter((member) => member.pid !== spared),
       'SIGTERM',
     );
-    await untilGone(found, options.graceMs);
+    await waitUntilGone(found, options.graceMs);
   }
   const deadline = performance.now() + GIVE_UP_MS;
-  let left = members(target);
-  // Searched again each time: a process may have forked while it was being killed.
+  let left = findMembers(target);
+  // Search again each time: a process may have forked while it was being killed.
   while (left.length > 0 && performance.now() < deadline) {
     for (const member of left) seen.add(member.pid);
     signalAll(left, 'SIGKILL');
-    await untilGone(left, 500);
-    left = members(target);
+    await waitUntilGone(left, 500);
+    left = findMembers(target);
   }
   return { killed: seen.size - left.length, left: left.length };
 }
 
 /**
- * SIGKILL without waiting for timers: for a process that is about to be gone itself. Blocks for
+ * Sends SIGKILL without waiting for timers, for a process that is about to exit itself. Blocks for
  * half a second at most.
  */
 export function killNow(target: KillTarget): void {
@@ -70,21 +70,21 @@ export function killNow(target: KillTarget): void {
     return;
   }
   const deadline = performance.now() + EXIT_MS;
-  let left = members(target);
+  let left = findMembers(target);
   while (left.length > 0 && performance.now() < deadline) {
     signalAll(left, 'SIGKILL');
-    left = members(target);
+    left = findMembers(target);
   }
 }
 
 /**
- * The processes of the tree that are alive. A stranger that got a dead leader's pid is never among
+ * Finds the living processes of the tree. A stranger that got a dead leader's pid is never among
  * them.
  */
-function members(target: KillTarget): ProcessInfo[] {
+function findMembers(target: KillTarget): ProcessInfo[] {
   const all = allProcesses().filter((info) => info.pid !== process.pid);
   const marked = all.filter((info) => wasStartedWith(info.pid, `${CALL_VARIABLE}=${target.callId}`));
-  const found = new Set([...marked, ...ofLeader(all, marked, target)]);
+  const found = new Set([...marked, ...findGroupOfLeader(all, marked, target)]);
   const pids = new Set([...found].map((info) => info.pid));
   for (let before = -1; before !== found.size;) {
     before = found.size;
@@ -97,7 +97,7 @@ function members(target: KillTarget): ProcessInfo[] {
   return [...found];
 }
 
-function ofLeader(
+function findGroupOfLeader(
   all: readonly ProcessInfo[],
   marked: readonly ProcessInfo[],
   { leader, fresh }: KillTarget,
@@ -112,12 +112,12 @@ function ofLeader(
   return ours ? group : [];
 }
 
-async function untilGone(processes: readonly ProcessInfo[], withinMs: number): Promise<void> {
+async function waitUntilGone(processes: readonly ProcessInfo[], withinMs: number): Promise<void> {
   const deadline = performance.now() + withinMs;
-  while (processes.some(isAlive) && performance.now() < deadline) await sleep(POLL_MS);
+  while (processes.some(isStillRunning) && performance.now() < deadline) await sleep(POLL_MS);
 }
 
-function isAlive(known: ProcessInfo): boolean {
+function isStillRunning(known: ProcessInfo): boolean {
   return processInfo(known.pid)?.startTime === known.startTime;
 }
 
@@ -125,7 +125,7 @@ function signalAll(processes: readonly ProcessInfo[], signal: NodeJS.Signals): v
   for (const { pid } of processes) trySignal(pid, signal);
 }
 
-/** False when there is no such process, or it is not ours to signal. */
+/** Returns false when the process is gone, or is not ours to signal. */
 function trySignal(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);
@@ -137,10 +137,10 @@ function trySignal(pid: number, signal: NodeJS.Signals | 0): boolean {
 }
 
 /**
- * Without /proc nothing tells a stranger from our own, so only a group whose leader we have just
- * had is signalled.
+ * Without /proc nothing tells a stranger from our own, so only a group whose leader has only just
+ * ended is signalled.
  */
-async function killGroup({ leader, fresh }: KillTarget, { graceMs }: KillOptions): Promise<Killed> {
+async function killGroup({ leader, fresh }: KillTarget, { graceMs }: KillOptions): Promise<KillResult> {
   if (leader === undefined || fresh !== true) return { killed: 0, left: 0 };
   if (!trySignal(-leader.pid, 'SIGTERM')) return { killed: 0, left: 0 };
   const deadline = performance.now() + graceMs;

@@ -1,7 +1,7 @@
-// Processes that belong to a worker, by name: hook commands, MCP servers, commands in the
-// background, and helpers of its own (searches, git). The name says which worker started them. Of a
-// worker that was killed (SIGKILL leaves no time to end anything) those that did not end with it
-// are found by it before its work goes on elsewhere.
+// Names the processes that belong to a worker (hook commands, MCP servers, commands in the
+// background, and its own helpers such as searches and git) after the worker that started them, and
+// ends those of dead workers. SIGKILL leaves a worker no time to end anything: what did not end
+// with it is found by its name before its work goes on elsewhere.
 import { randomUUID } from 'node:crypto';
 import { CALL_VARIABLE } from './environment.ts';
 import { formatIdentity, isAlive, parseIdentity, processIdentity } from './identity.ts';
@@ -12,14 +12,14 @@ type Kind = 'bash' | 'helper' | 'hook' | 'mcp';
 
 const PREFIX = /^(?:bash|helper|hook|mcp)\//;
 
-/** For CALL_VARIABLE, of one process that this worker starts. */
+/** Returns the value of CALL_VARIABLE for one process that this worker starts. */
 export function ownProcessId(kind: Kind): string {
   return `${kind}/${formatIdentity(processIdentity())}/${randomUUID()}`;
 }
 
 /**
- * Ends what is left of the processes of workers on this machine that are provably gone. A living
- * worker ends its own.
+ * Ends the processes of workers on this machine that are provably gone. A living worker ends its
+ * own.
  */
 export async function endOrphans(): Promise<void> {
   const ids = allProcesses().map(({ pid }) => readStartVariable(pid, CALL_VARIABLE) ?? '');

@@ -1,34 +1,38 @@
-// The places of a machine that a workspace, or a folder that all commands share, may hold and that
-// an agent still must not change, since what lies there runs outside the sandbox: Perdure itself,
-// and what the user's shells and programs start from.
+// Finds the places of a machine that an agent must not change, although its workspace or a shared
+// folder may hold them: Perdure itself, and what the user's shells and programs start from. What
+// lies there runs outside the sandbox.
 import { existsSync, readdirSync, realpathSync, type Dirent } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Environment } from './environment.ts';
 
-/** Absolute paths. They need not be there. */
+/** All are absolute paths, which need not exist. */
 export type Places = {
   readonly home: string;
-  /** Perdure, its server and Node: nobody edits them through a tool. */
+  /** Perdure, its server and Node, which no tool may edit. */
   readonly own: readonly string[];
-  /** A person may want them edited. What has a dot in the home folder belongs to them as well. */
+  /**
+   * A person may allow edits here. Entries of the home folder that begin with a dot belong here as
+   * well.
+   */
   readonly startup: readonly string[];
   /**
-   * The folders in both that Perdure looks into by name: an agent may not add one that is missing.
+   * The folders among `own` and `startup` that Perdure looks into by name: an agent may not add one
+   * that is missing.
    */
   readonly named: readonly [string, string];
   /**
-   * Caches of package managers, which hold programs that run as they are: commands have their own
-   * in the place of the user's.
+   * Caches of package managers, which hold programs that run unchecked: commands get caches of
+   * their own in their place.
    */
   readonly caches: readonly Cache[];
 };
 
-/** `own`: where those of commands are kept, from one to the next. */
+/** `own` is where the commands' cache is kept from one command to the next. */
 type Cache = { readonly base: string; readonly name: string; readonly own: string };
 
-/** `own` is not to be edited at all, `startup` only when a person says so. */
+/** Tools never edit what is `own`, and `startup` only when a person allows it. */
 export type Guard = 'own' | 'startup';
 
 const HOME_CACHES = [
@@ -54,7 +58,7 @@ export function findPlaces(env: Environment): Places {
   return {
     home,
     named,
-    own: [named[0], ...installation(), dirname(realpathSync(process.execPath))],
+    own: [named[0], ...listInstallationPaths(), dirname(realpathSync(process.execPath))],
     startup: [config, named[1], ...besides, ...(chosen !== undefined && isAbsolute(chosen) ? [chosen] : [])],
     caches: [
       ...HOME_CACHES.map((name) => ({ base: home, name, own: join(named[0], 'commands', name) })),
@@ -63,25 +67,25 @@ export function findPlaces(env: Environment): Places {
   };
 }
 
-/** The running files of this package: its dependencies may lie beside it. */
-function installation(): readonly string[] {
-  const root = packageRoot(import.meta.dirname);
+/** Returns the paths of the running package; its dependencies may lie next to it. */
+function listInstallationPaths(): readonly string[] {
+  const root = findPackageRoot(import.meta.dirname);
   const segments = root.split(sep);
   const around = segments.indexOf('node_modules');
   if (around !== -1) return [segments.slice(0, around + 1).join(sep)];
   return ['bin', 'dist', 'node_modules', 'package.json'].map((name) => join(root, name));
 }
 
-function packageRoot(folder: string): string {
+function findPackageRoot(folder: string): string {
   const parent = dirname(folder);
-  return existsSync(join(folder, 'package.json')) || parent === folder ? folder : packageRoot(parent);
+  return existsSync(join(folder, 'package.json')) || parent === folder ? folder : findPackageRoot(parent);
 }
 
 /**
- * A file that only the build makes, which Temporal takes by its path: in dist/, also for a process
- * that runs from sources.
+ * Returns the path of a file that only the build makes and that Temporal takes by its path. It is
+ * in dist/, also for a process that runs from sources.
  */
-export function builtFile(path: string): string {
+export function pathOfBuiltFile(path: string): string {
   const here = fileURLToPath(import.meta.url);
   return join(dirname(here), here.endsWith('.ts') ? '../../dist' : '../..', path);
 }
@@ -89,10 +93,10 @@ export function builtFile(path: string): string {
 export const temporaryFolders = (): readonly string[] => ['/tmp', tmpdir()];
 
 /**
- * Those that are there, by real path. One that is a link would lead wherever a command of an agent
- * had made it lead.
+ * Returns the caches that exist and are no links, by real path: a link would lead wherever a
+ * command of an agent had made it lead.
  */
-export function plainCaches({ caches }: Places): readonly { readonly path: string; readonly own: string }[] {
+export function listUnlinkedCaches({ caches }: Places): readonly { readonly path: string; readonly own: string }[] {
   return caches.flatMap(({ base, name, own }) => {
     const folder = realOf(base);
     const path = join(folder ?? base, name);
@@ -101,36 +105,36 @@ export function plainCaches({ caches }: Places): readonly { readonly path: strin
 }
 
 /**
- * Says what guards a path, which need not exist, from the agent of a workspace. A workspace that
+ * Returns the guard of a path, which need not exist, for an agent in `workspace`. A workspace that
  * lies in such a place is the user's own choice.
  */
 export function guardOf(places: Places, workspace: string, path: string): Guard | undefined {
   const covers = (place: string): boolean =>
     [place, realOf(place) ?? place].some((at) => isIn(at, path) && !isIn(at, workspace));
   if (places.own.some(covers)) return 'own';
-  return [...places.startup, ...dotPlaces(places.home, path)].some(covers) ? 'startup' : undefined;
+  return [...places.startup, ...listDotPlaces(places.home, path)].some(covers) ? 'startup' : undefined;
 }
 
 /**
- * The entry of the home folder that a path is in, when it has a dot, and where others with one
- * lead.
+ * Returns the entry of the home folder that a path is in, when it begins with a dot, and the
+ * targets of others that do.
  */
-function dotPlaces(home: string, path: string): readonly string[] {
+function listDotPlaces(home: string, path: string): readonly string[] {
   const named = [home, realOf(home) ?? home].flatMap((at) => {
     const entry = isIn(at, path) ? relative(at.toLowerCase(), path.toLowerCase()).split(sep)[0] : undefined;
     return entry?.startsWith('.') === true ? [join(at, entry)] : [];
   });
-  return [...named, ...findLinkedStarts(home)];
+  return [...named, ...findLinkedStartupFiles(home)];
 }
 
-/** Start-up files that are kept elsewhere and linked to. */
-export function findLinkedStarts(home: string): readonly string[] {
-  const links = entriesOf(home).filter((entry) => entry.isSymbolicLink() && entry.name.startsWith('.'));
+/** Finds start-up files that are kept elsewhere and linked from the home folder. */
+export function findLinkedStartupFiles(home: string): readonly string[] {
+  const links = listEntries(home).filter((entry) => entry.isSymbolicLink() && entry.name.startsWith('.'));
   return links.map(({ name }) => realOf(join(home, name))).filter((real) => real !== null);
 }
 
-/** Nothing of a folder that cannot be listed. */
-export function entriesOf(folder: string): readonly Dirent[] {
+/** Returns an empty list for a folder that cannot be listed. */
+export function listEntries(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
@@ -138,12 +142,12 @@ export function entriesOf(folder: string): readonly Dirent[] {
   }
 }
 
-/** Without regard to case, which some file systems do not know. */
+/** Compares without regard to case, which some file systems ignore. */
 function isIn(parent: string, child: string): boolean {
   return isInside(parent.toLowerCase(), child.toLowerCase());
 }
 
-/** Null for what is not there or cannot be reached. */
+/** Returns the real path, or null when it is missing or cannot be reached. */
 export function realOf(path: string): string | null {
   try {
     return realpathSync.native(path);
@@ -153,23 +157,23 @@ export function realOf(path: string): string | null {
 }
 
 /**
- * The folders that the tools of a run may work in: its workspace, and the others that it was given.
- * Absolute real paths.
+ * The folders that the tools of a run may work in: its workspace, and others that it was given. All
+ * are absolute real paths.
  */
 export type Reach = { readonly cwd: string; readonly folders?: readonly string[] | undefined };
 
 export const rootsOf = ({ cwd, folders = [] }: Reach): readonly [string, ...string[]] => [cwd, ...folders];
 
-/** Whether the path lies in the workspace or another folder of the run. */
+/** Tells whether the path lies in the workspace or another folder of the run. */
 export const isInReach = (reach: Reach, path: string): boolean => rootsOf(reach).some((root) => isInside(root, path));
 
-/** `child` is `parent` or below it. Both are absolute. */
+/** Tells whether `child` is `parent` or lies below it. Both are absolute. */
 export function isInside(parent: string, child: string): boolean {
   const way = relative(parent, child);
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
-/** A folder and those above it, up to the root of the file system. */
+/** Returns a folder and all above it, up to the root of the file system. */
 export function foldersUp(folder: string): readonly string[] {
   const above = dirname(folder);
   return above === folder ? [folder] : [folder, ...foldersUp(above)];

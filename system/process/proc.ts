@@ -1,5 +1,5 @@
-// The living processes of this machine, as Linux shows them. Elsewhere nothing is known of a
-// process.
+// Reads the living processes of this machine from Linux's /proc, synchronously: it is memory, not a
+// disk. Elsewhere nothing is known of a process.
 import { readdirSync, existsSync, readFileSync } from 'node:fs';
 
 export type ProcessInfo = {
@@ -11,9 +11,7 @@ export type ProcessInfo = {
   readonly startTime: string;
 };
 
-/**
- * Null when there is no such process, or only a zombie of it: `kill(pid, 0)` succeeds on zombies.
- */
+/** Returns null when the process is gone or a zombie: `kill(pid, 0)` succeeds on zombies. */
 export function processInfo(pid: number): ProcessInfo | null {
   const stat = procStat(pid);
   if (stat === null || stat.state === 'Z' || stat.state === 'X') return null;
@@ -37,16 +35,15 @@ export function readStartVariable(pid: number, name: string): string | undefined
 }
 
 /**
- * Whether `entry` ("NAME=value") is in the environment a process was started with. False when that
- * may not be read.
+ * Tells whether `entry` ("NAME=value") is in the environment a process was started with. Returns
+ * false when that may not be read.
  */
 export function wasStartedWith(pid: number, entry: string): boolean {
   const environment = readProc(`/proc/${pid}/environ`);
   return environment !== undefined && Buffer.concat([Buffer.of(0), environment]).includes(`\0${entry}\0`);
 }
 
-// One process as Linux shows it in /proc/PID/stat, read synchronously: it is memory, not a disk.
-
+/** One process as Linux shows it in /proc/PID/stat. */
 type ProcStat = {
   /** One letter: R, S, D, Z (zombie), X, … */
   readonly state: string;
@@ -58,10 +55,10 @@ type ProcStat = {
   readonly startTime: string;
 };
 
-/** Elsewhere than on Linux nothing is known of a process this way. */
+/** False on systems other than Linux, where nothing is known of a process this way. */
 export const hasProc = existsSync('/proc/self/stat');
 
-/** Null when there is no such process. A zombie is there. */
+/** Returns null when the process is gone. A zombie is not gone. */
 export function procStat(pid: number): ProcStat | null {
   const stat = readProc(`/proc/${pid}/stat`)?.toString('latin1');
   if (stat === undefined) return null;
@@ -79,7 +76,7 @@ export function procStat(pid: number): ProcStat | null {
   };
 }
 
-/** Undefined when the process is gone or belongs to someone else. */
+/** Returns undefined when the process is gone or belongs to someone else. */
 function readProc(path: string): Buffer | undefined {
   try {
     return readFileSync(path);

@@ -1,23 +1,23 @@
-// The programs that Perdure itself starts outside the sandbox, by absolute paths that are looked up
-// once. An agent can write into many a folder of PATH (`node_modules/.bin`, `~/bin`): a program
-// there is the agent's, and would run as the user, with no sandbox.
-import { accessSync, constants, realpathSync, statSync } from 'node:fs';
+// Finds the programs that Perdure itself starts outside the sandbox, and keeps their absolute
+// paths. An agent can write into many a folder of PATH (`node_modules/.bin`, `~/bin`): a program
+// there is the agent's, and would run as the user, without a sandbox.
+import { accessSync, constants, statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join, sep } from 'node:path';
-import { isInside } from './places.ts';
+import { isInside, realOf } from './places.ts';
 import { helperEnvironment, type Environment } from './environment.ts';
 
 export type Programs = {
   /**
-   * An absolute path; of a program that is not there, one where it could be, so that starting it
-   * says what is missing.
+   * Returns an absolute path. For a missing program it is one where the program could be, so that
+   * starting it says what is missing.
    */
   at(name: string): string;
-  /** The folders of PATH that no agent writes, in its order; those of the system follow. */
+  /** The folders of PATH that no agent writes, in its order, and then those of the system. */
   readonly folders: readonly string[];
   /**
-   * For a program of these: no key and no token is in it. `network`: also what a download or a
-   * build needs.
+   * Builds the environment for one of these programs, without any key or token. `network` adds what
+   * a download or a build needs.
    */
   environment(needs?: 'nothing' | 'network'): Record<string, string>;
 };
@@ -25,13 +25,13 @@ export type Programs = {
 const SYSTEM = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin'];
 
 /**
- * `writable`: what lies in these folders counts as an agent's. The system's own folders are trusted
- * wherever they lie.
+ * Programs in `writable` folders count as an agent's. The system's own folders are trusted wherever
+ * they lie.
  */
-export function findPrograms(env: Environment, writable: readonly string[] = agentsFolders(env)): Programs {
+export function findPrograms(env: Environment, writable: readonly string[] = listAgentFolders(env)): Programs {
   const system = SYSTEM.filter((folder) => realOf(folder) !== null);
-  // npm puts those of a project and of all its parents into PATH, also those that are not there
-  // yet.
+  // npm puts the `node_modules/.bin` of a project and of all its parents into PATH, also those that
+  // do not exist yet.
   const trusted = pathOutside(env, writable).filter((folder) => !folder.split(sep).includes('node_modules'));
   const folders = [...new Set([...trusted, ...system])];
   const found = new Map<string, string>();
@@ -40,7 +40,8 @@ export function findPrograms(env: Environment, writable: readonly string[] = age
     at(name) {
       const known = found.get(name);
       if (known !== undefined) return known;
-      // The system's first: what a PATH puts before it is for people and their shells.
+      // Look into the system's folders first: what a PATH puts before them is for people and their
+      // shells.
       const path = [...system, ...folders].map((folder) => join(folder, name)).find(isExecutable);
       if (path !== undefined) found.set(name, path);
       return path ?? join(SYSTEM[0] as string, name);
@@ -50,8 +51,8 @@ export function findPrograms(env: Environment, writable: readonly string[] = age
 }
 
 /**
- * The folders of a PATH that lie outside others, links followed; without those that depend on where
- * a program is started.
+ * Returns the folders of a PATH that lie outside others, links followed, without those that depend
+ * on where a program is started.
  */
 export function pathOutside(env: Environment, others: readonly string[]): readonly string[] {
   const closed = others.flatMap((folder) => [folder, realOf(folder) ?? folder]);
@@ -61,24 +62,15 @@ export function pathOutside(env: Environment, others: readonly string[]): readon
     .filter((folder) => ![folder, realOf(folder) ?? folder].some((at) => closed.some((other) => isInside(other, at))));
 }
 
-export const temporaryFolders = (): readonly string[] => ['/tmp', '/var/tmp', tmpdir()];
+export const worldWritableFolders = (): readonly string[] => ['/tmp', '/var/tmp', tmpdir()];
 
-/** Wherever a session's workspace may be, and what all commands share. */
-function agentsFolders(env: Environment): readonly string[] {
+/** Returns the folders in which a session's workspace may be, and those that all commands share. */
+function listAgentFolders(env: Environment): readonly string[] {
   const home = env['HOME'] || homedir();
-  return [home, env['XDG_CACHE_HOME'], process.cwd(), ...temporaryFolders()].filter(
-    // The root is where a service begins, and the workspace of nobody.
+  return [home, env['XDG_CACHE_HOME'], process.cwd(), ...worldWritableFolders()].filter(
+    // A service starts in the root, which is never a workspace.
     (folder): folder is string => folder !== undefined && isAbsolute(folder) && folder !== sep,
   );
-}
-
-/** Null for what is not there or cannot be reached. */
-function realOf(path: string): string | null {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return null;
-  }
 }
 
 export function isExecutable(path: string): boolean {

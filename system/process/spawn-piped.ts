@@ -1,6 +1,7 @@
-// A program with its input, output and errors on a pipe each, started as commands of the agent are:
-// whenever its worker is killed, it ends, and all that it has started. One that the worker starts
-// by itself is not found while its sandbox is being set up.
+// Runs a program with a pipe each for its input, output and errors. It is started as commands of
+// the agent are, so that it ends, with all that it has started, when its worker is killed.
+// `killTree` does not find a program that the worker starts for itself while its sandbox is being
+// set up.
 import { closeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { codeOf } from '../text.ts';
@@ -8,39 +9,39 @@ import { CALL_VARIABLE } from './environment.ts';
 import { bootId } from './identity.ts';
 import { killTree, type KillTarget } from './kill-tree.ts';
 import { ownProcessId } from './orphans.ts';
-import { openPipes, type PipePlace } from './spawn-tree.ts';
-import { SPAWNER_GONE, startCommand, type Started, type TreeExit } from './spawner.ts';
+import { openPipes, type PipePlace } from './pipes.ts';
+import { SPAWNER_GONE, startCommand, type StartedCommand, type TreeExit } from './spawner.ts';
 
 export type PipedProcess = {
   readonly stdin: Socket;
   readonly stdout: Socket;
   readonly stderr: Socket;
-  /** Its own, once it is reaped. */
+  /** Resolves once the program is reaped. */
   readonly exit: Promise<TreeExit>;
   /**
-   * `exit`, when all that was printed has been read as well. What was killed leaves nothing behind
-   * that could hold the pipes open.
+   * Resolves with `exit` once all that was printed has been read as well. A killed program leaves
+   * no process that could hold the pipes open.
    */
   closed(): Promise<TreeExit>;
-  /** All of it, for killTree and killNow. */
+  /** Names all its processes for killTree and killNow. */
   readonly tree: KillTarget;
 };
 
 type PipedOptions = {
   readonly cwd: string;
-  /** Without a name in CALL_VARIABLE it gets one as a helper of this worker. */
+  /** Without CALL_VARIABLE the program is named as a helper of this worker. */
   readonly env: Readonly<Record<string, string>>;
   readonly pipes: PipePlace;
 };
 
-/** Rejects as `startCommand` does, and then nothing of it is left. */
+/** Rejects as `startCommand` does, and then leaves no process behind. */
 export async function spawnPiped(argv: readonly string[], { cwd, env, pipes }: PipedOptions): Promise<PipedProcess> {
   const callId = env[CALL_VARIABLE] ?? ownProcessId('helper');
   const opened = await openPipes(pipes, ['in', 'out', 'err']);
   const [input, output, errors] = opened.pipes;
   try {
     const command = { argv, cwd, env: { ...env, [CALL_VARIABLE]: callId }, input, output, errors };
-    return piped(await startCommand(command, pipes.programs.environment()), callId, [
+    return wrapStarted(await startCommand(command, pipes.programs.environment()), callId, [
       input.own,
       output.own,
       errors.own,
@@ -54,8 +55,8 @@ export async function spawnPiped(argv: readonly string[], { cwd, env, pipes }: P
   }
 }
 
-function piped(
-  { pid, startTime, exit }: Started,
+function wrapStarted(
+  { pid, startTime, exit }: StartedCommand,
   callId: string,
   [input, output, errors]: readonly [number, number, number],
 ): PipedProcess {
@@ -64,13 +65,13 @@ function piped(
   stdin.once('finish', () => stdin.destroy());
   const stdout = new Socket({ fd: output, readable: true, writable: false });
   const stderr = new Socket({ fd: errors, readable: true, writable: false });
-  // What becomes of a pipe is told by the exit: a program need not read what it is told.
+  // The exit tells how a pipe ended: a program need not read its input.
   for (const socket of [stdin, stdout, stderr]) socket.on('error', () => undefined);
   const read = [stdout, stderr].map((socket) => new Promise<void>((resolve) => void socket.once('close', resolve)));
   const tree = { callId, leader: { pid, startTime, bootId: bootId() }, fresh: true };
   const closed = async (): Promise<TreeExit> => {
     const end = await exit;
-    // Its sandbox, or the process that starts programs, may have been killed alone.
+    // The sandbox, or the process that starts programs, may have been killed alone.
     if (end.signal !== null) await killTree(tree, { graceMs: 0 });
     await Promise.all(read);
     return end;
@@ -81,13 +82,13 @@ function piped(
 
 export type RunOptions = PipedOptions & {
   readonly timeoutMs: number;
-  /** Bytes that it may print. */
+  /** Bytes that the program may print. */
   readonly mostOutput: number;
   readonly signal?: AbortSignal;
 };
 
 export type ProgramEnd = {
-  /** Why it was ended; absent when it ended by itself. */
+  /** Why the program was ended; absent when it ended by itself. */
   readonly cut?: 'time' | 'output' | 'stopped';
   readonly exit: TreeExit;
   readonly stdout: string;
@@ -95,8 +96,8 @@ export type ProgramEnd = {
 };
 
 /**
- * Runs a program without input to its end, and ends all of it when it is stopped or goes beyond its
- * bounds. Rejects as `startCommand` does.
+ * Runs a program without input to its end, and ends all its processes when it is stopped or goes
+ * beyond its bounds. Rejects as `startCommand` does.
  */
 export async function runProgram(argv: readonly string[], options: RunOptions): Promise<ProgramEnd> {
   const { signal, timeoutMs, mostOutput } = options;

@@ -19,8 +19,8 @@ const running = new Set();
 
 process.once('disconnect', leave);
 process.on('message', (/** @type {ToSpawner} */ request) => {
-  // What a worker had sent when it was killed arrives before its end does: others answer for that
-  // command by now.
+  // A request that a killed worker had sent arrives before its disconnect does. Other workers
+  // answer for that command by now.
   if (process.ppid !== worker) leave();
   try {
     start(request);
@@ -30,9 +30,9 @@ process.on('message', (/** @type {ToSpawner} */ request) => {
 });
 
 /**
- * What whoever started the worker left open for all it starts, such as a file of a lock, is for no
- * command: Node keeps only the first few from them. Its own are marked to be closed. Where there is
- * no /proc, as on macOS, it starts programs with none but those it names.
+ * Closes descriptors that the worker inherited, such as the file of a lock: they are not for
+ * commands, and Node keeps only the first few from them. Node's own are marked to be closed. On a
+ * system without /proc, such as macOS, Node passes on only the descriptors it names.
  */
 function closeInherited() {
   for (const fd of openDescriptors()) if (fd > 2 && !closesOnExec(fd)) closeSync(fd);
@@ -52,7 +52,7 @@ function closesOnExec(fd) {
     const [, flags = ''] = /^flags:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1')) ?? [];
     return (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) !== 0;
   } catch {
-    // It was the one the list was read with.
+    // The list itself was read through this one.
     return true;
   }
 }
@@ -72,7 +72,7 @@ function kill(pid) {
   }
 }
 
-/** None where there is no /proc. */
+/** Returns an empty list on a system without /proc. */
 function processes() {
   try {
     return readdirSync('/proc').map(Number).filter(Boolean);
@@ -127,8 +127,8 @@ function give(pipe, filter) {
   pipe.end(Buffer.from(filter, 'base64'));
 }
 
-// A pipe is opened once someone has its other end: a worker that was killed just now has not.
-
+// The other end of a pipe is held while it is opened, because a worker that was killed just now
+// holds none.
 /** @param {PipeEnd} end */
 const openOutput = (end) => openEnd(end, constants.O_WRONLY, constants.O_RDONLY | constants.O_NONBLOCK);
 
@@ -163,7 +163,8 @@ function openBeside(other, path, flags) {
 }
 
 /**
- * Read here, where the process cannot be gone before it is reaped. Empty where there is no /proc.
+ * Reads the start time here, where the process cannot be gone before it is reaped. Returns ''
+ * without /proc.
  * @param {number | undefined} pid
  */
 function startTime(pid) {
@@ -171,8 +172,8 @@ function startTime(pid) {
 }
 
 /**
- * Behind pid and name: state, parent, group, session and so on. Empty when there is no such
- * process.
+ * Returns the fields after pid and name: state, parent, group, session and so on. The list is empty
+ * when the process is gone.
  * @param {number | undefined} pid
  */
 function statFields(pid) {
@@ -195,8 +196,8 @@ function refuse(id, error) {
 
 /** @param {FromSpawner} message */
 function say(message) {
-  // Told before its end is, a worker that was killed is a broken pipe: an error that nobody heard
-  // would end this process alone.
+  // A worker that was killed shows as a broken pipe before its disconnect arrives; an unhandled
+  // error would end this process alone, and leave the commands.
   process.send?.(message, undefined, undefined, (error) => {
     if (error) leave();
   });

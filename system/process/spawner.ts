@@ -1,15 +1,15 @@
-// The worker's side of the process that starts its programs. There is one for each process of ours,
-// from the first program on.
+// The worker's side of the process that starts its programs. Each worker process has one, from its
+// first program on.
 import { type ChildProcess, fork } from 'node:child_process';
 import { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { FILTERED, keyringFilter } from './keyring-filter.mjs';
 
-/** A pipe of ours by its name, and what must be found there. */
+/** A pipe of ours by its path, and the inode that must be found there. */
 export type PipeEnd = { readonly path: string; readonly inode: number };
 
 /**
- * A command to start. Its input is empty and what it prints is dropped, but for the pipes that are
+ * A command to start. Its input is empty and its output is dropped, except for the pipes that are
  * given.
  */
 export type Command = {
@@ -18,20 +18,20 @@ export type Command = {
   readonly env: Readonly<Record<string, string>>;
   readonly input?: PipeEnd;
   readonly output?: PipeEnd;
-  /** Of its standard error; absent: as its output. */
+  /** Receives standard error; absent: the same pipe as `output`. */
   readonly errors?: PipeEnd;
 };
 
 export type TreeExit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
 
-export type Started = {
+export type StartedCommand = {
   readonly pid: number;
-  /** Clock ticks since boot; empty where there is no /proc. */
+  /** Clock ticks since boot; empty where the system has no /proc. */
   readonly startTime: string;
   readonly exit: Promise<TreeExit>;
 };
 
-/** `filter`: what it reads from its fourth descriptor, in base64. */
+/** `filter` is what the command reads from its descriptor 3, in base64. */
 export type ToSpawner = Command & { readonly id: number; readonly filter?: string };
 export type FromSpawner = { readonly id: number } & (
   | { readonly kind: 'started'; readonly pid: number; readonly startTime: string }
@@ -39,11 +39,11 @@ export type FromSpawner = { readonly id: number } & (
   | ({ readonly kind: 'ended' } & TreeExit)
 );
 
-/** The code of the error when nobody knows whether the command was started. */
+/** The code of the error when it is unknown whether the command was started. */
 export const SPAWNER_GONE = 'ECANCELED';
 
 type Pending = {
-  started(of: Omit<Started, 'exit'>): void;
+  started(of: Omit<StartedCommand, 'exit'>): void;
   refused(error: Error): void;
   ended(exit: TreeExit): void;
 };
@@ -58,10 +58,10 @@ let lastId = 0;
 
 /**
  * Starts a command as the leader of its own group and session. Rejects with the system's error when
- * the program or the folder is not there or the arguments are too long, and with SPAWNER_GONE.
- * `env`: the environment of the spawner, if there is none yet.
+ * the program or the folder is missing or the arguments are too long, and with SPAWNER_GONE. `env`
+ * is the environment for the spawner, if it has to be started.
  */
-export function startCommand(command: Command, env: Readonly<Record<string, string>>): Promise<Started> {
+export function startCommand(command: Command, env: Readonly<Record<string, string>>): Promise<StartedCommand> {
   if (process.versions['bun'] !== undefined) return Promise.reject(new Error(UNDER_BUN));
   const spawner = (current ??= openSpawner(env));
   const id = ++lastId;
@@ -88,23 +88,23 @@ function openSpawner(env: Readonly<Record<string, string>>): Spawner {
   const child = fork(fileURLToPath(new URL('./spawner-process.mjs', import.meta.url)), [String(process.pid)], {
     env: { ...env },
     cwd: '/',
-    // Not of our group: a signal of the terminal is for us to act on.
+    // Keep it out of our group: a signal of the terminal is for us to act on.
     detached: true,
     execArgv: [],
-    // A Node that ends leaves a terminal that it has as it found it: it would undo what we have put
-    // right since.
+    // A Node that exits puts a terminal back as it found it, and would undo what we have put right
+    // since.
     stdio: ['ignore', 'ignore', process.stderr.isTTY ? 'pipe' : 'inherit', 'ipc'],
   });
   if (child.stderr instanceof Socket) child.stderr.unref().pipe(process.stderr, { end: false });
   const spawner: Spawner = { child, pending: new Map() };
-  const gone = (): void => giveUp(spawner);
+  const gone = (): void => rejectPending(spawner);
   child.once('error', gone).once('exit', gone);
-  child.on('message', (message) => settle(spawner, message as FromSpawner));
+  child.on('message', (message) => settleCommand(spawner, message as FromSpawner));
   child.unref();
   return spawner;
 }
 
-function settle({ child, pending }: Spawner, message: FromSpawner): void {
+function settleCommand({ child, pending }: Spawner, message: FromSpawner): void {
   const { id } = message;
   const command = pending.get(id);
   if (message.kind === 'started') command?.started({ pid: message.pid, startTime: message.startTime });
@@ -115,8 +115,11 @@ function settle({ child, pending }: Spawner, message: FromSpawner): void {
   if (pending.size === 0) child.channel?.unref();
 }
 
-/** Whatever a sandbox held ended with it; the next command gets another one. */
-function giveUp(spawner: Spawner): void {
+/**
+ * Rejects all pending commands. What a sandbox held ended with the spawner; the next command gets
+ * another spawner.
+ */
+function rejectPending(spawner: Spawner): void {
   if (current === spawner) current = null;
   for (const command of spawner.pending.values()) {
     command.refused(systemError('the process that starts commands has ended', SPAWNER_GONE));

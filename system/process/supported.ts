@@ -1,5 +1,5 @@
-// The first import of every entry but the workflows': a Node or a Temporal SDK that is too old is
-// named, before what it lacks is missed. It imports nothing that an old Node has not.
+// The first import of every entry but the workflows': it names a Node or a Temporal SDK that is too
+// old before its gaps cause stranger errors. It imports nothing that an old Node lacks.
 import { readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
@@ -10,27 +10,30 @@ type Manifest = {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 };
 
-/** `commonAt`: the folder of the @temporalio/common that it uses. */
+/** `commonAt` is the folder of the @temporalio/common that the package uses. */
 export type InstalledPeer = { readonly name: string; readonly version: string; readonly commonAt: string | null };
 
 const COMMON = '@temporalio/common';
 
-/** Why this Node cannot run it; undefined when it can. `wanted`: as in `engines`, `>=20.19`. */
+/**
+ * Returns why this Node cannot run Perdure; undefined when it can. `wanted` is written as in
+ * `engines`: `>=20.19`.
+ */
 export function nodeProblem(version: string, wanted: string): string | undefined {
-  const [major = 0, minor = 0] = numbers(version);
-  const [atLeast = 0, andMinor = 0] = numbers(wanted);
+  const [major = 0, minor = 0] = numbersIn(version);
+  const [atLeast = 0, andMinor = 0] = numbersIn(wanted);
   if (major > atLeast || (major === atLeast && minor >= andMinor)) return undefined;
   return `it needs Node ${atLeast}.${andMinor} or newer, and this is Node ${version}: use a newer Node`;
 }
 
-/** `wanted`: a range like `^1.24.0` for each. Undefined when all will do. */
+/** Returns undefined when all peers will do. `wanted` holds a range like `^1.24.0` for each. */
 export function peersProblem(
   peers: readonly InstalledPeer[],
   wanted: Readonly<Record<string, string>>,
 ): string | undefined {
   for (const { name, version } of peers) {
     const range = wanted[name];
-    if (range === undefined || fits(version, range)) continue;
+    if (range === undefined || isInRange(version, range)) continue;
     return `it needs ${name} ${range}, and ${version} is installed: npm install ${name}@${range}`;
   }
   const [first, ...others] = peers.filter(({ commonAt }) => commonAt !== null);
@@ -40,11 +43,11 @@ export function peersProblem(
   return `${COMMON} is there twice: ${places}; install all @temporalio packages in one version (\`npm ls ${COMMON}\`)`;
 }
 
-const numbers = (version: string): number[] => (version.match(/\d+/g) ?? []).map(Number);
+const numbersIn = (version: string): number[] => (version.match(/\d+/g) ?? []).map(Number);
 
-function fits(version: string, range: string): boolean {
-  const [major = 0, minor = 0, patch = 0] = numbers(version);
-  const [wanted = 0, least = 0, andPatch = 0] = numbers(range);
+function isInRange(version: string, range: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = numbersIn(version);
+  const [wanted = 0, least = 0, andPatch = 0] = numbersIn(range);
   return major === wanted && (minor > least || (minor === least && patch >= andPatch));
 }
 
@@ -52,18 +55,18 @@ function readManifest(path: string | URL): Manifest {
   return JSON.parse(readFileSync(path, 'utf8')) as Manifest;
 }
 
-/** Packages that are not there are named by Node itself, when they are imported. */
-function installedPeers(names: readonly string[]): InstalledPeer[] {
+/** Leaves out missing packages: Node itself names those when they are imported. */
+function findInstalledPeers(names: readonly string[]): InstalledPeer[] {
   const own = createRequire(import.meta.url);
   return names.flatMap((name) => {
-    const path = manifestPath(own, name);
+    const path = findManifest(own, name);
     if (path === null) return [];
-    const commonAt = name === COMMON ? path : manifestPath(createRequire(path), COMMON);
+    const commonAt = name === COMMON ? path : findManifest(createRequire(path), COMMON);
     return [{ name, version: readManifest(path).version, commonAt }];
   });
 }
 
-function manifestPath(from: NodeJS.Require, name: string): string | null {
+function findManifest(from: NodeJS.Require, name: string): string | null {
   try {
     return realpathSync(from.resolve(`${name}/package.json`));
   } catch {
@@ -71,7 +74,7 @@ function manifestPath(from: NodeJS.Require, name: string): string | null {
   }
 }
 
-/** Null in a bundle, which has what it was made with. */
+/** Returns null in a bundle, which holds the packages it was built with. */
 function ownManifest(): Manifest | null {
   const here = import.meta.url as string | undefined;
   try {
@@ -90,7 +93,7 @@ function refuseUnsupported(): void {
   const peers = Object.keys(peerDependencies).filter((name) => name.startsWith('@temporalio/'));
   const problem =
     nodeProblem(process.versions.node, engines?.node ?? '>=0.0') ??
-    peersProblem(installedPeers(peers), peerDependencies);
+    peersProblem(findInstalledPeers(peers), peerDependencies);
   if (problem !== undefined) throw new Error(`perdure ${version} cannot run here: ${problem}`);
 }
 

@@ -1,8 +1,8 @@
-// The input schema of a tool: one of zod or another library with the Standard Schema interface, or
-// a plain JSON schema.
+// Checks inputs against the schema of a tool: one of zod or another library with the Standard
+// Schema interface, or a plain JSON schema.
 import type { ValidateFunction } from 'ajv';
 import { z } from 'zod';
-import { deeperThan, MAX_DEPTH } from '../json.ts';
+import { isDeeperThan, DEEPEST_INPUT } from '../json.ts';
 import { foldBranches } from './fold-branches.ts';
 import { compileSchema, errorParts, type JsonSchema, schemaProblem } from './json-schema.ts';
 import { mendInput } from './mend-input.ts';
@@ -14,7 +14,7 @@ export type StandardSchema<Output = unknown> = {
     readonly vendor: string;
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
-    /** Libraries that can say their schema as JSON schema have it. */
+    /** Offered by libraries that can export their schema as a JSON schema. */
     readonly jsonSchema?: { readonly input: (options: { readonly target: 'draft-2020-12' }) => JsonSchema };
   };
 };
@@ -29,7 +29,7 @@ type StandardIssue = {
 
 export type InputSchema = StandardSchema | JsonSchema;
 
-/** The input as the schema returns it: any object, of a plain JSON schema. */
+/** The input as the schema returns it; any object for a plain JSON schema. */
 export type InputOf<Schema extends InputSchema> = Schema extends {
   readonly '~standard': { readonly types?: infer Types };
 }
@@ -38,32 +38,32 @@ export type InputOf<Schema extends InputSchema> = Schema extends {
     : unknown
   : Readonly<Record<string, unknown>>;
 
-/** `path`: empty for the input itself. */
+/** `path` is empty for the input itself. */
 export type InputProblem = { readonly path: string; readonly message: string };
 
 export type CheckedInput =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problems: readonly InputProblem[] };
 
-export function isStandard(schema: unknown): schema is StandardSchema {
+export function isStandardSchema(schema: unknown): schema is StandardSchema {
   if ((typeof schema !== 'object' || schema === null) && typeof schema !== 'function') return false;
   const standard: unknown = Reflect.get(schema, '~standard');
   return typeof standard === 'object' && standard !== null && typeof Reflect.get(standard, 'validate') === 'function';
 }
 
 /**
- * Throws what the schema's own code throws, and a sentence for one that answers later: whether a
- * call may run is decided at once.
+ * Throws what the schema's own code throws, and an error for one that answers with a promise:
+ * whether a call may run is decided at once.
  */
 export function checkInput(schema: InputSchema, input: unknown): CheckedInput {
-  if (!isStandard(schema)) {
-    const validate = compiled(schema);
+  if (!isStandardSchema(schema)) {
+    const validate = compileOnce(schema);
     if (validate(input)) return { ok: true, value: input };
     const problems = errorParts(validate.errors, input);
     return { ok: false, problems: problems.map(({ path, message }) => ({ path: path.replace(/^\./, ''), message })) };
   }
   const result = schema['~standard'].validate(input);
   if ('then' in result) {
-    // What it comes to is of no use.
+    // The late answer is ignored.
     result.catch(() => undefined);
     throw new Error('its input schema answers later (a promise): do that check in `validate` of the tool');
   }
@@ -77,48 +77,48 @@ function problemOf({ message, path = [] }: StandardIssue): InputProblem {
   return { path: keys.join('.'), message };
 }
 
-const kept = new WeakMap<JsonSchema, ValidateFunction>();
+const compiledSchemas = new WeakMap<JsonSchema, ValidateFunction>();
 
-/** Each schema is compiled once; the same object is the same schema. */
-function compiled(schema: JsonSchema): ValidateFunction {
-  const validate = kept.get(schema) ?? compileSchema(schema);
-  kept.set(schema, validate);
+/** Compiles each schema once; the same object is the same schema. */
+function compileOnce(schema: JsonSchema): ValidateFunction {
+  const validate = compiledSchemas.get(schema) ?? compileSchema(schema);
+  compiledSchemas.set(schema, validate);
   return validate;
 }
 
-type Described = {
+type ToolInput = {
   readonly name: string;
   readonly inputSchema: InputSchema;
   readonly inputJsonSchema?: JsonSchema | undefined;
 };
 
 /**
- * The schema that the model is shown, with no branches at its top. Throws a sentence where there is
- * none, or where it cannot be held to.
+ * Returns the schema that the model is shown, without branches at its top. Throws when the tool
+ * gives none, or one that inputs cannot be held to.
  */
-export function inputJsonSchema(described: Described): JsonSchema {
-  return foldBranches(ownSchema(described));
+export function inputJsonSchema(described: ToolInput): JsonSchema {
+  return foldBranches(inputSchemaAsJson(described));
 }
 
 /**
- * As `checkInput`; an input that misses the schema only by how its values are written is taken as
- * it was meant.
+ * Checks an input as `checkInput` does, and takes one that misses the schema only by how its values
+ * are written as it was meant.
  */
-export function acceptInput(described: Described, input: unknown): CheckedInput {
+export function acceptInput(described: ToolInput, input: unknown): CheckedInput {
   const { inputSchema } = described;
   const checked = checkInput(inputSchema, input);
   if (checked.ok) return checked;
-  const meant = mendInput(ownSchema(described), input);
-  // A text may say a value that no input may be.
-  if (meant === input || deeperThan(meant, MAX_DEPTH)) return checked;
+  const meant = mendInput(inputSchemaAsJson(described), input);
+  // A text may encode a value that is too deep for an input.
+  if (meant === input || isDeeperThan(meant, DEEPEST_INPUT)) return checked;
   const taken = checkInput(inputSchema, meant);
   return taken.ok ? taken : checked;
 }
 
-function ownSchema({ name, inputSchema, inputJsonSchema: given }: Described): JsonSchema {
-  if (given !== undefined) return held(given, 'input JSON schema');
-  if (!isStandard(inputSchema)) return held(inputSchema, 'input schema');
-  // Any copy of zod.
+function inputSchemaAsJson({ name, inputSchema, inputJsonSchema: given }: ToolInput): JsonSchema {
+  if (given !== undefined) return requireUsable(given, 'input JSON schema');
+  if (!isStandardSchema(inputSchema)) return requireUsable(inputSchema, 'input schema');
+  // This also matches other copies of zod.
   if ('_zod' in inputSchema) return z.toJSONSchema(inputSchema as unknown as z.ZodType, { io: 'input' });
   const { vendor, jsonSchema } = inputSchema['~standard'];
   if (jsonSchema !== undefined) return jsonSchema.input({ target: 'draft-2020-12' });
@@ -128,7 +128,7 @@ function ownSchema({ name, inputSchema, inputJsonSchema: given }: Described): Js
   );
 }
 
-function held(schema: JsonSchema, what: string): JsonSchema {
+function requireUsable(schema: JsonSchema, what: string): JsonSchema {
   const problem = schemaProblem(schema, what);
   if (problem !== undefined) throw new Error(problem);
   return schema;

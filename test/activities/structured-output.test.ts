@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { answerChecks } from '../../activities/model/answer-schema.ts';
 import { schemaProblem } from '../../system/schema/json-schema.ts';
 import { openRun } from '../../activities/run/open-run.ts';
-import { structuredOutput } from '../../store/view/result.ts';
+import { parseStructuredOutput } from '../../store/view/structured-output.ts';
 import { fault, reply, text, thinking, toolUse } from '../../scripted-model/index.ts';
 import { benchDeps, fakeAttempt, type BenchOptions } from '../support/bench-deps.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -30,7 +30,7 @@ describe('the value in a final answer', () => {
     ['is the one fenced block', `Here it is:\n\n\`\`\`json\n${good}\n\`\`\`\nDone.`],
     ['is the one fenced block, whatever the case and the line ends', `\`\`\`JSON\r\n${good}\r\n\`\`\``],
   ])('%s (L53)', (_name, said) => {
-    expect(structuredOutput(said)).toEqual({ kind: 'value', value: JSON.parse(good) });
+    expect(parseStructuredOutput(said)).toEqual({ kind: 'value', value: JSON.parse(good) });
   });
 
   test.each([
@@ -40,7 +40,7 @@ describe('the value in a final answer', () => {
     ['two blocks', `\`\`\`json\n1\n\`\`\`\n\`\`\`json\n2\n\`\`\``, '2 fenced blocks'],
     ['a value that ends too soon', good.slice(0, -1), 'not one JSON value'],
   ])('is not in %s (L53)', (_name, said, problem) => {
-    expect(structuredOutput(said)).toMatchObject({ kind: 'none', problem: expect.stringContaining(problem) });
+    expect(parseStructuredOutput(said)).toMatchObject({ kind: 'none', problem: expect.stringContaining(problem) });
   });
 });
 

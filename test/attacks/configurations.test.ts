@@ -8,7 +8,7 @@ import { workAlone } from '../../client/runtime/session-workers.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { forItsProgram } from '../../workflows/contract/task-queue.ts';
 import type { Connected } from '../../connection/connect-client.ts';
-import type { Embedded } from '../../worker/embedded/join-server.ts';
+import type { EmbeddedServer } from '../../worker/embedded/join-server.ts';
 import { reply, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
 import { oneRuntime } from '../support/one-runtime.ts';
@@ -153,7 +153,7 @@ test('of two that give a session a nameless configuration at once, one is refuse
   const workers = forItsProgram(session);
   const [mine, other] = [guarded(), guarded()];
   const opened = (...pids: readonly number[]): Parameters<typeof workAlone>[0] => ({
-    embedded: { otherWorkers: () => pids.map((pid) => ({ pid })) } as unknown as Embedded,
+    embedded: { otherWorkers: () => pids.map((pid) => ({ pid })) } as unknown as EmbeddedServer,
     temporal: {} as Connected,
   });
   const alone = (config: PerdureConfig, ...pids: readonly number[]) =>

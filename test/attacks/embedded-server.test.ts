@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openAddress } from '../../page/page-address.ts';
 import { openServer, type Opened } from '../../client/runtime/open-server.ts';
-import { clientConverter } from '../../connection/payloads/data-converter.ts';
+import { createClientConverter } from '../../connection/payloads/data-converter.ts';
 import { findPlaces } from '../../system/process/places.ts';
 import { bwrapArguments } from '../../system/process/bwrap.ts';
 import { confine } from '../../tools/builtin/files/confine.ts';
@@ -85,7 +85,7 @@ test('seals what commands send, with keys that only the owner reads, and a plain
   const { sessions, temporal } = await opened(folder);
   expect(statSync(folder.payloadKeys).mode & 0o777).toBe(0o600);
   const { session } = await sessions.start('Do it.', { cwd: folder.root });
-  const plain = new Client({ connection: temporal.connection, dataConverter: clientConverter(undefined) });
+  const plain = new Client({ connection: temporal.connection, dataConverter: createClientConverter(undefined) });
   const { memo } = await plain.workflow.getHandle(session).describe();
   expect(JSON.stringify(memo)).not.toContain('Do it.');
 });

@@ -7,10 +7,10 @@ import { createGzip } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAccumulator, MOST_BLOCKS, MOST_OF_INPUT } from '../../activities/model/stream/accumulate.ts';
-import { boundFetch, MOST_OF_ANSWER, MOST_OF_EVENT } from '../../worker/model-access.ts';
+import { limitFetch, MOST_OF_ANSWER, MOST_OF_EVENT } from '../../worker/limit-fetch.ts';
 import { classify } from '../../activities/model/classify.ts';
 import { anthropicModel, streamReply } from '../../activities/model/stream/stream.ts';
-import { structuredOutput } from '../../store/view/result.ts';
+import { parseStructuredOutput } from '../../store/view/structured-output.ts';
 
 const MIB = 1024 * 1024;
 const event = (data: Readonly<Record<string, unknown>>): string =>
@@ -42,7 +42,7 @@ async function flooding(chunks: () => Generator<string>, { status = 200, gzip = 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const model = anthropicModel(new Anthropic({ apiKey: 'k', baseURL, logLevel: 'off', fetch: boundFetch(fetch) }));
+  const model = anthropicModel(new Anthropic({ apiKey: 'k', baseURL, logLevel: 'off', fetch: limitFetch(fetch) }));
   const into = createAccumulator();
   const body = { model: 'claude-test', max_tokens: 100, stream: true, messages: [] } as const;
   const limits = { signal: new AbortController().signal, firstByteMs: 100_000, stallMs: 100_000 };
@@ -109,7 +109,7 @@ test('a long reply whose lines a proxy sends one by one is read to its end (L14)
   const line = new TextEncoder().encode(`data: ${'x'.repeat(1_000_000)}\n`);
   const newline = new TextEncoder().encode('\n');
   const chunks = Array.from({ length: 8 }, () => [line, newline]).flat();
-  const fetched = boundFetch(() => Promise.resolve(new Response(ReadableStream.from(chunks))));
+  const fetched = limitFetch(() => Promise.resolve(new Response(ReadableStream.from(chunks))));
   const answer = await (await fetched('http://127.0.0.1')).arrayBuffer();
   expect(answer.byteLength).toBe(8 * (line.length + 1));
 });
@@ -118,13 +118,13 @@ describe('a final answer of 400 KB', () => {
   test('with thousands of fences that nothing closes is looked at once (L53)', () => {
     const lines = (n: number): string => '```json\n'.repeat(n);
     // A thousand times as many as took a second when the end was looked for from each of them.
-    expect(structuredOutput(lines(1_000_000))).toMatchObject({ kind: 'none' });
+    expect(parseStructuredOutput(lines(1_000_000))).toMatchObject({ kind: 'none' });
   });
 
   test('with one block among much text is read (L53)', () => {
     const text = `${'So it is.\n'.repeat(40_000)}\`\`\`json\n{"a":1}\r\n\`\`\`\n${'And so on.\n'.repeat(40_000)}`;
-    expect(structuredOutput(text)).toEqual({ kind: 'value', value: { a: 1 } });
-    expect(structuredOutput(`${text}\n\`\`\`\n1\n\`\`\``)).toMatchObject({
+    expect(parseStructuredOutput(text)).toEqual({ kind: 'value', value: { a: 1 } });
+    expect(parseStructuredOutput(`${text}\n\`\`\`\n1\n\`\`\``)).toMatchObject({
       problem: expect.stringContaining('2 fenced'),
     });
   });

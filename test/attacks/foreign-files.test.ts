@@ -6,7 +6,7 @@ import { deflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { findSkills } from '../../tools/builtin/files/skills.ts';
 import { notebookText } from '../../tools/builtin/files/notebook.ts';
-import { examineMedia, largestOf } from '../../store/transcript/media.ts';
+import { examineMedia, maxBytesOf } from '../../store/transcript/media.ts';
 import { tempFolder } from '../tools/support.ts';
 import { cpuTime } from '../support/cpu-time.ts';
 import { type ForeignFile, foreignFile } from '../support/foreign-files.ts';
@@ -25,7 +25,7 @@ function filled(piece: string | Buffer, size: number, start = '', end = ''): Buf
   return bytes;
 }
 
-const pdf = (piece: string | Buffer): Buffer => filled(piece, largestOf('application/pdf'), '%PDF-1.7\n', '\n%%EOF');
+const pdf = (piece: string | Buffer): Buffer => filled(piece, maxBytesOf('application/pdf'), '%PDF-1.7\n', '\n%%EOF');
 const objects = (inner: Buffer): Buffer =>
   Buffer.concat([Buffer.from('/ObjStm stream\n'), deflateSync(inner), Buffer.from('endstream ')]);
 const notebook = (piece: string, start = '', end = ''): Buffer =>
@@ -59,7 +59,7 @@ test.each([
     'an object stream that unpacks to pages',
     Buffer.concat([Buffer.from('%PDF-1\n'), objects(Buffer.alloc(2 ** 24 - 1, '/Type/Page ')), Buffer.from('%%EOF')]),
   ],
-  ['segments of a JPEG', filled(Buffer.from([0xff, 0xe0, 0, 2]), largestOf('image/jpeg'), '\xff\xd8')],
+  ['segments of a JPEG', filled(Buffer.from([0xff, 0xe0, 0, 2]), maxBytesOf('image/jpeg'), '\xff\xd8')],
 ])('the largest document or image of %s is examined in a moment (L85)', async (_what, bytes) => {
   expect(await cost(() => examineMedia(bytes))).toBeLessThan(MOST);
 });

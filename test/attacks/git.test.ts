@@ -4,9 +4,9 @@ import { appendFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { atExit } from '../../system/process/at-exit.ts';
+import { createExitHandlers } from '../../system/process/at-exit.ts';
 import { runCommand } from '../../activities/hooks/run-command.ts';
-import { pipePlace } from '../../system/process/spawn-tree.ts';
+import { pipePlace } from '../../system/process/pipes.ts';
 import { bashTool } from '../../tools/builtin/bash.ts';
 import { whyGitMayDoMore } from '../../tools/builtin/shell/git.ts';
 import { doubtInConfig } from '../../tools/builtin/shell/git-config.ts';
@@ -49,7 +49,11 @@ test('a hook finds no repository in plain files of the workspace', async () => {
   const env = { PATH: process.env['PATH'] };
   const signal = new AbortController().signal;
   const run = { command: 'git status', cwd: join(cwd, 'fake'), input: '', env, signal, timeoutMs: 20_000, apart: cwd };
-  const end = await runCommand({ ...run, pipes: pipePlace(group.programs, undefined), atExit: atExit(process) });
+  const end = await runCommand({
+    ...run,
+    pipes: pipePlace(group.programs, undefined),
+    atExit: createExitHandlers(process),
+  });
   expect(JSON.stringify(end)).toContain('cannot use bare repository');
   expect(made(cwd)).toEqual([]);
 });

@@ -11,7 +11,7 @@ import { builtinTools } from '../../tools/builtin/builtin-tools.ts';
 import type { Confinement } from '../../system/process/bwrap.ts';
 import { probeSandbox, type Sandbox } from '../../tools/sandbox.ts';
 import { createDeps } from '../../worker/create-deps.ts';
-import { modelAccess } from '../../worker/model-access.ts';
+import { openModelAccess } from '../../worker/model-access.ts';
 import { type PerdureConfig, checkConfig } from '../../worker/config/config.ts';
 import { hookContext } from '../activities/hooks/support.ts';
 import { workingSandboxes } from '../tools/sandboxes.ts';
@@ -33,7 +33,7 @@ async function hooksOf(config: PerdureConfig) {
     dataDir,
     env,
     log: () => undefined,
-    access: await modelAccess({ ...env, ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' }),
+    access: await openModelAccess({ ...env, ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' }),
     hooks: checkConfig(config, 'a test').hooks,
   });
   return { cwd, dataDir, stop: () => hooks.stop(hookContext({ cwd }), stopped) };

@@ -6,7 +6,7 @@ import { newPass } from '../../page/hosting/passes.ts';
 import { newAddress } from '../../page/page-address.ts';
 import { serveHostedPage, servePage } from '../../page/serve-page.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import { freePort } from '../../worker/embedded/server-args.ts';
+import { findFreePort } from '../../worker/embedded/free-port.ts';
 import { serveMonitor } from '../../worker/monitor/serve-monitor.ts';
 import { reply as said, startScriptedModel } from '../../scripted-model/index.ts';
 import { anyRequest, type Face } from '../support/any-request.ts';
@@ -131,7 +131,7 @@ async function openPages(): Promise<void> {
 
 async function openHosted(ports: Parameters<typeof serveHostedPage>[0]): Promise<void> {
   const token = 'a'.repeat(40);
-  const listen = { host: '127.0.0.1', port: await freePort() };
+  const listen = { host: '127.0.0.1', port: await findFreePort() };
   const by = { kind: 'proxy', address: '127.0.0.1' } as const;
   const people = [{ name: 'ana', role: 'steer', token }] as const;
   const page = await serveHostedPage(ports, { name: 'ops.example', listen, people, by });

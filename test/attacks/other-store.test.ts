@@ -8,7 +8,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { createClient } from '../../client/client.ts';
 import { openServer, type Opened } from '../../client/runtime/open-server.ts';
 import { makeKeyFile } from '../../connection/payloads/key-ring.ts';
-import { dataFolder } from '../../connection/data-folder.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
 import { ownNamespace } from '../support/own-namespace.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -40,7 +40,7 @@ test('names the store of a session that another data folder has, and sends nothi
 
 test('tells a client without the key of a sealed session, and one with a key of a plain one', async () => {
   const root = tempDir();
-  const keys = join(dataFolder({ PERDURE_DATA: root }).root, 'keys.json');
+  const keys = join(openDataFolder({ PERDURE_DATA: root }).root, 'keys.json');
   makeKeyFile(keys);
   const [plain, sealed] = [await opened(root), await opened(root, { PERDURE_CODEC_KEYS: keys })];
   const [open, closed] = [await started(plain), await started(sealed)];

@@ -4,7 +4,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, readdirSync, readFileSync,
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bashTool } from '../../tools/builtin/bash.ts';
-import { openPipes } from '../../system/process/spawn-tree.ts';
+import { openPipes } from '../../system/process/pipes.ts';
 import { findPrograms, type Programs } from '../../system/process/programs.ts';
 import { startCommand } from '../../system/process/spawner.ts';
 import { probeSandbox, type Sandbox } from '../../tools/sandbox.ts';

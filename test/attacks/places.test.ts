@@ -10,7 +10,7 @@ import { prepareCall } from '../../activities/calls/prepare.ts';
 import { findPlaces } from '../../system/process/places.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
 import { fileStore } from '../../store/values/file-store.ts';
-import { dataFolder } from '../../connection/data-folder.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
 import { tempFolder, toolContext } from '../tools/support.ts';
@@ -85,8 +85,8 @@ test('a data folder that others can enter is closed to them, with a sentence', (
   chmodSync(root, 0o755);
   const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   try {
-    dataFolder({ PERDURE_DATA: root });
-    dataFolder({ PERDURE_DATA: root });
+    openDataFolder({ PERDURE_DATA: root });
+    openDataFolder({ PERDURE_DATA: root });
     expect(said.mock.calls).toEqual([
       [`the data folder ${root} was open to other users of this machine: it no longer is (mode 0700)\n`],
     ]);
@@ -100,7 +100,7 @@ test.runIf(process.getuid?.() === 0)('a data folder of another user is refused',
   const root = join(tempFolder(), 'data');
   mkdirSync(root, { mode: 0o700 });
   chownSync(root, 12_345, 12_345);
-  expect(() => dataFolder({ PERDURE_DATA: root })).toThrow(
+  expect(() => openDataFolder({ PERDURE_DATA: root })).toThrow(
     `the data folder ${root} belongs to another user (12345, and this process is 0): run as that user, or set PERDURE_DATA`,
   );
 });

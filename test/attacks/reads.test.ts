@@ -1,7 +1,7 @@
 // What is read of a large session is what is needed.
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { attemptReader } from '../../store/live/attempt-reader.ts';
+import { createAttemptReader } from '../../store/live/attempt-reader.ts';
 import { folderChanges } from '../../store/live/folder-changes.ts';
 import { attemptFile } from '../../store/live/files.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
@@ -71,7 +71,7 @@ test('opens a range as it did, across segments and pages, to the end and beyond 
 
 test('a watcher lists the files of a run again when one has come or gone, not when one has grown (L16)', async () => {
   const dir = tempDir();
-  const reader = attemptReader(dir, () => {});
+  const reader = createAttemptReader(dir, () => {});
   const [stop, path] = [new AbortController(), (step: number) => attemptFile(dir, { step, attempt: 1 })];
   writeFileSync(path(1), '');
   const changes = folderChanges(dir, stop.signal);

@@ -6,10 +6,10 @@ import proto from '@temporalio/proto';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../tools/tool.ts';
-import { dataFolder } from '../../connection/data-folder.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
-import { joinServer, type Embedded } from '../../worker/embedded/join-server.ts';
-import { runningServer } from '../../worker/embedded/server-record.ts';
+import { joinServer, type EmbeddedServer } from '../../worker/embedded/join-server.ts';
+import { findRunningServer } from '../../worker/embedded/server-record.ts';
 import { fault, gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { UPDATES, type PendingApproval, type RunOptions } from '../../workflows/contract/session.ts';
 import { crashHarness } from '../support/crash-harness.ts';
@@ -121,16 +121,16 @@ test('a model call that failed, or was interrupted, before a reset is made anew 
 
 test('a claim that the server’s database has forgotten with its last moments is reported as any other (L40)', async () => {
   const root = tempDir();
-  const folder = dataFolder({ PERDURE_DATA: root });
+  const folder = openDataFolder({ PERDURE_DATA: root });
   const binary = (wanted: string | null) => findBinary({ env: process.env, wanted, say: () => {} });
-  const joined = (): Promise<Embedded> =>
+  const joined = (): Promise<EmbeddedServer> =>
     joinServer({ folder, role: 'command', worker: false, env: process.env, binary, say: () => {} });
   const before = await joined();
   onTestFinished(() => before.leave());
   const command = 'echo begun >> effects.log; sleep 600';
   const { address } = before;
   const h = await crashHarness({ address, script: [reply([toolUse('bash', { command })]), reply('Done.')] });
-  const killServer = (): void => void process.kill(runningServer(folder)?.pid ?? 0, 'SIGKILL');
+  const killServer = (): void => void process.kill(findRunningServer(folder)?.pid ?? 0, 'SIGKILL');
   const files = ['', '-wal', '-shm'].map((end) => `${folder.temporalDb}${end}`);
   const keep = (from: string, to: string): void => {
     for (const file of files) {

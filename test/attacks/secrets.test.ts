@@ -8,7 +8,7 @@ import { Readable, Writable } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { main } from '../../cli/main.ts';
 import type { Io } from '../../cli/cli.ts';
-import { redactor } from '../../worker/redact.ts';
+import { createRedactor } from '../../worker/redact.ts';
 import { harness } from '../support/harness.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -145,11 +145,11 @@ describe('an address with credentials', () => {
 });
 
 test('what is no secret, or too short for one, stays as it is', () => {
-  const redact = redactor({ ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: 'http://127.0.0.1:9/v1?v=1' });
+  const redact = createRedactor({ ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: 'http://127.0.0.1:9/v1?v=1' });
   expect(redact('400: the key at http://127.0.0.1:9/v1?v=1 is wrong')).toBe(
     '400: the key at http://127.0.0.1:9/v1?v=1 is wrong',
   );
-  expect(redactor({ ANTHROPIC_AUTH_TOKEN: KEY })(`Bearer ${KEY}, twice: ${KEY}.`)).toBe(
+  expect(createRedactor({ ANTHROPIC_AUTH_TOKEN: KEY })(`Bearer ${KEY}, twice: ${KEY}.`)).toBe(
     'Bearer [redacted], twice: [redacted].',
   );
 });

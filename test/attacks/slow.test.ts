@@ -15,7 +15,7 @@ import { nearestLine } from '../../tools/builtin/files/lookalikes.ts';
 import { replaceText } from '../../tools/builtin/files/replace-text.ts';
 import { decide } from '../../tools/rules/permission.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
-import { redactor } from '../../worker/redact.ts';
+import { createRedactor } from '../../worker/redact.ts';
 import { measureGrowth, QUADRATIC } from '../support/growth.ts';
 import { tempFolder, toolContext } from '../tools/support.ts';
 
@@ -184,7 +184,7 @@ function sourcesIn(folder: string): string[] {
   return names.filter((name) => name.endsWith('.ts')).map((name) => join(folder, name));
 }
 
-const redact = redactor({
+const redact = createRedactor({
   ANTHROPIC_API_KEY: 'sk-ant-"0123456789/abcdef',
   ANTHROPIC_AUTH_TOKEN: 'back\\slash/"quoted"',
 });

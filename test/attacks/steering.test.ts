@@ -7,7 +7,7 @@ import type { LiveEvent } from '../../store/live/events.ts';
 import type { Cli } from '../../cli/cli.ts';
 import { textsLast } from '../../cli/main.ts';
 import { createProgram } from '../../cli/program.ts';
-import { dataFolder } from '../../connection/data-folder.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
 import { livingMembers } from '../../worker/embedded/members.ts';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor, type Result } from '../support/cli.ts';
@@ -124,7 +124,9 @@ test('`send` beside a `run` that only finishes a call of another session names a
   held.release();
   await until(() => run.err().includes('ends when its worker has finished what it runs'));
   expect(await sendLate(place, session)).toMatchObject(isTold(session));
-  expect(livingMembers(dataFolder({ PERDURE_DATA: place.data }))).toMatchObject([{ role: 'command', worker: false }]);
+  expect(livingMembers(openDataFolder({ PERDURE_DATA: place.data }))).toMatchObject([
+    { role: 'command', worker: false },
+  ]);
   writeFileSync(join(place.cwd, 'go'), '');
   expect(await run.status).toBe(0);
   place.start(['worker']);

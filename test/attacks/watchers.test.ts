@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Told, Watched } from '../../store/live/events.ts';
-import { contentEvents, outcomeEvents, replyEvent } from '../../store/live/tell.ts';
+import { listContentEvents, listOutcomeEvents, replyEvent } from '../../store/live/retell.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { createConverger } from '../../client/follow/converge.ts';
@@ -62,8 +62,8 @@ async function anySession(seed: number) {
       const place = { step: number, attempt: 1 };
       const ran = sumsUp ? [] : early;
       const events = [
-        ...contentEvents(entry),
-        ...ran.flatMap((one) => outcomeEvents(entry, one, true)),
+        ...listContentEvents(entry),
+        ...ran.flatMap((one) => listOutcomeEvents(entry, one, true)),
         replyEvent(entry),
       ];
       const given = late && late.outcomes.length > 0 ? [outcomes(...late.outcomes)] : [];
@@ -78,7 +78,7 @@ async function anySession(seed: number) {
         const tool = { step: (step += 1), attempt: 1 };
         // A call that did not run is told by nobody.
         if (from.bool())
-          before = [...before, ...outcomeEvents(entry, one, false).map((event) => ({ ...event, ...tool }))];
+          before = [...before, ...listOutcomeEvents(entry, one, false).map((event) => ({ ...event, ...tool }))];
       }
     }
     const ended = runEnded(run) as Extract<Entry, { kind: 'run_ended' }>;

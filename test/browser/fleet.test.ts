@@ -6,7 +6,7 @@ import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { readPageHost } from '../../page/hosting/page-host.ts';
 import { pagePorts } from '../../page/ports.ts';
 import { serveHostedPage } from '../../page/serve-page.ts';
-import { freePort } from '../../worker/embedded/server-args.ts';
+import { findFreePort } from '../../worker/embedded/free-port.ts';
 import { CERT, KEY } from '../support/tls-pair.ts';
 import { axeFindings, openStage, shoot, type Stage } from '../support/stage.ts';
 import { until } from '../support/until.ts';
@@ -136,7 +136,7 @@ test('the keyboard reaches everything, and `?` lists the keys (O11)', async () =
 });
 
 test('people of a hosted page sign in over TLS, and what they do is shown in their name (O12)', async () => {
-  const port = await freePort();
+  const port = await findFreePort();
   const pageHost = `ops.localhost:${port}`;
   const people = [{ name: 'ana', role: 'steer', token: 'a'.repeat(40) }];
   const file = (name: string, text: string): string => {

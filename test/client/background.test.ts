@@ -2,7 +2,7 @@
 // files of the machine that has them.
 import { mkdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { backgroundFolder, backgroundRoot, type BackgroundRecord } from '../../system/process/background-files.ts';
+import { openBackgroundFolder, backgroundRoot, type BackgroundRecord } from '../../system/process/background-files.ts';
 import { processIdentity } from '../../system/process/identity.ts';
 import { wordStart } from '../../tools/builtin/shell/background.ts';
 import type { Entry } from '../../store/log/entries.ts';
@@ -43,7 +43,7 @@ function commandsOf(all: readonly Entry[], files: Parameters<typeof backgroundCo
 function keptHere() {
   const root = backgroundRoot(tempDir());
   mkdirSync(root);
-  const files = backgroundFolder(root, 's-1');
+  const files = openBackgroundFolder(root, 's-1');
   const record: BackgroundRecord = {
     id: dev,
     command: 'npm run dev (all)',
@@ -132,7 +132,7 @@ test('show prints them below the transcript, the last lines made harmless; the p
 test('the end of what one wrote comes from two files where it has gone over into the next (L84)', async () => {
   const root = backgroundRoot(tempDir());
   mkdirSync(root);
-  const output = backgroundFolder(root, 's-1').openOutput(dev);
+  const output = openBackgroundFolder(root, 's-1').openOutput(dev);
   output.add(Buffer.alloc(1024 * 1024, 'x'));
   output.add(Buffer.from('end'));
   output.close();

@@ -10,7 +10,7 @@ import {
 import { ApplicationFailure } from '@temporalio/common';
 import { inputHashOf } from '../../client/sessions/waiting-approval.ts';
 import { createClient } from '../../client/client.ts';
-import { clientConverter } from '../../connection/payloads/data-converter.ts';
+import { createClientConverter } from '../../connection/payloads/data-converter.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import type { Store } from '../../store/values/store.ts';
@@ -65,7 +65,7 @@ function sessions(store: Store, { approvals = [], status = 'RUNNING', update, po
     workflow: { getHandle: () => handle, list },
     workflowService: { describeTaskQueue: () => Promise.resolve({ pollers }) },
     withDeadline: <T>(_deadline: unknown, call: () => Promise<T>): Promise<T> => call(),
-    options: { namespace: 'default', identity: '7@here', loadedDataConverter: clientConverter(undefined) },
+    options: { namespace: 'default', identity: '7@here', loadedDataConverter: createClientConverter(undefined) },
   } as unknown as Client;
   return createClient({
     temporal,

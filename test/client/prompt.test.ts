@@ -1,6 +1,6 @@
 // Prompts with images and documents: what is taken, and what is refused before anything is sent.
 import { expect, test } from 'vitest';
-import { imageSize } from '../../store/transcript/media.ts';
+import { readImageSize } from '../../store/transcript/image-size.ts';
 import { readPrompt, type Prompt, type PromptBlock } from '../../client/sessions/prompt.ts';
 import { jpegOf, pdfOf, pngOf, webpOf } from '../support/images.ts';
 
@@ -53,10 +53,10 @@ test.each([
 });
 
 test('width and height are read from each kind of image that the API takes (Q7)', () => {
-  expect(imageSize(pngOf(7, 9))).toEqual({ mediaType: 'image/png', width: 7, height: 9 });
-  expect(imageSize(jpegOf(300, 20))).toEqual({ mediaType: 'image/jpeg', width: 300, height: 20 });
-  expect(imageSize(webpOf(40, 50))).toEqual({ mediaType: 'image/webp', width: 40, height: 50 });
+  expect(readImageSize(pngOf(7, 9))).toEqual({ mediaType: 'image/png', width: 7, height: 9 });
+  expect(readImageSize(jpegOf(300, 20))).toEqual({ mediaType: 'image/jpeg', width: 300, height: 20 });
+  expect(readImageSize(webpOf(40, 50))).toEqual({ mediaType: 'image/webp', width: 40, height: 50 });
   const gif = Buffer.from('GIF89a\x05\x00\x06\x00', 'latin1');
-  expect(imageSize(gif)).toEqual({ mediaType: 'image/gif', width: 5, height: 6 });
-  expect(imageSize(pngOf(7, 9).subarray(0, 12))).toBeNull();
+  expect(readImageSize(gif)).toEqual({ mediaType: 'image/gif', width: 5, height: 6 });
+  expect(readImageSize(pngOf(7, 9).subarray(0, 12))).toBeNull();
 });

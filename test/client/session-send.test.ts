@@ -7,7 +7,7 @@ import { hashOf } from '../../store/values/store.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { createClient } from '../../client/client.ts';
 import type { CreateClient } from '../../client/sessions/start.ts';
-import { clientConverter } from '../../connection/payloads/data-converter.ts';
+import { createClientConverter } from '../../connection/payloads/data-converter.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { LARGEST_INLINE } from '../../store/log/bodies.ts';
 import type { UserMessage } from '../../workflows/contract/session.ts';
@@ -23,7 +23,7 @@ function sessions({ signalWithStart, signal, describe, cancel }: Calls, more: Pa
   const temporal = {
     workflow,
     withDeadline,
-    options: { namespace: 'default', loadedDataConverter: clientConverter(undefined) },
+    options: { namespace: 'default', loadedDataConverter: createClientConverter(undefined) },
   } as unknown as Client;
   const store = memoryStore();
   const client: PerdureClient = createClient({

@@ -6,7 +6,7 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import type { Entry } from '../../store/log/entries.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { createClient } from '../../client/client.ts';
-import { clientConverter } from '../../connection/payloads/data-converter.ts';
+import { createClientConverter } from '../../connection/payloads/data-converter.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
@@ -39,7 +39,7 @@ function sessions(store: ReturnType<typeof memoryStore>, head: Hash | null, stat
     workflow: { getHandle: () => ({ describe: () => Promise.resolve(execution), signal }) },
     workflowService: { getWorkflowExecutionHistoryReverse: () => Promise.resolve({ history }) },
     withDeadline: <T>(_deadline: unknown, call: () => Promise<T>): Promise<T> => call(),
-    options: { namespace: 'default', loadedDataConverter: clientConverter(undefined) },
+    options: { namespace: 'default', loadedDataConverter: createClientConverter(undefined) },
   } as unknown as Client;
   const live = () => {
     throw new Error('nothing is followed here');

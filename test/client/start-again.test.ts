@@ -6,7 +6,7 @@ import { expect, test, vi } from 'vitest';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { createClient } from '../../client/client.ts';
 import type { CreateClient } from '../../client/sessions/start.ts';
-import { clientConverter } from '../../connection/payloads/data-converter.ts';
+import { createClientConverter } from '../../connection/payloads/data-converter.ts';
 
 type Call = () => Promise<unknown>;
 
@@ -14,7 +14,7 @@ function sessions({ signalWithStart, describe }: Readonly<Record<string, Call>>,
   const temporal = {
     workflow: { signalWithStart, getHandle: () => ({ describe }) },
     withDeadline: <T>(_deadline: unknown, call: () => Promise<T>): Promise<T> => call(),
-    options: { namespace: 'default', loadedDataConverter: clientConverter(undefined) },
+    options: { namespace: 'default', loadedDataConverter: createClientConverter(undefined) },
   } as unknown as Client;
   const live = (): never => {
     throw new Error('nothing is followed here');

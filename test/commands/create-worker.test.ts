@@ -2,9 +2,9 @@
 // ends at once.
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterEach, expect, test, vi } from 'vitest';
-import { dataFolder } from '../../connection/data-folder.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
 import { livingMembers } from '../../worker/embedded/members.ts';
-import { runningServer } from '../../worker/embedded/server-record.ts';
+import { findRunningServer } from '../../worker/embedded/server-record.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { createWorker } from '../../worker/index.ts';
 import { gate } from '../../scripted-model/index.ts';
@@ -21,10 +21,10 @@ function place() {
   const before = listening();
   return {
     open: () => createWorker({ env, log: () => {} }),
-    members: () => livingMembers(dataFolder({ PERDURE_DATA: data })),
+    members: () => livingMembers(openDataFolder({ PERDURE_DATA: data })),
     left: () => ({
       listening: listening() - before,
-      server: runningServer(dataFolder({ PERDURE_DATA: data })) !== null,
+      server: findRunningServer(openDataFolder({ PERDURE_DATA: data })) !== null,
     }),
   };
 }

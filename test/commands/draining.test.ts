@@ -3,13 +3,14 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
-import { dataFolder } from '../../connection/data-folder.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
 import { livingMembers } from '../../worker/embedded/members.ts';
-import { runningServer } from '../../worker/embedded/server-record.ts';
+import { findRunningServer } from '../../worker/embedded/server-record.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 
-const membersOf = (place: { readonly data: string }) => () => livingMembers(dataFolder({ PERDURE_DATA: place.data }));
+const membersOf = (place: { readonly data: string }) => () =>
+  livingMembers(openDataFolder({ PERDURE_DATA: place.data }));
 
 test('beside a worker that drains, a run goes on, a decision is taken, and a cancel ends what it runs (L49 L50)', async () => {
   const command = 'touch begun; until [ -e go ]; do sleep 0.05; done';
@@ -95,7 +96,7 @@ test('a run that is told to go where the server does not answer goes, with the s
   const place = cliPlace(model);
   const run = place.start(['run', 'Say hi.']);
   await until(() => model.requests.length === 1);
-  const server = runningServer(dataFolder({ PERDURE_DATA: place.data }));
+  const server = findRunningServer(openDataFolder({ PERDURE_DATA: place.data }));
   if (!server) throw new Error('no server');
   process.kill(server.pid, 'SIGSTOP');
   onTestFinished(() => {

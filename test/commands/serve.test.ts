@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { operations } from '../../page/api/operations.ts';
-import { freePort } from '../../worker/embedded/server-args.ts';
+import { findFreePort } from '../../worker/embedded/free-port.ts';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor, readyWorker, type Command } from '../support/cli.ts';
 import { heldToSchema } from '../support/held-to-schema.ts';
@@ -83,7 +83,7 @@ test('a stream goes on after its server was killed: nothing is missed, nothing s
     reply(SAID, { hold, holdAfterEvent: 4, deltaChars: 10 }),
   ]);
   const place = cliPlace(model);
-  const port = await freePort();
+  const port = await findFreePort();
   const first = await serve(place, port);
   await readyWorker(place);
   const start = { body: { prompt: 'Look.' }, headers: { 'idempotency-key': 'k-1' } };
@@ -144,7 +144,7 @@ beforeAll(() => {
 
 test('the examples of docs/http.md do what the page says (Q11)', async () => {
   const place = cliPlace(await modelFor([reply('Hello.'), reply('Goodbye.')]));
-  const { api, token, command } = await serve(place, await freePort());
+  const { api, token, command } = await serve(place, await findFreePort());
   onTestFinished(() => command.signal('SIGTERM'));
   await readyWorker(place);
   const env = { PATH: process.env.PATH, API: api, TOKEN: token, SESSION: '' };
@@ -173,7 +173,7 @@ test('a new address of the page is to be had as long as it is served (O12)', asy
   const none = await place.run('page', '--address');
   expect([none.status, none.out]).toEqual([2, '']);
   expect(none.err).toMatch(/no page is served from the data folder \S+: `perdure page` serves it\n$/);
-  const { command } = await serve(place, await freePort());
+  const { command } = await serve(place, await findFreePort());
   const first = await place.run('page', '--address');
   expect([first.status, first.err]).toEqual([0, '']);
   const [, printed = ''] = /^page (\S+)$/m.exec(command.out()) ?? [];
@@ -187,7 +187,7 @@ test('a new address of the page is to be had as long as it is served (O12)', asy
 
 test('a port that is taken is refused in a sentence (Q11)', async () => {
   const place = cliPlace(null);
-  const { command, api } = await serve(place, await freePort());
+  const { command, api } = await serve(place, await findFreePort());
   const { port } = new URL(api);
   const taken = place.start(['serve', '--port', port]);
   expect(await taken.status).not.toBe(0);

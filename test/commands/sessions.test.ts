@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { dataFolder } from '../../connection/data-folder.ts';
-import { runningServer } from '../../worker/embedded/server-record.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
+import { findRunningServer } from '../../worker/embedded/server-record.ts';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor, serverAlone } from '../support/cli.ts';
 import { until } from '../support/until.ts';
@@ -19,7 +19,7 @@ describe('a session in the background', () => {
     expect(started.status).toBe(0);
     const id = started.out.trim();
     await until(() => model.requests.length === 2);
-    const server = runningServer(dataFolder({ PERDURE_DATA: place.data }));
+    const server = findRunningServer(openDataFolder({ PERDURE_DATA: place.data }));
     if (!server) throw new Error('no server runs');
     dev.signal('SIGKILL');
     process.kill(server.pid, 'SIGKILL');
@@ -83,7 +83,7 @@ describe('a session in the background', () => {
     expect(again.err.trim().split('\n')).toHaveLength(1);
     dev.signal('SIGTERM');
     expect(await dev.status).toBe(0);
-    expect(runningServer(dataFolder({ PERDURE_DATA: place.data }))).toBeNull();
+    expect(findRunningServer(openDataFolder({ PERDURE_DATA: place.data }))).toBeNull();
   });
 });
 

@@ -8,20 +8,20 @@ import { join } from 'node:path';
 import type { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { connectClient } from '../../connection/connect-client.ts';
-import { dataFolder } from '../../connection/data-folder.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
 import { canUseAttributes, ensureAttributes } from '../../client/sessions/find/attributes.ts';
 import { ATTRIBUTES } from '../../workflows/contract/visibility.ts';
-import { freePort } from '../../worker/embedded/server-args.ts';
-import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts';
-import { stopServer } from '../../worker/embedded/start-server.ts';
+import { findFreePort } from '../../worker/embedded/free-port.ts';
+import { type EmbeddedServer, joinServer } from '../../worker/embedded/join-server.ts';
+import { stopServer } from '../../worker/embedded/stop-server.ts';
 import { joining, realBinary, serverOf, temporaryData, until } from '../worker/embedded/support.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'perdure-'));
 const [INT, KEYWORD] = [3, 2];
-let server: Embedded;
+let server: EmbeddedServer;
 
 beforeAll(async () => {
-  server = await joinServer(joining(dataFolder({ PERDURE_DATA: root })));
+  server = await joinServer(joining(openDataFolder({ PERDURE_DATA: root })));
 });
 afterAll(async () => {
   await server.leave();
@@ -82,8 +82,8 @@ test('a missing namespace is named, with what to do', async () => {
 
 test('an address where nothing listens, or something else, is named', async () => {
   const other = createServer((socket) => void socket.on('error', () => undefined).end('hello'));
-  const address = `127.0.0.1:${await freePort()}`;
-  const otherAddress = `127.0.0.1:${await freePort()}`;
+  const address = `127.0.0.1:${await findFreePort()}`;
+  const otherAddress = `127.0.0.1:${await findFreePort()}`;
   await new Promise<void>((resolve) => other.listen(Number(otherAddress.split(':')[1]), '127.0.0.1', resolve));
   onTestFinished(() => void other.close());
   await Promise.all([
@@ -98,7 +98,7 @@ test('an address where nothing listens, or something else, is named', async () =
 
 test('a server that takes no updates, as one before 1.25, is refused with its version and what to do (Q1)', async () => {
   const { path, server: version } = await realBinary(null);
-  const port = await freePort();
+  const port = await findFreePort();
   const args = [
     'server',
     'start-dev',
@@ -132,7 +132,7 @@ test('a gRPC service that is no Temporal server is named as such (Q1)', async ()
     const unimplemented = { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '12' };
     stream.respond(unimplemented, { endStream: true });
   });
-  const port = await freePort();
+  const port = await findFreePort();
   await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve));
   onTestFinished(() => void other.close());
   const said = `what answers at 127.0.0.1:${port} is no Temporal server, or one that is far too old: correct TEMPORAL_ADDRESS`;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../store/log/entries.ts';
 import { createDeps } from '../../worker/create-deps.ts';
-import { modelAccess } from '../../worker/model-access.ts';
+import { openModelAccess } from '../../worker/model-access.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { defaultHandover, type RunOptions } from '../../workflows/contract/session.ts';
 import { anyScript, promptOf } from '../support/any-script.ts';
@@ -80,7 +80,7 @@ function optionsOf(cwd: string, seed: number): RunOptions {
 async function memoryDeps(url: string) {
   const root = tempDir();
   const folders = { storePlace: join(root, 'store'), liveDir: join(root, 'live'), dataDir: join(root, 'data') };
-  const access = await modelAccess({ ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: url });
+  const access = await openModelAccess({ ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: url });
   const env = { PATH: process.env.PATH };
   const { random: _, ...deps } = await createDeps({
     env,

@@ -2,18 +2,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { dataFolder } from '../../connection/data-folder.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
-import { joinServer, type Embedded } from '../../worker/embedded/join-server.ts';
-import { runningServer } from '../../worker/embedded/server-record.ts';
+import { joinServer, type EmbeddedServer } from '../../worker/embedded/join-server.ts';
+import { findRunningServer } from '../../worker/embedded/server-record.ts';
 import { reply, toolUse } from '../../scripted-model/index.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
 import { until } from '../support/until.ts';
 
 test('server and worker killed together: the accepted prompt is kept, the run goes on, one effect (L61 L40)', async () => {
   const root = mkdtempSync(join(tmpdir(), 'perdure-crash-'));
-  const folder = dataFolder({ PERDURE_DATA: root });
-  const join_ = (): Promise<Embedded> => {
+  const folder = openDataFolder({ PERDURE_DATA: root });
+  const join_ = (): Promise<EmbeddedServer> => {
     const binary = (wanted: string | null) => findBinary({ env: process.env, wanted, say: () => {} });
     // The second joiner finds the first still registered: the same port is kept.
     return joinServer({ folder, role: 'command', worker: false, env: process.env, binary, say: () => {} });
@@ -30,7 +30,7 @@ test('server and worker killed together: the accepted prompt is kept, the run go
   const worker = await h.worker();
   const session = await h.open('Do it.');
   await until(() => h.effects().length === 1);
-  const server = runningServer(folder);
+  const server = findRunningServer(folder);
   if (!server) throw new Error('no server runs');
   process.kill(server.pid, 'SIGKILL');
   await worker.kill();

@@ -1,5 +1,5 @@
-// What replies cost, by the prices that are published: the table has been worked out by hand from
-// the documents of 2026-11-26.
+// The cost of replies by published prices. The table has been worked out by hand from the documents
+// of 2026-11-26.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import { expect, test } from 'vitest';
 import { contextOf, spendOf } from '../../activities/model/bill.ts';

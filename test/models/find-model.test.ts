@@ -1,6 +1,6 @@
 // From what a person wrote to the name that is sent, and what is refused on the way (X2).
 import { describe, expect, test } from 'vitest';
-import { baseName, catalogue, catalogueFacts } from '../../models/catalogue.ts';
+import { parseBaseName, catalogue, catalogueFacts } from '../../models/catalogue.ts';
 import { findModel, modelProblem } from '../../models/find-model.ts';
 
 const sent = (name: string, finding = {}): string => {
@@ -44,7 +44,7 @@ test.each([
   ['claude-3-7-sonnet-20250219', 'claude-sonnet-3-7'],
   ['claude-4.5-haiku', 'claude-haiku-4-5'],
 ])('%s is %s to the catalogue (X1 X2)', (name, base) => {
-  expect(baseName(name).base).toBe(base);
+  expect(parseBaseName(name).base).toBe(base);
   expect(catalogueFacts(name)).toBeDefined();
   expect(sent(name)).toBe(name);
 });

@@ -1,7 +1,7 @@
-// What a model's server says of it by the Models API, and how it is kept (X1).
+// A model's server tells of it by the Models API, and its answer is kept (X1).
 import { expect, test } from 'vitest';
 import { createModels } from '../../models/models.ts';
-import { factsIn, serverFacts } from '../../models/server-facts.ts';
+import { parseServerModel, createServerFacts } from '../../models/server-facts.ts';
 
 const yes = { supported: true };
 const no = { supported: false };
@@ -19,7 +19,7 @@ const answer = {
 };
 
 test('an answer names sizes, kinds of thinking, levels of effort and the model’s end (X1)', () => {
-  expect(factsIn(answer)).toEqual({
+  expect(parseServerModel(answer)).toEqual({
     window: 2_000_000,
     maxOutput: 256_000,
     retires: '2028-01-31',
@@ -36,12 +36,12 @@ test.each([
   ['a list of models as others have it', { object: 'list', data: [] }],
   ['a model as others have it', { id: 'x', object: 'model', max_model_len: 32_768 }],
 ])('%s is no answer (X1)', (_, foreign) => {
-  expect(factsIn(foreign)).toBeNull();
+  expect(parseServerModel(foreign)).toBeNull();
 });
 
 test('sizes that can be none are passed over (X1)', () => {
   const odd = { ...answer, max_input_tokens: -5, max_tokens: '64k', capabilities: null, retires_at: 'soon' };
-  expect(factsIn(odd)).toEqual({ lifecycle: 'active' });
+  expect(parseServerModel(odd)).toEqual({ lifecycle: 'active' });
 });
 
 test('what the server says goes before the catalogue, and the configuration before both (X1)', async () => {
@@ -83,7 +83,7 @@ test('a configuration says of a model what it knows, by the longest prefix that 
 test('a server is asked once a day of each model, and again sooner where it said nothing (X1)', async () => {
   let now = 0;
   const asked: string[] = [];
-  const facts = serverFacts(
+  const facts = createServerFacts(
     (name) => {
       asked.push(name);
       return name === 'mute' ? Promise.reject(new Error('404')) : Promise.resolve(answer);
@@ -104,7 +104,7 @@ test('a server is asked once a day of each model, and again sooner where it said
 
 test('a run does not wait for a server that takes its time, and the next one knows what it said (X1)', async () => {
   let say = (_answer: unknown): void => {};
-  const facts = serverFacts(() => new Promise((resolve) => (say = resolve)));
+  const facts = createServerFacts(() => new Promise((resolve) => (say = resolve)));
   const began = performance.now();
   await facts.lookUp(['slow']);
   expect(performance.now() - began).toBeLessThan(5_000);
@@ -126,7 +126,7 @@ test('a model that was lost is known to be, for a while, and said once (X1)', ()
 
 test('whether a model searches the web is its server’s to say, else the catalogue’s (X1 L88)', async () => {
   const capabilities = { server_tools: { ...yes, code_execution: yes, web_search: no } };
-  expect(factsIn({ ...answer, capabilities })).toMatchObject({ webSearch: false });
+  expect(parseServerModel({ ...answer, capabilities })).toMatchObject({ webSearch: false });
   const models = createModels({ ask: () => Promise.resolve({ ...answer, capabilities }) });
   expect(models.facts('claude-sonnet-5-5').webSearch).toBe(true);
   await models.lookUp(['claude-sonnet-5-5']);

@@ -10,7 +10,7 @@ import type { Access } from '../../page/hosting/access.ts';
 import { type HostFlags, readPageHost } from '../../page/hosting/page-host.ts';
 import { placeOfPage } from '../../page/hosting/page-options.ts';
 import { serveHostedPage, type ServedPage } from '../../page/serve-page.ts';
-import { freePort } from '../../worker/embedded/server-args.ts';
+import { findFreePort } from '../../worker/embedded/free-port.ts';
 import { newPass } from '../../page/hosting/passes.ts';
 import { stagedPage, stagedPorts } from '../support/page-ports.ts';
 import { CERT, KEY } from '../support/tls-pair.ts';
@@ -225,7 +225,7 @@ test.each(['pageTokens', 'pageKey'] as const)(
 let served: ServedPage;
 let port: number;
 beforeAll(async () => {
-  port = await freePort();
+  port = await findFreePort();
   const host = readPageHost({ pageHost: `${HOST}:${port}`, ...pair, pageTokens, pageListen: `127.0.0.1:${port}` });
   served = await serveHostedPage((await stagedPorts()).ports, host!);
 });

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { NativeConnection } from '@temporalio/worker';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
-import { configReader } from '../../store/configuration.ts';
+import { createConfigReader } from '../../store/configuration.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import { createTranscripts } from '../../store/transcript/transcripts.ts';
 import { createDeps } from '../../worker/create-deps.ts';
 import { createWorker } from '../../worker/create-worker.ts';
-import { modelAccess } from '../../worker/model-access.ts';
+import { openModelAccess } from '../../worker/model-access.ts';
 import { reply, toolUse } from '../../scripted-model/index.ts';
 import { UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
 import { harness, type Harness } from '../support/harness.ts';
@@ -19,13 +19,13 @@ import { until } from '../support/until.ts';
 /** To it, everything that is stored is of the next version. */
 async function startOldWorker({ storePlace, liveDir, cwd, taskQueue }: Harness): Promise<{ stop(): Promise<void> }> {
   const env = { PATH: process.env['PATH'] };
-  const access = await modelAccess({ ANTHROPIC_API_KEY: 'test' });
+  const access = await openModelAccess({ ANTHROPIC_API_KEY: 'test' });
   const own = await createDeps({ storePlace, liveDir, dataDir: join(cwd, '..', 'data'), access, env, log: () => {} });
   const store = newerWrote(fileStore({ dir: storePlace }));
   const deps = {
     ...own,
     store,
-    config: configReader(store),
+    config: createConfigReader(store),
     transcripts: createTranscripts(store, () => Promise.resolve(null)),
   };
   const connection = await NativeConnection.connect({ address: inject('temporalAddress') });

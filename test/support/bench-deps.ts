@@ -1,6 +1,6 @@
 // Activities without a server: the real bodies on a memory store, a recorded live channel, and the
 // scripted model over HTTP.
-import { logText } from '../../system/log.ts';
+import { formatLog } from '../../system/log.ts';
 import Anthropic from '@anthropic-ai/sdk';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
@@ -13,7 +13,7 @@ import { hookRunner } from '../../activities/hooks/hook-runner.ts';
 import type { LiveChannel, LiveEvent, LiveFate } from '../../store/live/events.ts';
 import { anthropicModel } from '../../activities/model/stream/stream.ts';
 import { openRun } from '../../activities/run/open-run.ts';
-import { configReader } from '../../store/configuration.ts';
+import { createConfigReader } from '../../store/configuration.ts';
 import { runTool } from '../../activities/run-tool.ts';
 import { readOutcome } from '../../activities/calls/journal.ts';
 import { createRegistry } from '../../tools/registry.ts';
@@ -145,7 +145,7 @@ export async function benchDeps({
     store,
     live,
     transcripts: createTranscripts(store, read),
-    config: configReader(store),
+    config: createConfigReader(store),
     model: anthropicModel(new Anthropic({ apiKey: 'test', authToken: null, baseURL: model.url, logLevel: 'off' })),
     scripted,
     tools: callRunner(store, createRegistry(tools), hookRunner(hooks, { env: {}, folder: '/nowhere' })),
@@ -157,7 +157,7 @@ export async function benchDeps({
     attachments: { prefetch: () => undefined, collect: () => Promise.resolve([]) },
     afterStop: [],
     observe: () => {},
-    log: (_, message, fields) => void warnings.push(logText(message, fields)),
+    log: (_, message, fields) => void warnings.push(formatLog(message, fields)),
     redact: (text) => text,
   };
   const cwd = tempDir();

@@ -6,11 +6,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { dataFolder } from '../../connection/data-folder.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { joinServer } from '../../worker/embedded/join-server.ts';
-import { runningServer } from '../../worker/embedded/server-record.ts';
-import { stopServer } from '../../worker/embedded/start-server.ts';
+import { findRunningServer } from '../../worker/embedded/server-record.ts';
+import { stopServer } from '../../worker/embedded/stop-server.ts';
 import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from '../../scripted-model/index.ts';
 import { mainHere, type Result } from './cli-here.ts';
 import { heldToSchema } from './held-to-schema.ts';
@@ -89,13 +89,13 @@ export async function readyWorker({ start }: Pick<ReturnType<typeof cliPlace>, '
 }
 
 async function stopEmbedded(root: string): Promise<void> {
-  const server = runningServer(dataFolder({ PERDURE_DATA: root }));
+  const server = findRunningServer(openDataFolder({ PERDURE_DATA: root }));
   if (server) await stopServer(server);
 }
 
 /** A Temporal server that no worker polls. */
 export async function serverAlone(root: string): Promise<{ readonly address: string }> {
-  const folder = dataFolder({ PERDURE_DATA: root });
+  const folder = openDataFolder({ PERDURE_DATA: root });
   const binary = (wanted: string | null) => findBinary({ env: process.env, wanted, say: () => {} });
   const joining = { folder, role: 'command', worker: false, env: process.env, binary, say: () => {} } as const;
   const embedded = await joinServer(joining);

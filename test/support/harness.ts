@@ -5,7 +5,7 @@ import { inject, onTestFinished } from 'vitest';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { startWorker, type RunningWorker, type StartWorker } from '../../worker/start-worker.ts';
-import { clientConverter } from '../../connection/payloads/data-converter.ts';
+import { createClientConverter } from '../../connection/payloads/data-converter.ts';
 import type { KeyRing } from '../../connection/payloads/key-ring.ts';
 import {
   startScriptedModel,
@@ -93,7 +93,7 @@ async function harnessOn(
   onTestFinished(() => worker.stop());
   const client = new Client({
     connection: await Connection.connect({ address }),
-    dataConverter: clientConverter(keys),
+    dataConverter: createClientConverter(keys),
   });
   onTestFinished(() => client.connection.close());
   return {

@@ -1,14 +1,14 @@
 // All that a worker makes of a view, in one value: two views that are as good as each other have
 // the same.
-import { seenFiles } from '../../store/view/seen-files.ts';
+import { createSeenFilesReader } from '../../store/view/seen-files.ts';
 import { chooseKept, scaleOf } from '../../activities/compaction/choose-kept.ts';
 import { oldStretches } from '../../activities/compaction/collapse.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import { behindOf } from '../../store/view/behind.ts';
 import type { Entry } from '../../store/log/entries.ts';
-import { finalText } from '../../store/view/result.ts';
+import { finalText } from '../../store/view/final-text.ts';
 import { inView } from '../../store/view/in-view.ts';
-import { microcompact } from '../../store/view/microcompact.ts';
+import { planMicrocompact } from '../../store/view/microcompact.ts';
 import { project } from '../../store/view/project.ts';
 import { lastReply, type View } from '../../store/view/view.ts';
 import { nextBoundary } from './any-transcript.ts';
@@ -31,9 +31,9 @@ export async function known(view: View, added: readonly Entry[]): Promise<unknow
       (['auto', 'reactive'] as const).map((trigger) => chooseKept(entries, bodies, { characters, trigger })),
     ),
     stretches: [20_000, 2_000].map((window) => oldStretches(entries, bodies, window, 4)),
-    shrunk: microcompact(entries, 1e12),
+    shrunk: planMicrocompact(entries, 1e12),
     tokens: [scale.charactersPerToken, scale.tokens(entries, bodies)],
-    files: [...seenFiles()(view, added).values()],
+    files: [...createSeenFilesReader()(view, added).values()],
     final: [finalText(view), finalText(entries)],
     reply: lastReply(view),
     run: entries.findLast(({ kind }) => kind === 'run_started'),

@@ -5,7 +5,7 @@ import { inject, onTestFinished } from 'vitest';
 import type { Deps } from '../../activities/deps.ts';
 import { createDeps } from '../../worker/create-deps.ts';
 import { createWorker } from '../../worker/create-worker.ts';
-import { modelAccess } from '../../worker/model-access.ts';
+import { openModelAccess } from '../../worker/model-access.ts';
 import type { KeyRing } from '../../connection/payloads/key-ring.ts';
 import type { ActivityBodies } from '../../workflows/contract/activities.ts';
 import { fastBackoff, type Harness } from './harness.ts';
@@ -38,5 +38,5 @@ async function depsOf({ storePlace, liveDir, model }: Harness): Promise<Deps> {
   const env = { PATH: process.env.PATH, ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url };
   const defaults = { backoff: fastBackoff, permissionMode: 'bypass' } as const;
   const settings = { storePlace, liveDir, dataDir: join(storePlace, '..', 'data'), env, defaults, log: () => {} };
-  return createDeps({ ...settings, access: await modelAccess(env) });
+  return createDeps({ ...settings, access: await openModelAccess(env) });
 }

@@ -5,14 +5,15 @@ import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { onTestFinished } from 'vitest';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
-import { freePort, serverArgs } from '../../worker/embedded/server-args.ts';
+import { serverArgs } from '../../worker/embedded/server-args.ts';
+import { findFreePort } from '../../worker/embedded/free-port.ts';
 import { tempDir } from './temp-dir.ts';
 import { until } from './until.ts';
 
 /** Its address. `settings`: of its dynamic configuration. */
 export async function ownServer(...settings: readonly string[]): Promise<string> {
   const { path } = await findBinary({ env: process.env, wanted: null, say: () => {} });
-  const port = await freePort();
+  const port = await findFreePort();
   const args = serverArgs({ port, database: join(tempDir(), 'temporal.db'), uiPort: null });
   const more = settings.flatMap((setting) => ['--dynamic-config-value', setting]);
   const server = spawn(path, [...args, ...more], { stdio: 'ignore' });

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { freePort } from '../../worker/embedded/server-args.ts';
+import { findFreePort } from '../../worker/embedded/free-port.ts';
 import { tempDir } from './temp-dir.ts';
 import { until } from './until.ts';
 
@@ -24,7 +24,7 @@ export type Prometheus = {
 
 export async function prometheus(target: string): Promise<Prometheus> {
   const folder = tempDir();
-  const port = await freePort();
+  const port = await findFreePort();
   const config = {
     global: { scrape_interval: '500ms', scrape_timeout: '500ms', evaluation_interval: '1s' },
     rule_files: [rulesFile],

@@ -2,7 +2,7 @@
 // it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { connect } from 'node:net';
-import { freePort } from '../../worker/embedded/server-args.ts';
+import { findFreePort } from '../../worker/embedded/free-port.ts';
 import { until } from './until.ts';
 
 export type RedisServer = {
@@ -15,7 +15,7 @@ export type RedisServer = {
 };
 
 export async function redisServer(...options: readonly string[]): Promise<RedisServer> {
-  const port = await freePort();
+  const port = await findFreePort();
   let child: ChildProcess | null = null;
   const isRunning = (): boolean => child !== null && child.exitCode === null && child.signalCode === null;
   const start = async (): Promise<void> => {

@@ -5,7 +5,7 @@ import { inject } from 'vitest';
 import { blobCache } from '../../store/values/blob-cache.ts';
 import { s3Objects } from '../../store/values/s3/s3-objects.ts';
 import type { SealKeys } from '../../store/values/s3/record-seal.ts';
-import { storeMemory } from '../../store/values/s3/sealed-since.ts';
+import { openStoreMemory } from '../../store/values/s3/sealed-since.ts';
 import { s3Store, type S3Store } from '../../store/values/s3/s3-store.ts';
 import { BUCKET, S3_KEYS } from './s3-gateway.ts';
 import { tempDir } from './temp-dir.ts';
@@ -34,6 +34,6 @@ export function sharedStore({
   readonly now?: () => number;
   readonly requestMs?: number;
 } = {}): S3Store {
-  const seals = { keys, memory: storeMemory(dataDir), ...(now && { now }) };
+  const seals = { keys, memory: openStoreMemory(dataDir), ...(now && { now }) };
   return s3Store(s3Objects({ bucket, prefix, endpoint, ...times }), blobCache(join(tempDir(), 'cache')), seals);
 }

@@ -8,7 +8,7 @@ import { openStore } from '../../store/values/open-store.ts';
 import type { StoreCare, StoredObject } from '../../store/values/store-care.ts';
 import { openServer } from '../../client/runtime/open-server.ts';
 import { cleanStore, GRACE_MS, type CleanResult, type CleanStore } from '../../client/store-care/clean-store.ts';
-import { dataFolder } from '../../connection/data-folder.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
 import { makeKeyFile } from '../../connection/payloads/key-ring.ts';
 import type { ScriptedModelOptions } from '../../scripted-model/index.ts';
 import { startWorker } from '../../worker/start-worker.ts';
@@ -41,7 +41,7 @@ export async function storeTown(kind: StoreKind, script: ScriptedModelOptions['s
     ...(await ownNamespace(inject('temporalAddress'))),
   };
   if (kind === 'a bucket') env['PERDURE_STORE'] = `s3://${BUCKET}/${randomUUID()}`;
-  const keys = join(dataFolder(env).root, 'keys.json');
+  const keys = join(openDataFolder(env).root, 'keys.json');
   makeKeyFile(keys);
   env['PERDURE_CODEC_KEYS'] = keys;
   const taskQueue = `town-${randomUUID()}`;

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { dataFolder } from '../../connection/data-folder.ts';
+import { openDataFolder } from '../../connection/data-folder.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
-import { joinServer, type Embedded } from '../../worker/embedded/join-server.ts';
+import { joinServer, type EmbeddedServer } from '../../worker/embedded/join-server.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -18,7 +18,7 @@ declare module 'vitest' {
   }
 }
 
-type SharedServer = { tiers: number; readonly embedded: Promise<Embedded>; readonly root: string };
+type SharedServer = { tiers: number; readonly embedded: Promise<EmbeddedServer>; readonly root: string };
 
 /** Vitest loads this file once for each tier: what they share is kept where all of them find it. */
 const tiersOfThisRun = globalThis as { perdureTestServer?: SharedServer | undefined };
@@ -38,7 +38,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 function startServer(): SharedServer {
   const root = mkdtempSync(join(tmpdir(), 'perdure-server-'));
-  const folder = dataFolder({ PERDURE_DATA: root });
+  const folder = openDataFolder({ PERDURE_DATA: root });
   const env = process.env;
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   const binary = (wanted: string | null) => findBinary({ env, wanted, say });

@@ -6,7 +6,7 @@ import { Context, heartbeat } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { inject, onTestFinished } from 'vitest';
-import { workerConverter } from '../../connection/payloads/data-converter.ts';
+import { createWorkerConverter } from '../../connection/payloads/data-converter.ts';
 import type { KeyRing } from '../../connection/payloads/key-ring.ts';
 import { oneRuntime } from './one-runtime.ts';
 
@@ -29,7 +29,7 @@ export async function usersWorker({
     connection,
     taskQueue,
     workflowsPath: fileURLToPath(new URL('./user-workflows.mjs', import.meta.url)),
-    ...(keys ? { dataConverter: workerConverter(keys, () => {}) } : {}),
+    ...(keys ? { dataConverter: createWorkerConverter(keys, () => {}) } : {}),
     activities: {
       ...more,
       shout: async (text: string) => text.toUpperCase(),

@@ -3,11 +3,11 @@
 // cannot hold. Ends by SIGTERM (drain) or with its standard input.
 import { startWorker } from '../../dist/worker/start-worker.js';
 import { installRuntime } from '../../dist/worker/install-runtime.js';
-import { workerLog } from '../../dist/worker/log.js';
+import { createWorkerLog } from '../../dist/worker/log.js';
 
 const { configFile, ...settings } = JSON.parse(process.argv[2]);
 if (configFile) settings.config = (await import(configFile)).default;
-const log = workerLog(process.stderr, settings.env);
+const log = createWorkerLog(process.stderr, settings.env);
 installRuntime(log);
 const worker = await startWorker({ ...settings, log });
 const stop = () => void worker.stop().then(() => process.exit(0));

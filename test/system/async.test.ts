@@ -1,8 +1,9 @@
-// What several ask for at once is asked for once, and what is written often is written together.
+// Questions that several ask at once are asked once, and texts that are written often are written
+// together.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { pause, shared, TextBatch, timed } from '../../system/async.ts';
+import { pause, shareInFlight, TextBatch, startDeadline } from '../../system/async.ts';
 
 test('who asks while the same is asked for shares its answer, and who asks later asks anew (L64)', async () => {
   const asked: string[] = [];
@@ -10,14 +11,14 @@ test('who asks while the same is asked for shares its answer, and who asks later
     asked.push(key);
     return Promise.resolve(asked.length);
   };
-  const look = shared<string, number>();
+  const look = shareInFlight<string, number>();
   expect(await Promise.all([look('a', ask), look('b', ask), look('a', ask)])).toEqual([1, 2, 1]);
   expect(await look('a', ask)).toBe(3);
   expect(asked).toEqual(['a', 'b', 'a']);
 });
 
 test('a failure is shared as well, and forgotten', async () => {
-  const look = shared<string, string>();
+  const look = shareInFlight<string, string>();
   const fail = () => Promise.reject(new Error('gone'));
   const both = await Promise.allSettled([look('a', fail), look('a', () => Promise.resolve('never asked'))]);
   expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
@@ -29,7 +30,7 @@ test('text is written at once when none was lately, together within its time, an
   onTestFinished(() => void vi.useRealTimers());
   const written: string[] = [];
   const batch = new TextBatch({ ms: 15, size: 10 }, (text) => written.push(text));
-  // What begins is told together.
+  // The first texts of a batch come together.
   batch.add('a');
   vi.advanceTimersByTime(14);
   batch.add('b');
@@ -59,7 +60,7 @@ test('a time that is up ends the work, also when memory was collected meanwhile'
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const ended = new Promise<unknown>((resolve) => {
-    const { signal } = timed(100, new AbortController().signal);
+    const { signal } = startDeadline(100, new AbortController().signal);
     const listened = AbortSignal.any([signal, new AbortController().signal]);
     listened.addEventListener('abort', () => resolve(listened.reason));
   });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { keptInput } from '../../system/json.ts';
+import { wrapUnparsable } from '../../system/json.ts';
 import { prepareCall } from '../../activities/calls/prepare.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { simpleTool } from './support.ts';
@@ -98,7 +98,7 @@ test('a ready call says what the model activity needs to start it early (L37)', 
 test('an input that was not one JSON text is refused, also by a tool that accepts anything (L15)', () => {
   const anything = createRegistry([simpleTool({ inputSchema: z.looseObject({}) })]);
   const said = (input: unknown) => prepareCall(anything, settings, { name: 'simple', input });
-  expect(said(keptInput('{"path": "a'))).toMatchObject({ kind: 'invalid', text: expect.stringContaining('JSON') });
+  expect(said(wrapUnparsable('{"path": "a'))).toMatchObject({ kind: 'invalid', text: expect.stringContaining('JSON') });
   expect(said({ unparsable: '"a text of its own"' })).toMatchObject({ kind: 'ready' });
   expect(said({ unparsable: '{', other: 1 })).toMatchObject({ kind: 'ready' });
 });

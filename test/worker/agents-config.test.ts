@@ -1,12 +1,12 @@
-// What a configuration may say of agents, and how a wrong one is told.
+// A configuration may define agents, and a wrong definition is reported.
 import { expect, test } from 'vitest';
 import { agentDefaults } from '../../tools/agent-types.ts';
-import { configDefaults } from '../../worker/config/config-defaults.ts';
+import { defaultsOfConfig } from '../../worker/config/config-defaults.ts';
 import { checkConfig, ConfigProblem } from '../../worker/config/config.ts';
 
 test('types of a configuration are added to those that are built in, and limits replace theirs (L66 L68)', () => {
   const agents = { explore: { description: 'Another.' }, reviewer: { description: 'Reviews.' } };
-  expect(configDefaults({ agents, agentLimits: { depth: 2 } }).agents).toEqual({
+  expect(defaultsOfConfig({ agents, agentLimits: { depth: 2 } }).agents).toEqual({
     types: { ...agentDefaults.types, ...agents },
     limits: { depth: 2, open: 8, perRun: 50 },
   });

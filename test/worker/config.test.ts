@@ -1,8 +1,8 @@
-// What a configuration may say, and how a wrong one is told.
+// A configuration is checked, and a wrong one is reported.
 import { expect, test } from 'vitest';
 import * as v from 'valibot';
 import { z } from 'zod';
-import { configDefaults } from '../../worker/config/config-defaults.ts';
+import { defaultsOfConfig } from '../../worker/config/config-defaults.ts';
 import { checkConfig, ConfigProblem, defineConfig, type PerdureConfig } from '../../worker/config/config.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { simpleTool } from '../tools/support.ts';
@@ -51,7 +51,7 @@ test('everything that may be configured is accepted, and so is nothing', () => {
 });
 
 test('what is configured goes before what is built in (L57)', () => {
-  expect({ ...runDefaults, ...configDefaults(everything) }).toMatchObject({
+  expect({ ...runDefaults, ...defaultsOfConfig(everything) }).toMatchObject({
     model: 'own-1',
     fallbackModels: ['own-0'],
     smallModel: 'own-small',
@@ -67,7 +67,7 @@ test('what is configured goes before what is built in (L57)', () => {
     suggestPrompts: true,
     approvalTimeoutMs: 60_000,
   });
-  expect({ ...runDefaults, ...configDefaults({}) }).toEqual(runDefaults);
+  expect({ ...runDefaults, ...defaultsOfConfig({}) }).toEqual(runDefaults);
 });
 
 const key = (path: string): string => `"${path}" is no key of the configuration: remove it or correct its name`;
@@ -268,9 +268,9 @@ test.each([
 });
 
 test('searches of the web are off unless they are configured (L57 L88)', () => {
-  expect(configDefaults({ webSearch: false })).toEqual({});
-  expect(configDefaults({ webSearch: true })).toEqual({ webSearch: {} });
-  expect(configDefaults({ webSearch: { maxUses: 2 } })).toEqual({ webSearch: { maxUses: 2 } });
+  expect(defaultsOfConfig({ webSearch: false })).toEqual({});
+  expect(defaultsOfConfig({ webSearch: true })).toEqual({ webSearch: {} });
+  expect(defaultsOfConfig({ webSearch: { maxUses: 2 } })).toEqual({ webSearch: { maxUses: 2 } });
 });
 
 test('what docs/models.md says of a model may be configured, searches too (X1)', () => {

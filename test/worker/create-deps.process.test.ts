@@ -4,9 +4,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../tools/tool.ts';
 import { createDeps } from '../../worker/create-deps.ts';
-import { configDefaults } from '../../worker/config/config-defaults.ts';
+import { defaultsOfConfig } from '../../worker/config/config-defaults.ts';
 import { type PerdureConfig } from '../../worker/config/config.ts';
-import { modelAccess } from '../../worker/model-access.ts';
+import { openModelAccess } from '../../worker/model-access.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const tool = (name: string) =>
@@ -21,11 +21,11 @@ const tool = (name: string) =>
 
 async function deps(config: PerdureConfig) {
   const dir = tempDir();
-  const access = await modelAccess({ ANTHROPIC_API_KEY: 'key' });
+  const access = await openModelAccess({ ANTHROPIC_API_KEY: 'key' });
   onTestFinished(() => access.close());
   const folders = { storePlace: join(dir, 'store'), liveDir: join(dir, 'live'), dataDir: dir };
   const env = { PATH: process.env['PATH'] };
-  return createDeps({ ...config, ...folders, access, env, defaults: configDefaults(config), log: () => {} });
+  return createDeps({ ...config, ...folders, access, env, defaults: defaultsOfConfig(config), log: () => {} });
 }
 
 test('hooks, handlers and defaults of a configuration reach the activities', async () => {

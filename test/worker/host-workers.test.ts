@@ -2,10 +2,10 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { processIdentity } from '../../system/process/identity.ts';
-import { joinWorkers } from '../../worker/reaper.ts';
+import { joinWorkers } from '../../worker/host-workers.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-/** Of this machine, with a start time that no process has. */
+/** An identity of this machine, with a start time that no process has. */
 function died(dir: string, taskQueue: string): void {
   writeFileSync(join(dir, `${taskQueue}.json`), JSON.stringify({ ...processIdentity(), startTime: '1', taskQueue }));
 }

@@ -3,10 +3,10 @@
 import { expect, test } from 'vitest';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { logText } from '../../system/log.ts';
+import { formatLog } from '../../system/log.ts';
 import type { Observation } from '../../store/live/observe.ts';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
-import { logFile, workerLog, type LogOptions } from '../../worker/log.ts';
+import { openLogStream, createWorkerLog, type LogOptions } from '../../worker/log.ts';
 import { observeByLog } from '../../worker/monitor/event-log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { noSpend } from '../../workflows/contract/loop.ts';
@@ -16,7 +16,7 @@ const KEY = 'sk-canary-0123456789';
 
 function written(isTTY: boolean, env: Record<string, string> = {}, options: LogOptions = {}) {
   const lines: string[] = [];
-  return { lines, log: workerLog({ isTTY, write: (line: string) => lines.push(line) }, env, options) };
+  return { lines, log: createWorkerLog({ isTTY, write: (line: string) => lines.push(line) }, env, options) };
 }
 
 test('writes a JSON line with level, time and process, and what is known of the run (O16)', () => {
@@ -61,7 +61,7 @@ test.each([true, false])(
 );
 
 test('says of a line without fields the message alone', () => {
-  expect(logText('ready')).toBe('ready');
+  expect(formatLog('ready')).toBe('ready');
 });
 
 test('leaves out what is below its level, and writes the format that it was told, on a terminal too (O16)', () => {
@@ -79,14 +79,16 @@ test('a log file is appended to, private, and one that cannot be opened is refus
   const path = join(folder, 'worker.log');
   const instead: string[] = [];
   const stderr = { write: (line: string) => instead.push(line) };
-  for (const message of ['one', 'two']) workerLog(logFile(path, stderr), {})('info', message);
+  for (const message of ['one', 'two']) createWorkerLog(openLogStream(path, stderr), {})('info', message);
   expect(
     readFileSync(path, 'utf8')
       .split('\n')
       .map((line) => line.slice(0, 15)),
   ).toEqual(['{"level":"info"', '{"level":"info"', '']);
   rmSync(folder, { recursive: true });
-  expect(() => logFile(path, stderr)).toThrow(/^the log file .*worker\.log cannot be opened \(.*\): give another one$/);
+  expect(() => openLogStream(path, stderr)).toThrow(
+    /^the log file .*worker\.log cannot be opened \(.*\): give another one$/,
+  );
   expect(instead).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-// What a configuration may say of MCP servers, and how a wrong one is told.
+// A configuration may name MCP servers, and a wrong entry is reported.
 import { expect, test } from 'vitest';
 import { checkConfig, ConfigProblem } from '../../worker/config/config.ts';
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { attemptReply } from '../../activities/model/attempt-reply.ts';
-import { modelAccess } from '../../worker/model-access.ts';
+import { openModelAccess } from '../../worker/model-access.ts';
 import { reply, startScriptedModel } from '../../scripted-model/index.ts';
 
 const nothing = (): void => {};
@@ -8,7 +8,7 @@ const nothing = (): void => {};
 async function answers(env: NodeJS.ProcessEnv): Promise<boolean> {
   const model = await startScriptedModel({ script: [reply('Hi.')] });
   onTestFinished(() => model.close());
-  const access = await modelAccess({ ...env, ANTHROPIC_BASE_URL: model.url });
+  const access = await openModelAccess({ ...env, ANTHROPIC_BASE_URL: model.url });
   const attempted = await attemptReply(
     { model: 'm', max_tokens: 10, stream: true, messages: [{ role: 'user', content: 'Hi.' }] },
     {
@@ -44,13 +44,13 @@ test.each([
   ['an address of another kind', { ANTHROPIC_BASE_URL: 'ftp://CANARY' }],
   ['a password in the address', { ANTHROPIC_BASE_URL: 'http://me:CANARY@127.0.0.1' }],
 ])('%s is refused in a sentence that does not repeat it, before any request could', async (_what, env) => {
-  const error = await modelAccess(env).catch((problem: unknown) => problem);
+  const error = await openModelAccess(env).catch((problem: unknown) => problem);
   expect(error).toMatchObject({ name: 'SetupProblem', message: expect.stringMatching(/^ANTHROPIC_[A-Z_]+ (is|has) /) });
   expect(String(error)).not.toContain('CANARY');
 });
 
 test('blank variables are as good as none: the scripted model answers', async () => {
-  const access = await modelAccess({ ANTHROPIC_API_KEY: ' ', ANTHROPIC_BASE_URL: '' });
+  const access = await openModelAccess({ ANTHROPIC_API_KEY: ' ', ANTHROPIC_BASE_URL: '' });
   onTestFinished(() => access.close());
   expect(access.scripted).toBe(true);
 });

@@ -1,20 +1,20 @@
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
-import { fileLock } from '../../worker/embedded/file-lock.ts';
+import { takeFileLock } from '../../worker/embedded/file-lock.ts';
 import { startReaper } from '../../worker/reaper.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { processNamed } from '../activities/hooks/support.ts';
 
-/** Of this machine, with a start time that no process has. */
+/** An identity of this machine, with a start time that no process has. */
 const dead = formatIdentity({ ...processIdentity(), startTime: '1' });
 const living = formatIdentity(processIdentity());
 
 type Failed = { readonly workflowId: string; readonly activityId: string };
 
 /**
- * A server with sessions whose activities, all begun by a worker that is dead, can be failed once
- * by whoever is first.
+ * A server with sessions whose activities, all begun by a dead worker, can be failed once, by the
+ * first who tries.
  */
 function server(
   sessions: Readonly<Record<string, readonly string[]>>,
@@ -119,7 +119,7 @@ test("two that start at once give work back once: the attempt that then begins i
 test('while another worker of the machine looks, it looks for this one as well (L50)', async () => {
   const { client, failed } = server({ 's-1': ['1'] }, []);
   const lockDir = tempDir();
-  const release = await fileLock(lockDir, { doing: 'looking', waitMs: 0 });
+  const release = await takeFileLock(lockDir, { doing: 'looking', waitMs: 0 });
   const warnings: string[] = [];
   const reaper = startReaper({
     client,

@@ -1,6 +1,6 @@
-// What a configuration says of a model's server: how long it may be silent, and its words.
+// A configuration tells of a model's server: how long it may be silent, and its words.
 import { expect, test } from 'vitest';
-import { configDefaults } from '../../worker/config/config-defaults.ts';
+import { defaultsOfConfig } from '../../worker/config/config-defaults.ts';
 import { checkConfig, type PerdureConfig } from '../../worker/config/config.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 
@@ -12,7 +12,7 @@ test('the times of a model that is silent, and words for a request that is too l
     overflowWords: ['the buffer of the model is full'],
   };
   expect(checkConfig(config, 'it')).toBe(config);
-  expect({ ...runDefaults, ...configDefaults(config) }).toMatchObject(config);
+  expect({ ...runDefaults, ...defaultsOfConfig(config) }).toMatchObject(config);
   expect(runDefaults).toMatchObject({ firstByteMs: 600_000, stallMs: 300_000 });
 });
 

@@ -2,12 +2,13 @@
 // output bounded.
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
-import { throttled } from '../../system/async.ts';
+import { throttle } from '../../system/async.ts';
 import { callIdOf, childEnvironment } from '../../system/process/environment.ts';
 import { killTree } from '../../system/process/kill-tree.ts';
 import { realOf } from '../../system/process/places.ts';
 import { keyAgentSockets, sayNoAgent, SSH_SOCKET } from './shell/key-agents.ts';
-import { pipePlace, spawnTree, type ProcessTree } from '../../system/process/spawn-tree.ts';
+import { spawnTree, type ProcessTree } from '../../system/process/spawn-tree.ts';
+import { pipePlace } from '../../system/process/pipes.ts';
 import { SPAWNER_GONE } from '../../system/process/spawner.ts';
 import {
   defineTool,
@@ -110,7 +111,7 @@ async function run(input: BashInput, context: ToolContext, options: BuiltinOptio
   const id = callIdOf(context.idempotencyKey);
   const output = createBoundedOutput();
   // The end of what has come: watchers see that something happens, not all of it.
-  const progress = throttled(PROGRESS_MS, (bytes: Uint8Array) =>
+  const progress = throttle(PROGRESS_MS, (bytes: Uint8Array) =>
     context.progress(cleanText(Buffer.from(bytes.subarray(-PROGRESS_BYTES)))),
   );
   const tree = await start(input.command, id, context, options, (bytes) => {

@@ -2,8 +2,9 @@
 // documents as they are (L85).
 import type { FileHandle } from 'node:fs/promises';
 import { z } from 'zod';
-import { entryRange } from '../../store/log/entries.ts';
-import { examineMedia, MEDIA_START, sizeProblem, startsAsMedia } from '../../store/transcript/media.ts';
+import { parseEntryName } from '../../store/log/entry-names.ts';
+import { examineMedia, sizeProblem } from '../../store/transcript/media.ts';
+import { MEDIA_START, detectMediaType } from '../../store/transcript/image-size.ts';
 import { resultHash } from '../../store/transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
 import { type BuiltinOptions, shownName } from './files/options.ts';
@@ -72,7 +73,7 @@ async function readFile(
     const seen = { seen: [factsIn(found.path, stats)] };
     const start = Buffer.alloc(MEDIA_START);
     const { bytesRead } = await handle.read(start, 0, MEDIA_START, 0);
-    const type = startsAsMedia(start.subarray(0, bytesRead));
+    const type = detectMediaType(start.subarray(0, bytesRead));
     const problem = type && sizeProblem(type, stats.size);
     if (problem) throw new ToolFailure(`${quotePath(input.path)} ${problem}.`);
     if (type) return { ...showMedia(input.path, await wholeFile(handle, check)), ...seen };
@@ -91,13 +92,13 @@ async function readFile(
 }
 
 async function readResult(input: ReadInput, context: ToolContext): Promise<ToolOutput> {
-  if (resultHash(input.path) === undefined && entryRange(input.path) === undefined) {
+  if (resultHash(input.path) === undefined && parseEntryName(input.path) === undefined) {
     throw new ToolFailure(`${quotePath(input.path)} is no stored result: copy the name from where it was given.`);
   }
   const bytes = await context.readStored(input.path);
   if (bytes === null) throw new ToolFailure(`There is no stored result ${input.path}.`);
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (startsAsMedia(whole)) return showMedia(input.path, whole);
+  if (detectMediaType(whole)) return showMedia(input.path, whole);
   return await render(input, bytes.length, [bytes]);
 }
 

@@ -2,7 +2,7 @@
 // again after its end, with back-off, when somebody needs it. Its list of tools is the last that
 // came; nothing waits for the next one longer than a bound (L75).
 import type { Log } from '../../system/log.ts';
-import { awaitInTime, TimedOut, within } from '../../system/async.ts';
+import { awaitInTime, TimedOut, runWithin } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import { Away, endsRun, McpError, withLastWords } from './failures.ts';
 import type { Link, OpenLink } from './link.ts';
@@ -106,7 +106,7 @@ export class KeptServer {
     if (this.#list !== null) return;
     await this.link(signal);
     const { done } = this.#pending ?? {};
-    if (done) await within(this.#keeping.bounds.listMs, signal, () => done);
+    if (done) await runWithin(this.#keeping.bounds.listMs, signal, () => done);
   }
 
   /** Connects if need be. Throws Away, and what the signal is aborted with. */
@@ -115,7 +115,7 @@ export class KeptServer {
     if (this.#opening === null && this.#now() < this.#nextAt) throw this.#away();
     if (this.#closing.signal.aborted) throw new Away(`The MCP server ${this.name} is away: the worker ends.`, false);
     const opening = this.#opening ?? this.#begin();
-    return await within(this.#connectMs, signal, () => opening);
+    return await runWithin(this.#connectMs, signal, () => opening);
   }
 
   /** A retired link is closed only when all that use it have ended. */
@@ -164,7 +164,7 @@ export class KeptServer {
     const { signal: closing } = this.#closing;
     const toolsChanged = (): void => void (this.#isStale = true);
     try {
-      const link = await within(this.#connectMs, closing, (signal) => {
+      const link = await runWithin(this.#connectMs, closing, (signal) => {
         const opened = this.#keeping.open(signal, toolsChanged);
         this.#attempt = opened.catch(() => undefined);
         return opened;

@@ -4,7 +4,8 @@ import type { Client, Progress, Transport } from '@modelcontextprotocol/client';
 import type { z } from 'zod';
 import { awaitInTime } from '../../system/async.ts';
 import type { Network } from '../../system/network.ts';
-import { clip, hideTexts, reasonOf, type Redact } from '../../system/text.ts';
+import { clip, reasonOf } from '../../system/text.ts';
+import { createRedact, type Redact } from '../../system/redact.ts';
 import { type Asker, Askers } from './askers.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import { McpError } from './failures.ts';
@@ -101,7 +102,7 @@ class Secrets {
     this.#hide = null;
   };
 
-  readonly redact: Redact = (text) => (this.#hide ??= hideTexts(this.#values))(text);
+  readonly redact: Redact = (text) => (this.#hide ??= createRedact(this.#values))(text);
 }
 
 /**

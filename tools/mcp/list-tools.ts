@@ -3,17 +3,23 @@
 import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { z } from 'zod';
-import { deeperThan } from '../../system/json.ts';
+import { isDeeperThan } from '../../system/json.ts';
 import { foldBranches } from '../../system/schema/fold-branches.ts';
 import type { StandardSchema } from '../../system/schema/input-schema.ts';
-import { compileSchema, DEEPEST, errorParts, type JsonSchema, sayErrors } from '../../system/schema/json-schema.ts';
 import {
-  costsMore,
-  isNode,
-  schemaCost,
-  schemaLoop,
+  compileSchema,
+  DEEPEST_SCHEMA,
+  errorParts,
+  type JsonSchema,
+  formatErrors,
+} from '../../system/schema/json-schema.ts';
+import {
+  isCostlierThan,
+  isSchemaNode,
+  measureSchemaCost,
+  findSchemaLoop,
   type SchemaNode,
-  subschemas,
+  walkSubschemas,
 } from '../../system/schema/subschemas.ts';
 import { clip, reasonOf } from '../../system/text.ts';
 import type { Link } from './link.ts';
@@ -103,7 +109,8 @@ function readTool(
   if (!read.success) return noTool(each, at, read.error);
   const { name, description, inputSchema: given, annotations } = read.data;
   const shown = `tool ${JSON.stringify(name)}`;
-  if (deeperThan(given, DEEPEST)) return `the schema of ${shown} is nested more than ${DEEPEST} levels deep`;
+  if (isDeeperThan(given, DEEPEST_SCHEMA))
+    return `the schema of ${shown} is nested more than ${DEEPEST_SCHEMA} levels deep`;
   const inputSchema: JsonSchema = { ...withoutNulls(given), type: 'object' };
   const schema = JSON.stringify(inputSchema);
   if (schema.length > MOST.schema) return `the schema of ${shown} is longer than ${MOST.schema} characters`;
@@ -131,7 +138,7 @@ function noTool(each: unknown, at: number, { issues: [issue] }: z.ZodError): str
 /** Null is a value where one stands, and elsewhere says as little as an absent keyword. */
 function withoutNulls(schema: JsonSchema): JsonSchema {
   const own = structuredClone(schema);
-  for (const { node } of subschemas(own)) {
+  for (const { node } of walkSubschemas(own)) {
     for (const [keyword, value] of Object.entries(node)) {
       if (value === null && !['const', 'default', 'example'].includes(keyword))
         delete (node as Record<string, unknown>)[keyword];
@@ -163,20 +170,20 @@ const TOO_MUCH = 'the schema holds it to itself too many times: give fewer or fl
  * rest of a list.
  */
 function checkedSchema(schema: JsonSchema): StandardSchema | string {
-  const loop = schemaLoop(schema);
+  const loop = findSchemaLoop(schema);
   if (loop !== undefined) return `${loop} refers to itself and to nothing else`;
-  if (schemaCost(schema) > MOST_FOR_ONE_VALUE) return 'it holds one value to too many schemas';
+  if (measureSchemaCost(schema) > MOST_FOR_ONE_VALUE) return 'it holds one value to too many schemas';
   // Which draft it names says little of strangers' schemas.
   const { $schema: _, ...plain } = schema;
   const own = asServersTakeIt(schema);
-  if (!meta().validateSchema(plain)) return sayErrors(meta().errors, plain);
+  if (!meta().validateSchema(plain)) return formatErrors(meta().errors, plain);
   let validate: ValidateFunction | undefined;
   return {
     '~standard': {
       version: 1,
       vendor: 'mcp',
       validate: (value) => {
-        if (costsMore(own, value, MOST_FOR_ONE_INPUT)) return { issues: [{ message: TOO_MUCH, path: [] }] };
+        if (isCostlierThan(own, value, MOST_FOR_ONE_INPUT)) return { issues: [{ message: TOO_MUCH, path: [] }] };
         validate ??= compileForeign(own);
         return validate(value) ? { value } : { issues: errorParts(validate.errors, value).map(issueOf) };
       },
@@ -222,11 +229,11 @@ function compileForeign(schema: JsonSchema): ValidateFunction {
 function asServersTakeIt(schema: JsonSchema): JsonSchema {
   // Its own name matters to others alone.
   const { $id: _, ...own } = structuredClone(schema);
-  for (const { node } of subschemas(own)) {
+  for (const { node } of walkSubschemas(own)) {
     const open = node as Record<string, unknown>;
     delete open['pattern'];
     const { required, properties } = node;
-    if (Array.isArray(required) && isNode(properties))
+    if (Array.isArray(required) && isSchemaNode(properties))
       open['required'] = required.filter((name) => !hasDefault(properties, name));
     if (open['patternProperties'] === undefined) continue;
     for (const key of ['patternProperties', 'additionalProperties', 'unevaluatedProperties']) delete open[key];
@@ -236,5 +243,5 @@ function asServersTakeIt(schema: JsonSchema): JsonSchema {
 
 function hasDefault(properties: SchemaNode, name: unknown): boolean {
   const field = typeof name === 'string' && Object.hasOwn(properties, name) ? properties[name] : undefined;
-  return isNode(field) && Object.hasOwn(field, 'default');
+  return isSchemaNode(field) && Object.hasOwn(field, 'default');
 }

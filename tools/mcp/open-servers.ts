@@ -1,12 +1,12 @@
 // The MCP servers of a worker, beside its other tools: one registry for all of them, which follows
 // what servers offer (L44, L75).
 import { quoteLines } from '../../system/text.ts';
-import { within } from '../../system/async.ts';
+import { runWithin } from '../../system/async.ts';
 import type { Log } from '../../system/log.ts';
 import type { Network } from '../../system/network.ts';
-import { atExit } from '../../system/process/at-exit.ts';
+import { createExitHandlers } from '../../system/process/at-exit.ts';
 import type { Environment } from '../../system/process/environment.ts';
-import { pipePlace } from '../../system/process/spawn-tree.ts';
+import { pipePlace } from '../../system/process/pipes.ts';
 import { isListed, RESOURCES, serverOf } from '../listed.ts';
 import { definitionOf, type ToolRegistry } from '../registry.ts';
 import type { Sandbox } from '../sandbox.ts';
@@ -84,7 +84,7 @@ export function openServers(
 function serverProcesses({ env, sandbox, dataDir }: Around): ServerProcesses {
   const hold = (argv: readonly string[]): readonly string[] => sandbox.hold(argv, dataDir);
   const pipes = pipePlace(sandbox.programs, dataDir);
-  return { env, hold, pipes, spares: sandbox.kind !== 'group', atExit: atExit(process) };
+  return { env, hold, pipes, spares: sandbox.kind !== 'group', atExit: createExitHandlers(process) };
 }
 
 /** Connects once and ends again. Throws an error whose message is the end of a sentence. */
@@ -93,7 +93,7 @@ export async function tryServer(server: McpServer, around: Around): Promise<Pick
   const never = new AbortController().signal;
   let link: Link | undefined;
   try {
-    await within(server.connectTimeoutMs ?? CONNECT_MS, never, async (signal) => {
+    await runWithin(server.connectTimeoutMs ?? CONNECT_MS, never, async (signal) => {
       link = await open(signal, () => undefined);
     });
     return link?.offers.tools === true ? await listTools(link, mcpBounds.slowListMs) : { tools: [], leftOut: [] };

@@ -10,7 +10,7 @@ import {
   ToolFailure,
   type ToolOutput,
 } from '../tool.ts';
-import { throttled, within } from '../../system/async.ts';
+import { throttle, runWithin } from '../../system/async.ts';
 import { clip } from '../../system/text.ts';
 import type { OnAsked } from './askers.ts';
 import { Away, endsRun, McpError } from './failures.ts';
@@ -48,7 +48,7 @@ async function callServer(server: KeptServer, name: string, input: unknown, cont
   const { idempotencyKey, traceparent } = context;
   const meta = { [IDEMPOTENCY_KEY]: idempotencyKey, ...(traceparent && { traceparent }) };
   const params = { name, arguments: input, _meta: meta };
-  const onProgress = throttled(PROGRESS_MS, ({ message, progress, total }: Progress) => {
+  const onProgress = throttle(PROGRESS_MS, ({ message, progress, total }: Progress) => {
     context.progress(clip(message ?? `${progress}${total === undefined ? '' : ` of ${total}`}`, LONGEST_PROGRESS));
   });
   return await askServer(server, context, async (link, timeout) => {
@@ -98,7 +98,7 @@ export async function askServer<Answer>(
 ): Promise<Answer> {
   const { timeoutMs = CALL_MS } = server.settings;
   const began = performance.now();
-  const link = await within(timeoutMs, signal, (ends) => server.link(ends)).catch((error: unknown) => {
+  const link = await runWithin(timeoutMs, signal, (ends) => server.link(ends)).catch((error: unknown) => {
     if (error instanceof Away) {
       const Failure = error.fatal ? FatalToolFailure : ToolFailure;
       throw new Failure(`Not run: ${error.message}`, { cause: error });

@@ -5,13 +5,13 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter } from 'node:path';
 import { awaitInTime } from '../../system/async.ts';
-import type { AtExit } from '../../system/process/at-exit.ts';
+import type { ExitHandlers } from '../../system/process/at-exit.ts';
 import { childEnvironment, type Environment } from '../../system/process/environment.ts';
 import { killNow, killTree } from '../../system/process/kill-tree.ts';
 import { ownProcessId } from '../../system/process/orphans.ts';
-import { pathOutside, temporaryFolders } from '../../system/process/programs.ts';
+import { pathOutside, worldWritableFolders } from '../../system/process/programs.ts';
 import { spawnPiped, type PipedProcess } from '../../system/process/spawn-piped.ts';
-import type { PipePlace } from '../../system/process/spawn-tree.ts';
+import type { PipePlace } from '../../system/process/pipes.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
 import { answeredId, lineReader, TOO_LARGE } from './long-lines.ts';
 import type { McpBounds, StdioServer } from './servers.ts';
@@ -23,7 +23,7 @@ export type ServerProcesses = {
   readonly pipes: PipePlace;
   /** What is started is the sandbox's own process. */
   readonly spares: boolean;
-  readonly atExit: AtExit;
+  readonly atExit: ExitHandlers;
 };
 
 /** A transport that says why it was closed. */
@@ -127,7 +127,7 @@ async function startServer(
 ): Promise<Started> {
   // A workspace must not choose what `npx` finds, or which settings a program reads.
   const cwd = server.cwd ?? env['HOME'] ?? homedir();
-  const PATH = pathOutside(env, temporaryFolders()).join(delimiter);
+  const PATH = pathOutside(env, worldWritableFolders()).join(delimiter);
   const own = childEnvironment(env, { cwd, callId: ownProcessId('mcp'), set: { PATH, ...server.env } });
   const child = await spawnPiped(hold([server.command, ...(server.args ?? [])]), { cwd, env: own, pipes }).catch(
     (error: unknown) => {

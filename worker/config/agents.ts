@@ -1,5 +1,5 @@
-// The schema of the agents in a configuration (L66), and the settings that it comes to with what is
-// built in.
+// The schema of the agents in a configuration (L66), and the settings that they make together with
+// the built-in ones.
 import { z } from 'zod';
 import {
   agentDefaults,
@@ -12,7 +12,7 @@ import { schemaProblem } from '../../system/schema/json-schema.ts';
 import { efforts, OPTION_BOUNDS, optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
 import type { Effort } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
-import { modelSchema, nameSchema, text, wholeNumberSchema } from './tools.ts';
+import { modelSchema, nameSchema, textSchema, wholeNumberSchema } from './schema-parts.ts';
 
 const MOST_TYPES = 50;
 const LONGEST_DESCRIPTION = 1_000;
@@ -23,7 +23,7 @@ const MOST_PER_RUN = 200;
 
 const nameRight = 'give 1 to 64 letters, digits, "_" or "-"';
 
-/** Said as those of a caller's options are. */
+/** Problems are worded as those of a caller's options are. */
 const limitsSchema = z
   .strictObject({
     maxTurns: z.unknown(),
@@ -37,8 +37,8 @@ const limitsSchema = z
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   });
 
-const type = z.strictObject({
-  description: text(LONGEST_DESCRIPTION),
+const agentTypeSchema = z.strictObject({
+  description: textSchema(LONGEST_DESCRIPTION),
   systemPrompt: z.string().max(OPTION_BOUNDS.systemPrompt).optional(),
   tools: z.array(nameSchema).max(OPTION_BOUNDS.tools).optional(),
   model: modelSchema.optional(),
@@ -57,7 +57,7 @@ const type = z.strictObject({
 } satisfies Readonly<Record<keyof AgentType, unknown>>);
 
 export const agentsSchema = z
-  .record(z.string(nameRight).regex(/^[A-Za-z0-9_-]{1,64}$/, nameRight), type)
+  .record(z.string(nameRight).regex(/^[A-Za-z0-9_-]{1,64}$/, nameRight), agentTypeSchema)
   .superRefine((types, context) => {
     const { length } = Object.keys(types);
     const message = `it has ${length} types: give at most ${MOST_TYPES}`;

@@ -1,10 +1,11 @@
-// What a configuration says of the options of runs (L57).
+// Turns a configuration into defaults for the options of runs (L57).
+import { present } from '../../system/json.ts';
 import type { RunDefaults } from '../../activities/deps.ts';
 import { agentSettings } from './agents.ts';
 import type { PerdureConfig } from './config.ts';
 import { runDefaults } from './defaults.ts';
 
-export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
+export function defaultsOfConfig(config: PerdureConfig): Partial<RunDefaults> {
   const { maxOutputTokens, compaction, agents, agentLimits, webSearch, ...rest } = config;
   const { model, fallbackModels, smallModel, models, effort, permissionMode, permissions, additionalDirectories } =
     rest;
@@ -17,11 +18,11 @@ export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
   const limits = { maxTurns, wrapUp, batchSummaries, approvalTimeoutMs, outputCap: maxOutputTokens };
   const server = { firstByteMs, stallMs, requestMs, overflowWords, toolNames };
   return {
-    ...(Object.fromEntries(
-      Object.entries({ ...chosen, ...context, ...limits, ...server }).filter(([, value]) => value !== undefined),
-    ) as Partial<RunDefaults>),
-    ...(webSearch ? { webSearch: webSearch === true ? {} : webSearch } : {}),
-    ...(agents || agentLimits ? { agents: agentSettings(agents, agentLimits) } : {}),
-    ...(compaction === undefined ? {} : { compaction: { ...runDefaults.compaction, ...compaction } }),
+    ...present({ ...chosen, ...context, ...limits, ...server }),
+    ...present({
+      webSearch: webSearch ? (webSearch === true ? {} : webSearch) : undefined,
+      agents: agents || agentLimits ? agentSettings(agents, agentLimits) : undefined,
+      compaction: compaction && { ...runDefaults.compaction, ...compaction },
+    }),
   };
 }

@@ -1,28 +1,28 @@
-// The configuration of a worker, and the one check of it. Strict: a key that is not known is a
-// mistake, named by its path.
+// The configuration of a worker, and the one check of it. The check is strict: an unknown key is a
+// mistake, and named by its path.
 import { z } from 'zod';
 import type { HookConfig } from '../../activities/hooks/hooks.ts';
 import {
   modelSchema,
   nameSchema,
   notesSchema,
-  run,
-  upTo,
-  differentlyNamed,
-  dollars,
-  share,
+  functionSchema,
+  millisecondsSchema,
+  listOfDifferentNames,
+  dollarsSchema,
+  shareSchema,
   skillsSchema,
   sandboxSchema,
   type SandboxSettings,
   webFetchSchema,
-  webSearchSchema,
   wholeNumberSchema,
-  toolNamesSchema,
-  toolsSchema,
-} from './tools.ts';
+} from './schema-parts.ts';
+import { toolNamesSchema, webSearchSchema } from './offered-tools.ts';
+import { toolsSchema } from './tools.ts';
 import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
 import type { AfterStopHandler } from '../../activities/deps.ts';
-import type { ModelTable, ToolNames, WebSearchSettings } from '../../store/configuration.ts';
+import type { ToolNames, WebSearchSettings } from '../../store/configuration.ts';
+import type { ModelTable } from '../../store/model-facts.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { CompactionRules, Effort } from '../../workflows/contract/loop.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
@@ -31,7 +31,7 @@ import { type ExtraFolders, extraFoldersProblem } from '../../workflows/contract
 import { type ToolEnv, toolEnvProblem } from '../../workflows/contract/tool-env.ts';
 import { permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
-import { issueText, tellRight } from './issue-text.ts';
+import { describeIssue, ISSUE_OPTIONS } from './issue-text.ts';
 import type { AgentLimits, AgentType } from '../../tools/agent-types.ts';
 import type { WebSettings } from '../../tools/builtin/files/options.ts';
 import type { McpServers } from '../../tools/mcp/servers.ts';
@@ -41,47 +41,49 @@ import { mcpServersSchema } from './mcp-servers.ts';
 import { runDefaults } from './defaults.ts';
 
 /**
- * Everything is optional: what is absent is the default, what a caller chooses for a run goes
- * before (L57).
+ * Every key is optional: an absent one has its default, and the choices of a run's caller go before
+ * (L57).
  */
 export type PerdureConfig = {
-  /** Who has the same name works on the same sessions, with guards that are taken for the same. */
+  /**
+   * Workers with the same name work on the same sessions, and their guards are taken for the same.
+   */
   readonly name?: string;
   readonly model?: string;
-  /** In order (L19). */
+  /** The fallback models, in order (L19). */
   readonly fallbackModels?: readonly string[];
-  /** For questions beside the conversation: summaries, notes, pages. */
+  /** The model for questions apart from the conversation: summaries, notes, pages. */
   readonly smallModel?: string;
   /** How much a model puts into its replies (X2). */
   readonly effort?: Effort;
   /**
-   * By prefix of the name: what is given goes before what is known (X1). Tokens; US dollars per
-   * million tokens, null when not known.
+   * Facts of models by the prefix of the name, which go before what is known otherwise (X1). Sizes
+   * are in tokens, prices in US dollars per million tokens, null when not known.
    */
   readonly models?: ModelTable;
   readonly permissionMode?: PermissionMode;
-  /** Hold beside those of a caller (L55). */
+  /** Rules that hold in addition to those of a caller (L55). */
   readonly permissions?: PermissionRules;
   readonly systemPrompt?: string;
-  /** AGENTS.md files of the workspace are told to the model (L78). */
+  /** Whether AGENTS.md files of the workspace are told to the model (L78). */
   readonly instructions?: boolean;
   /**
-   * Notes of the workspace (L80). Absent: for sessions that the command line begins, and others
-   * that ask for it.
+   * Whether runs keep notes of the workspace (L80). Absent: only in sessions that the command line
+   * begins, and others that ask for it.
    */
   readonly memory?: boolean;
   /**
-   * Notes of runs in a workspace, from 2 to 200, which the small model then merges into fewer
-   * (L80).
+   * How many notes of runs in a workspace, from 2 to 200, there may be before the small model
+   * merges them into fewer (L80).
    */
   readonly consolidateMemoryAfter?: number;
   /**
-   * After a run that ended by itself, what the person may write next, shown where they write (L56).
+   * Whether a prompt is suggested after a run that ended by itself, where the person writes (L56).
    */
   readonly suggestPrompts?: boolean;
   /**
-   * Variables for shell commands and other tools of this worker. They stay in its process: the
-   * place for those that are secret.
+   * Variables for shell commands and other tools of this worker. They stay in its process: this is
+   * the place for secret ones.
    */
   readonly toolEnv?: ToolEnv;
   /**
@@ -90,15 +92,15 @@ export type PerdureConfig = {
    */
   readonly additionalDirectories?: ExtraFolders;
   /**
-   * Kinds of agents by name, beside the built-in `general` and `explore`; one of these names
-   * replaces it (L66).
+   * Kinds of agents by name, in addition to the built-in `general` and `explore`; one of these
+   * names replaces it (L66).
    */
   readonly agents?: Readonly<Record<string, AgentType>>;
   readonly agentLimits?: Partial<AgentLimits>;
   readonly maxTurns?: number;
-  /** Before a limit ends a run, one more call sums up (L51). */
+  /** Whether one more call sums up before a limit ends a run (L51). */
   readonly wrapUp?: boolean;
-  /** max_tokens of a request, before it is raised (L26). */
+  /** The max_tokens of a request, before it is raised (L26). */
   readonly maxOutputTokens?: number;
   /** Milliseconds until the first byte of a reply (L14). */
   readonly firstByteMs?: number;
@@ -107,8 +109,8 @@ export type PerdureConfig = {
   /** Milliseconds of a whole request to a model (L14). */
   readonly requestMs?: number;
   /**
-   * What a server says, in small or large letters, when a request is too long for its model, beside
-   * the words that are known (L24).
+   * Words of a server, in small or large letters, when a request is too long for its model, in
+   * addition to those that are known (L24).
    */
   readonly overflowWords?: readonly string[];
   /** `warning` and `critical` are shares of the window. */
@@ -116,39 +118,40 @@ export type PerdureConfig = {
   readonly batchSummaries?: boolean;
   readonly approvalTimeoutMs?: number;
   /**
-   * Milliseconds in which what runs may finish when the worker is told to stop, also when its
+   * Milliseconds in which running work may finish when the worker is told to stop, also when its
    * command or query() ends (L50).
    */
   readonly drainMs?: number;
-  /** Times between worker and server: `machine` where it is the embedded one, else `fleet`. */
+  /** The times between worker and server: `machine` for the embedded server, else `fleet`. */
   readonly profile?: Profile;
   /**
-   * Activities that run side by side in one worker: model calls, tools, hooks. What records has
-   * slots of its own.
+   * Activities that run side by side in one worker: model calls, tools, hooks. Activities that
+   * record have slots of their own.
    */
   readonly maxConcurrentActivities?: number;
-  /** Beside the built-in ones. A function is asked again between iterations (L44). */
+  /** Tools in addition to the built-in ones. A function is asked again between iterations (L44). */
   readonly tools?: ToolSource;
   /**
    * Names of tools, by ours, that the model knows them under (L89): rules, lists, events and what
    * is stored have ours.
    */
   readonly toolNames?: ToolNames;
-  /** Servers whose tools runs are offered, by name (L74). */
+  /** Servers whose tools are offered to runs, by name (L74). */
   readonly mcpServers?: McpServers;
-  /** What `web_fetch` may reach beside the public internet (L86). */
+  /** Hosts and addresses that `web_fetch` may reach in addition to the public internet (L86). */
   readonly webFetch?: WebSettings;
   /**
    * The API searches the web for models that have it (L88): it costs money, and queries leave the
    * machine. Absent: it is not offered.
    */
   readonly webSearch?: boolean | WebSearchSettings;
-  /** What commands may reach through their sandbox: agents for keys. */
+  /** The agents for keys that commands may reach through their sandbox. */
   readonly sandbox?: SandboxSettings;
   /** Folders of skills, absolute, at most 20 (L79). */
   readonly skills?: readonly string[];
   /**
-   * Skills of a workspace count, too: whoever writes there then tells the model what it may load.
+   * Whether skills of a workspace count, too: any user who writes there then tells the model what
+   * it may load.
    */
   readonly workspaceSkills?: boolean;
   readonly hooks?: HookConfig;
@@ -164,36 +167,39 @@ export function defineConfig(config: PerdureConfig): PerdureConfig {
 }
 
 /**
- * A configuration that cannot be used: one line for people, that names the file. Commands end with
- * status 2.
+ * The error for a configuration that cannot be used. Its message is one line for people that names
+ * the file. Commands end with status 2.
  */
 export class ConfigProblem extends Error {
   override readonly name = 'ConfigProblem';
 }
 
-/** Minutes. */
+/** Minutes of a day. */
 const DAY = 24 * 60;
 
-const count = wholeNumberSchema(1_000_000);
-const tokens = wholeNumberSchema(100_000_000, 'tokens');
-// Fewer letters would be found in failures of every kind.
+const countSchema = wholeNumberSchema(1_000_000);
+const tokensSchema = wholeNumberSchema(100_000_000, 'tokens');
+// Shorter words would be found in failures of every kind.
 const wordRight = 'give a text of 8 to 200 characters';
-const overflowWord = z.string(wordRight).regex(/^\s*\S.{6,198}\S\s*$/s, wordRight);
-const prices = {
-  input: dollars,
-  output: dollars,
-  cacheRead: dollars,
-  cacheWrite: dollars,
-  cacheWrite1h: dollars.optional(),
+const overflowWordSchema = z.string(wordRight).regex(/^\s*\S.{6,198}\S\s*$/s, wordRight);
+const priceFields = {
+  input: dollarsSchema,
+  output: dollarsSchema,
+  cacheRead: dollarsSchema,
+  cacheWrite: dollarsSchema,
+  cacheWrite1h: dollarsSchema.optional(),
 };
-const price = z.strictObject({ ...prices, above: z.strictObject({ ...prices, tokens }).optional() });
+const priceSchema = z.strictObject({
+  ...priceFields,
+  above: z.strictObject({ ...priceFields, tokens: tokensSchema }).optional(),
+});
 
 const level = z.enum(efforts as [Effort, ...Effort[]]);
 const modelFacts = z
   .strictObject({
-    window: tokens,
-    maxOutput: tokens,
-    price: price.nullable(),
+    window: tokensSchema,
+    maxOutput: tokensSchema,
+    price: priceSchema.nullable(),
     thinking: z.strictObject({
       kinds: z.array(z.enum(['adaptive', 'enabled', 'disabled', 'between_tools'])),
       byDefault: z.boolean(),
@@ -205,8 +211,11 @@ const modelFacts = z
 
 const nameRight = 'give 1 to 64 letters, digits, "-", "_" or ".", beginning with a letter or digit';
 
-/** What the client and the activity that opens a run check in the same words. */
-const judgedBy = (problemOf: (given: unknown) => string | undefined) =>
+/**
+ * Makes a schema from a check that the client and the activity that opens a run share, so that its
+ * words are the same.
+ */
+const schemaByProblem = (problemOf: (given: unknown) => string | undefined) =>
   z
     .unknown()
     .optional()
@@ -215,7 +224,7 @@ const judgedBy = (problemOf: (given: unknown) => string | undefined) =>
       if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
     });
 
-const keys = z.strictObject({
+const keysSchema = z.strictObject({
   name: z
     .string(nameRight)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, nameRight)
@@ -226,29 +235,29 @@ const keys = z.strictObject({
   effort: level.optional(),
   models: z.record(nameSchema, modelFacts).optional(),
   permissionMode: z.enum(permissionModes).optional(),
-  permissions: judgedBy(permissionsProblem),
+  permissions: schemaByProblem(permissionsProblem),
   systemPrompt: z.string().max(100_000).optional(),
   instructions: z.boolean().optional(),
   memory: z.boolean().optional(),
   consolidateMemoryAfter: notesSchema.optional(),
   suggestPrompts: z.boolean().optional(),
-  toolEnv: judgedBy(toolEnvProblem),
-  additionalDirectories: judgedBy(extraFoldersProblem),
+  toolEnv: schemaByProblem(toolEnvProblem),
+  additionalDirectories: schemaByProblem(extraFoldersProblem),
   agents: agentsSchema.optional(),
   agentLimits: agentLimitsSchema.optional(),
-  maxTurns: count.optional(),
+  maxTurns: countSchema.optional(),
   wrapUp: z.boolean().optional(),
-  maxOutputTokens: count.optional(),
-  firstByteMs: upTo(60).optional(),
-  stallMs: upTo(60).optional(),
-  requestMs: upTo(DAY).optional(),
-  overflowWords: z.array(overflowWord).max(50).optional(),
+  maxOutputTokens: countSchema.optional(),
+  firstByteMs: millisecondsSchema(60).optional(),
+  stallMs: millisecondsSchema(60).optional(),
+  requestMs: millisecondsSchema(DAY).optional(),
+  overflowWords: z.array(overflowWordSchema).max(50).optional(),
   compaction: z
     .strictObject({
       enabled: z.boolean().optional(),
       collapse: z.boolean().optional(),
-      warning: share.optional(),
-      critical: share.optional(),
+      warning: shareSchema.optional(),
+      critical: shareSchema.optional(),
     })
     .superRefine(({ warning, critical }, context) => {
       const { warning: low, critical: high } = runDefaults.compaction;
@@ -257,11 +266,11 @@ const keys = z.strictObject({
     })
     .optional(),
   batchSummaries: z.boolean().optional(),
-  approvalTimeoutMs: upTo(365 * DAY).optional(),
-  drainMs: upTo(DAY).optional(),
+  approvalTimeoutMs: millisecondsSchema(365 * DAY).optional(),
+  drainMs: millisecondsSchema(DAY).optional(),
   maxConcurrentActivities: wholeNumberSchema(1_000).optional(),
   profile: z.enum(['machine', 'fleet']).optional(),
-  tools: z.union([run, toolsSchema]).optional(),
+  tools: z.union([functionSchema, toolsSchema]).optional(),
   toolNames: toolNamesSchema.optional(),
   mcpServers: mcpServersSchema.optional(),
   webFetch: webFetchSchema.optional(),
@@ -270,15 +279,17 @@ const keys = z.strictObject({
   skills: skillsSchema.optional(),
   workspaceSkills: z.boolean().optional(),
   hooks: hooksSchema.optional(),
-  // A session closes only when they are over.
-  afterStop: z.array(z.strictObject({ name: nameSchema, timeoutMs: upTo(30), run })).optional(),
-  attachments: differentlyNamed(
-    z.strictObject({ name: nameSchema, timeoutMs: upTo(DAY).optional(), collect: run }),
+  // A session closes only when these handlers are over.
+  afterStop: z
+    .array(z.strictObject({ name: nameSchema, timeoutMs: millisecondsSchema(30), run: functionSchema }))
+    .optional(),
+  attachments: listOfDifferentNames(
+    z.strictObject({ name: nameSchema, timeoutMs: millisecondsSchema(DAY).optional(), collect: functionSchema }),
   ).optional(),
 });
 
-/** Applies the check of a caller's options to two of them together. */
-const schema = keys.superRefine((config, context) => {
+/** Applies the check of a caller's options to pairs of them. */
+const configSchema = keysSchema.superRefine((config, context) => {
   const { model, fallbackModels, permissionMode } = config;
   const issue = (key: keyof typeof config, problem: string | undefined): void => {
     if (problem !== undefined) context.addIssue({ code: 'custom', path: [key], message: problem });
@@ -291,9 +302,12 @@ const schema = keys.superRefine((config, context) => {
   );
 });
 
-/** `source` says where it is from. Throws ConfigProblem. */
+/**
+ * Returns `value` when it is a valid configuration. `source` names where it is from. Throws
+ * ConfigProblem.
+ */
 export function checkConfig(value: unknown, source: string): PerdureConfig {
-  const checked = schema.safeParse(value, tellRight);
+  const checked = configSchema.safeParse(value, ISSUE_OPTIONS);
   if (checked.success) return value as PerdureConfig;
-  throw new ConfigProblem(`${source}: ${issueText(checked.error.issues[0])}`);
+  throw new ConfigProblem(`${source}: ${describeIssue(checked.error.issues[0])}`);
 }

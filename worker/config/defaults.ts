@@ -1,10 +1,9 @@
-// From a configuration to what a run gets when its caller did not choose (L57).
+// The options of a run when neither its caller nor its worker chose them (L57).
 import type { RunDefaults } from '../../activities/deps.ts';
 import { catalogue } from '../../models/catalogue.ts';
 import { agentDefaults } from '../../tools/agent-types.ts';
-import { defaultBackoff, DEFAULT_SYSTEM_PROMPT, FIRST_BYTE_MS } from '../../store/configuration.ts';
-
-// The options of a run when neither its caller nor its worker chose (L57).
+import { defaultBackoff, FIRST_BYTE_MS } from '../../store/configuration.ts';
+import { DEFAULT_SYSTEM_PROMPT } from '../../store/system-prompt.ts';
 
 export const runDefaults: RunDefaults = {
   model: catalogue.default,

@@ -1,56 +1,61 @@
-// The schema of the hooks in a configuration: a function, or an object with either `run` or
+// The schema of the hooks in a configuration: each is a function, or an object with either `run` or
 // `command`.
 import { z } from 'zod';
 import type { HookName } from '../../activities/hooks/hooks.ts';
-import { nameSchema, run, upTo } from './tools.ts';
+import { nameSchema, functionSchema, millisecondsSchema } from './schema-parts.ts';
 
-const work = {
-  run: run.optional(),
+const workFields = {
+  run: functionSchema.optional(),
   command: z.union([z.array(z.string().min(1)).min(1), z.string().min(1)]).optional(),
   sandbox: z.boolean().optional(),
 };
 
-type Work = Partial<Readonly<Record<'run' | 'command' | 'sandbox' | 'transcript', unknown>>>;
+type HookWork = Partial<Readonly<Record<'run' | 'command' | 'sandbox' | 'transcript', unknown>>>;
 
-const one = (given: Work): boolean => (given.run === undefined) !== (given.command === undefined);
-const said = 'it needs exactly one of "run" (a function) and "command"';
-const heldIsCommand = (given: Work): boolean => given.sandbox === undefined || given.command !== undefined;
-const saidOfHeld = '"sandbox" goes with "command"';
+const hasOneWork = (given: HookWork): boolean => (given.run === undefined) !== (given.command === undefined);
+const ONE_WORK = 'it needs exactly one of "run" (a function) and "command"';
+const hasCommandForSandbox = (given: HookWork): boolean => given.sandbox === undefined || given.command !== undefined;
+const SANDBOX_NEEDS_COMMAND = '"sandbox" goes with "command"';
 
-/** `minutes`: its longest time. */
-function hooksOf(minutes: number) {
+/** Makes the schema of a list of hooks. `minutes` is the longest time of one. */
+function hookListSchema(minutes: number) {
   const hook = z
-    .strictObject({ name: nameSchema.optional(), timeoutMs: upTo(minutes).optional(), ...work })
-    .refine(one, said)
-    .refine(heldIsCommand, saidOfHeld);
-  return z.array(z.union([run, hook])).optional();
+    .strictObject({ name: nameSchema.optional(), timeoutMs: millisecondsSchema(minutes).optional(), ...workFields })
+    .refine(hasOneWork, ONE_WORK)
+    .refine(hasCommandForSandbox, SANDBOX_NEEDS_COMMAND);
+  return z.array(z.union([functionSchema, hook])).optional();
 }
 
-const heldIsBlind = (given: Work): boolean => given.transcript !== true || given.sandbox !== true;
-const saidOfBlind = '"transcript" does not go with "sandbox", which would keep the file out of its reach';
+const canReachTranscript = (given: HookWork): boolean => given.transcript !== true || given.sandbox !== true;
+const NO_TRANSCRIPT_IN_SANDBOX = '"transcript" does not go with "sandbox", which would keep the file out of its reach';
 
 const stopHook = z
   .strictObject({
     name: nameSchema.optional(),
-    timeoutMs: upTo(24 * 60).optional(),
+    timeoutMs: millisecondsSchema(24 * 60).optional(),
     transcript: z.boolean().optional(),
-    ...work,
+    ...workFields,
   })
-  .refine(one, said)
-  .refine(heldIsCommand, saidOfHeld)
-  .refine(heldIsBlind, saidOfBlind);
+  .refine(hasOneWork, ONE_WORK)
+  .refine(hasCommandForSandbox, SANDBOX_NEEDS_COMMAND)
+  .refine(canReachTranscript, NO_TRANSCRIPT_IN_SANDBOX);
 
 const tools = z.array(z.string().min(1)).min(1).optional();
 
 const toolHook = z
-  .strictObject({ name: nameSchema.optional(), timeoutMs: upTo(24 * 60).optional(), tools, ...work })
-  .refine(one, said)
-  .refine(heldIsCommand, saidOfHeld);
+  .strictObject({
+    name: nameSchema.optional(),
+    timeoutMs: millisecondsSchema(24 * 60).optional(),
+    tools,
+    ...workFields,
+  })
+  .refine(hasOneWork, ONE_WORK)
+  .refine(hasCommandForSandbox, SANDBOX_NEEDS_COMMAND);
 
-const toolHooks = z.array(z.union([run, toolHook])).optional();
-const hooks = hooksOf(24 * 60);
-/** Opening and closing a session is short work. */
-const shortHooks = hooksOf(5);
+const toolHooks = z.array(z.union([functionSchema, toolHook])).optional();
+const hooks = hookListSchema(24 * 60);
+/** Hooks of opening and closing a session, which is short work. */
+const shortHooks = hookListSchema(5);
 
 export const hooksSchema = z.strictObject({
   sessionStart: shortHooks,
@@ -60,7 +65,7 @@ export const hooksSchema = z.strictObject({
   postSampling: hooks,
   preCompact: hooks,
   postCompact: hooks,
-  stop: z.array(z.union([run, stopHook])).optional(),
+  stop: z.array(z.union([functionSchema, stopHook])).optional(),
   agentIdle: hooks,
   sessionEnd: shortHooks,
   waiting: shortHooks,

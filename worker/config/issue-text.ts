@@ -1,4 +1,4 @@
-// A wrong value of a configuration, said in one sentence: where it is, what is there, what would be
+// Words a wrong value of a configuration in one sentence: where it is, what is there, what would be
 // right.
 import { z } from 'zod';
 
@@ -6,13 +6,13 @@ type Issue = z.core.$ZodIssue;
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
 
 /**
- * For `safeParse`. Of a schema without words of its own, what would be right; and issues that carry
- * the value that is wrong.
+ * Options for `safeParse`: words for schemas without words of their own, and issues that carry the
+ * wrong value.
  */
-export const tellRight: z.core.ParseContext<Issue> = { reportInput: true, error: rightOf };
+export const ISSUE_OPTIONS: z.core.ParseContext<Issue> = { reportInput: true, error: describeRight };
 
-/** Characters. */
-const SHOWN = 60;
+/** Characters of a value that are shown. */
+const LONGEST_SHOWN = 60;
 
 const KINDS: Readonly<Record<string, string>> = {
   number: 'a number',
@@ -25,60 +25,63 @@ const KINDS: Readonly<Record<string, string>> = {
 
 const SIZES: Readonly<Record<string, string>> = { string: 'character', array: 'item' };
 
-function rightOf(issue: RawIssue): string | undefined {
+function describeRight(issue: RawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       return `give ${KINDS[issue.expected] ?? issue.expected}`;
     case 'invalid_value':
       return `give ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`;
     case 'too_small':
-      return `give at least ${sized(Number(issue.minimum), issue.origin)}`;
+      return `give at least ${formatSize(Number(issue.minimum), issue.origin)}`;
     case 'too_big':
-      return `give at most ${sized(Number(issue.maximum), issue.origin)}`;
+      return `give at most ${formatSize(Number(issue.maximum), issue.origin)}`;
     default:
       return undefined;
   }
 }
 
-function sized(n: number, origin: string): string {
+function formatSize(n: number, origin: string): string {
   const one = SIZES[origin];
   return one === undefined ? `${n}` : `${n} ${one}${n === 1 ? '' : 's'}`;
 }
 
 /**
- * A message that begins with "give" says what would be right, and what is there is put before it;
- * any other says it all.
+ * Words an issue. A message that begins with "give" says what would be right, and the value is put
+ * before it; any other says everything.
  */
-export function issueText(issue: Issue | undefined, above: readonly PropertyKey[] = []): string {
+export function describeIssue(issue: Issue | undefined, above: readonly PropertyKey[] = []): string {
   if (issue === undefined) return 'it cannot be used';
   const path = [...above, ...issue.path];
   switch (issue.code) {
     case 'invalid_union':
-      return unionText(issue, path);
+      return describeUnion(issue, path);
     case 'unrecognized_keys':
-      return `${place([...path, issue.keys[0] ?? ''])} is no key of the configuration: remove it or correct its name`;
+      return `${quotePath([...path, issue.keys[0] ?? ''])} is no key of the configuration: remove it or correct its name`;
     case 'invalid_key': {
       const [wrong] = issue.issues;
-      const what = wrong === undefined ? 'cannot be used' : `${found(wrong)}: ${wrong.message}`;
-      return `a key of ${place(path.slice(0, -1))} ${what}`;
+      const what = wrong === undefined ? 'cannot be used' : `${describeFound(wrong)}: ${wrong.message}`;
+      return `a key of ${quotePath(path.slice(0, -1))} ${what}`;
     }
     default:
       return saysRight(issue.message)
-        ? `${place(path)} ${found(issue)}: ${issue.message}`
-        : `${place(path)} is wrong: ${issue.message}`;
+        ? `${quotePath(path)} ${describeFound(issue)}: ${issue.message}`
+        : `${quotePath(path)} is wrong: ${issue.message}`;
   }
 }
 
 /**
- * The alternative that was meant has what is wrong further down, or is of the right kind; else any
- * of them would be right.
+ * Words an issue of alternatives. The one that was meant has its mistake further down, or is of the
+ * right kind; otherwise any of them would be right.
  */
-function unionText({ errors, input }: Extract<Issue, { code: 'invalid_union' }>, path: readonly PropertyKey[]): string {
+function describeUnion(
+  { errors, input }: Extract<Issue, { code: 'invalid_union' }>,
+  path: readonly PropertyKey[],
+): string {
   const firsts = errors.flatMap(([first]) => first ?? []);
   const meant = firsts.find((first) => !isOtherKind(first));
-  if (meant !== undefined) return issueText(meant, path);
+  if (meant !== undefined) return describeIssue(meant, path);
   const rights = firsts.map(({ message }, at) => (at === 0 ? message : message.replace(/^give /, '')));
-  return `${place(path)} ${shown(input)}: ${rights.join(' or ')}`;
+  return `${quotePath(path)} ${describeValue(input)}: ${rights.join(' or ')}`;
 }
 
 function isOtherKind({ code, path, message }: Issue): boolean {
@@ -89,25 +92,25 @@ function saysRight(message: string): boolean {
   return message.startsWith('give ');
 }
 
-function place(path: readonly PropertyKey[]): string {
+function quotePath(path: readonly PropertyKey[]): string {
   return path.length === 0 ? 'it' : JSON.stringify(path.map(String).join('.'));
 }
 
-/** What is there. */
-function found(issue: Issue): string {
+/** Words the value that is there. */
+function describeFound(issue: Issue): string {
   const { input } = issue;
   const size = typeof input === 'string' || Array.isArray(input) ? input.length : 0;
   if (issue.code === 'too_small' && issue.origin in SIZES) return 'is empty';
-  if (issue.code === 'too_big' && issue.origin in SIZES) return `has ${sized(size, issue.origin)}`;
-  return shown(input);
+  if (issue.code === 'too_big' && issue.origin in SIZES) return `has ${formatSize(size, issue.origin)}`;
+  return describeValue(input);
 }
 
-function shown(input: unknown): string {
+function describeValue(input: unknown): string {
   switch (typeof input) {
     case 'undefined':
       return 'is missing';
     case 'string':
-      return `is ${JSON.stringify(input.length > SHOWN ? `${input.slice(0, SHOWN - 1)}…` : input)}`;
+      return `is ${JSON.stringify(input.length > LONGEST_SHOWN ? `${input.slice(0, LONGEST_SHOWN - 1)}…` : input)}`;
     case 'number':
     case 'bigint':
     case 'boolean':

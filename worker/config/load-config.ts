@@ -1,5 +1,5 @@
-// Finds and loads a worker's configuration. Only a file that a person named, or the one in their
-// own configuration folder: what lies in a workspace never chooses policy, hooks or tools.
+// Finds and loads a worker's configuration. It takes only a file that a person named, or the one in
+// their own configuration folder: files in a workspace never choose policy, hooks or tools.
 import { existsSync } from 'node:fs';
 import { extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -9,23 +9,23 @@ import { awaitInTime } from '../../system/async.ts';
 import { importApart } from '../../system/process/import-apart.mjs';
 import { reasonOf } from '../../system/text.ts';
 import { readNamedFile } from '../../system/read-named-file.ts';
-import { whoElseWrites, whoElseWritesSkills } from '../../connection/others-may-write.ts';
+import { foreignWriterProblem, foreignSkillsWriterProblem } from '../../connection/others-may-write.ts';
 import { importTypeScript } from './typescript-loader.ts';
 
-/** `path`: absolute, null when there is none and everything is the default. */
+/** `path` is absolute; null when no file was found and everything is the default. */
 export type LoadedConfig = { readonly path: string | null; readonly config: PerdureConfig };
 
 const EXTENSIONS = ['.ts', '.mjs', '.js'];
 
-/** Milliseconds for a file to be loaded. */
+/** Milliseconds in which a file must be loaded. */
 const LOAD_MS = 5_000;
 
 /**
- * `path` (of `--config`), else PERDURE_CONFIG, else `perdure/perdure.config.{ts,mjs,js}` in the
- * user's XDG configuration folder. Throws ConfigProblem: one line that names the file.
+ * Loads `path` (of `--config`), else PERDURE_CONFIG, else `perdure/perdure.config.{ts,mjs,js}` in
+ * the user's XDG configuration folder. Throws ConfigProblem with one line that names the file.
  */
 export async function loadConfig(path: string | undefined, env: Env): Promise<LoadedConfig> {
-  const file = configFile(path, env);
+  const file = findConfigFile(path, env);
   if (file === null) return { path: null, config: {} };
   const source = `the configuration ${file}`;
   checkFile(file, source);
@@ -34,11 +34,11 @@ export async function loadConfig(path: string | undefined, env: Env): Promise<Lo
     throw new ConfigProblem(`${source} has no default export: write \`export default defineConfig({ … })\``);
   const config = checkConfig(module.default, source);
   for (const folder of config.skills ?? [])
-    refuseForeign(`a folder of skills of ${source}`, whoElseWritesSkills(folder));
+    refuseForeignWriter(`a folder of skills of ${source}`, foreignSkillsWriterProblem(folder));
   return { path: file, config };
 }
 
-function configFile(path: string | undefined, env: Env): string | null {
+function findConfigFile(path: string | undefined, env: Env): string | null {
   const named = path ?? (env['PERDURE_CONFIG'] || undefined);
   if (named !== undefined) return resolve(named);
   const base = join(xdgFolder(env, 'XDG_CONFIG_HOME', '.config'), 'perdure', 'perdure.config');
@@ -53,20 +53,20 @@ function checkFile(file: string, source: string): void {
   } catch (error) {
     throw new ConfigProblem(`${source} cannot be read: ${reasonOf(error)}; correct the path or its permissions`);
   }
-  refuseForeign(source, whoElseWrites(file));
+  refuseForeignWriter(source, foreignWriterProblem(file));
 }
 
-function refuseForeign(what: string, found: string | null): void {
+function refuseForeignWriter(what: string, found: string | null): void {
   if (found !== null) throw new ConfigProblem(`${what} is not used, for ${found}`);
 }
 
-type Loaded = { readonly default?: unknown };
+type LoadedModule = { readonly default?: unknown };
 
-/** Whatever the file throws while it is loaded is its own mistake. */
-async function importFile(file: string, source: string): Promise<Loaded> {
+/** Imports the file. An error that it throws while it is loaded is its own mistake. */
+async function importFile(file: string, source: string): Promise<LoadedModule> {
   try {
     const url = pathToFileURL(file).href;
-    const loading = extname(file) === '.ts' ? importTypeScript(file) : (importApart(url) as Promise<Loaded>);
+    const loading = extname(file) === '.ts' ? importTypeScript(file) : (importApart(url) as Promise<LoadedModule>);
     // A file may await something that never comes.
     const loaded = await awaitInTime(loading, null, LOAD_MS);
     if (loaded !== null) return loaded;

@@ -2,32 +2,32 @@
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import type { HttpServer, StdioServer } from '../../tools/mcp/servers.ts';
-import { tellRight } from './issue-text.ts';
-import { missingCredentialsSchema, run, text, upTo } from './tools.ts';
+import { ISSUE_OPTIONS } from './issue-text.ts';
+import { missingCredentialsSchema, functionSchema, textSchema, millisecondsSchema } from './schema-parts.ts';
 
 const MOST_SERVERS = 50;
-/** Minutes. */
+/** Minutes of a day. */
 const DAY = 24 * 60;
 
 const nameRight = 'give 1 to 32 letters, digits, "-" or "_", no two "_" together and none at an end';
-const name = z.string(nameRight).regex(/^(?!_)(?!.*__)[A-Za-z0-9_-]{1,32}(?<!_)$/, nameRight);
+const serverNameSchema = z.string(nameRight).regex(/^(?!_)(?!.*__)[A-Za-z0-9_-]{1,32}(?<!_)$/, nameRight);
 
-const common = {
+const commonFields = {
   trusted: z.boolean().optional(),
   asksPeople: z.boolean().optional(),
-  answers: run.optional(),
-  timeoutMs: upTo(DAY).optional(),
-  connectTimeoutMs: upTo(60).optional(),
+  answers: functionSchema.optional(),
+  timeoutMs: millisecondsSchema(DAY).optional(),
+  connectTimeoutMs: millisecondsSchema(60).optional(),
 };
 
 const variableRight = 'give the name of a variable';
 const noNul = z.string().refine((value) => !value.includes('\0'), 'give a text without NUL characters');
 const absolute = 'give an absolute path';
 
-const program = z.strictObject({
-  ...common,
+const programSchema = z.strictObject({
+  ...commonFields,
   type: z.literal('stdio').optional(),
-  command: text(4_096),
+  command: textSchema(4_096),
   args: z.array(noNul).max(200).optional(),
   env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, variableRight), noNul).optional(),
   cwd: z
@@ -39,11 +39,11 @@ const program = z.strictObject({
 const urlRight = 'give an address that begins with https:// or http://';
 const headers = z.record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'give the name of a header'), z.string());
 
-const address = z.strictObject({
-  ...common,
+const addressSchema = z.strictObject({
+  ...commonFields,
   type: z.enum(['http', 'sse']),
   url: z.string(urlRight).refine((url) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol), urlRight),
-  headers: z.union([run, headers]).optional(),
+  headers: z.union([functionSchema, headers]).optional(),
   missingCredentials: missingCredentialsSchema.optional(),
 } satisfies Readonly<Record<keyof HttpServer, unknown>>);
 
@@ -52,13 +52,13 @@ const isAddress = (server: unknown): boolean =>
   server !== null &&
   ('url' in server || ['http', 'sse'].includes(String(Reflect.get(server, 'type'))));
 
-/** What is wrong is said of the one that was meant. */
-const server = z.unknown().superRefine((given, context) => {
-  const { error } = (isAddress(given) ? address : program).safeParse(given, tellRight);
+/** Checks a server against the kind that was meant, so that problems are about that kind. */
+const serverSchema = z.unknown().superRefine((given, context) => {
+  const { error } = (isAddress(given) ? addressSchema : programSchema).safeParse(given, ISSUE_OPTIONS);
   for (const issue of error?.issues ?? []) context.addIssue({ ...issue });
 });
 
-export const mcpServersSchema = z.record(name, server).superRefine((servers, context) => {
+export const mcpServersSchema = z.record(serverNameSchema, serverSchema).superRefine((servers, context) => {
   const { length } = Object.keys(servers);
   const message = `it has ${length} servers: give at most ${MOST_SERVERS}`;
   if (length > MOST_SERVERS) context.addIssue({ code: 'custom', message });

@@ -1,7 +1,7 @@
-// Which workers a session is for. A configuration guards its sessions (hooks, rules) and extends
-// them (tools): a session that is begun with one has a task queue that only workers of this
+// Decides which workers a session is for. A configuration guards its sessions (hooks, rules) and
+// extends them (tools): a session that is begun with one has a task queue that only workers of this
 // configuration poll. The code of a hook cannot be compared, so a configuration is known by its
-// name, else by its file; one that a program gives without a name is known to that program alone,
+// name, else by its file. One that a program gives without a name is known to that program alone,
 // and its session's queue is the session's own.
 import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
@@ -9,15 +9,19 @@ import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { forAnyWorker, type ForWorkers } from '../../workflows/contract/task-queue.ts';
 import type { PerdureConfig } from './config.ts';
 
-/** Null: the user's own file, or none. `file`: was named. `given`: by a program, as a value. */
+/**
+ * Where a configuration is from: a named file, or a program's value (`given`). Null for the user's
+ * own file, or none.
+ */
 export type ConfigSource = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'given' } | null;
 
-/** They are about the process that works, not about what it does. */
+/** Keys that are about the process that works, not about what it does. */
 const OF_THE_PROCESS: readonly (keyof PerdureConfig)[] = ['drainMs', 'maxConcurrentActivities', 'profile'];
 
 /**
- * `place` sets apart equal paths of different machines: the id of the store. Null for a
- * configuration that is a program's alone: its session has a queue of its own.
+ * Returns the workers of a configuration. `place` is the id of the store, which sets apart equal
+ * paths of different machines. Returns null for a configuration that is a program's alone: its
+ * session has a queue of its own.
  */
 export function forWorkersOf(config: PerdureConfig, source: ConfigSource, place: string): ForWorkers | null {
   const { name } = config;

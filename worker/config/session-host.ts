@@ -1,6 +1,6 @@
-// The host that a worker's sessions stay on, where machines share a store: steps that need a
-// session's folder go to the workers that have its disk. A machine that has a store of its own
-// needs none: all of its workers have all of its folders (W7, W10).
+// Finds the host that a worker's sessions stay on, where machines share a store: steps that need a
+// session's folder go to the workers that have its disk. A machine with a store of its own needs no
+// host: all of its workers have all of its folders (W7, W10).
 import { randomBytes } from 'node:crypto';
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
@@ -13,17 +13,17 @@ import { SetupProblem } from '../../system/setup-problem.ts';
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$/;
 const schema = z.object({ id: z.string().regex(NAME) });
 
-/** Throws SetupProblem for a `PERDURE_HOST` that is no name. */
-export function sessionHost(env: Env, storePlace: string, dataDir: string): SessionHost | undefined {
+/** Throws SetupProblem for a `PERDURE_HOST` that is not a name. */
+export function findSessionHost(env: Env, storePlace: string, dataDir: string): SessionHost | undefined {
   const given = env['PERDURE_HOST']?.trim();
   if (given && !NAME.test(given))
     throw new SetupProblem('PERDURE_HOST is no name of a host: give letters, digits, ".", "_" and "-", at most 60');
   if (isAbsolute(storePlace)) return undefined;
-  return given ? { id: given, name: given } : { id: machineId() ?? keptId(dataDir), name: hostName() };
+  return given ? { id: given, name: given } : { id: machineId() ?? readOrMakeId(dataDir), name: hostName() };
 }
 
-/** Where the system knows no id of the machine, it is known by its data folder. */
-function keptId(dataDir: string): string {
+/** Returns an id kept in the data folder, for a machine whose system has none. */
+function readOrMakeId(dataDir: string): string {
   const path = join(dataDir, 'host.json');
   const kept = readJsonFile(path, schema);
   if (kept.kind === 'read') return kept.value.id;

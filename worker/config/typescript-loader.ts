@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import type { JitiOptions } from 'jiti';
 
 /**
- * Said one by one: JITI_… variables would decide otherwise. Compiled files lie nowhere: the default
- * is a shared folder, and they are run.
+ * Each option is set, because JITI_… variables would decide otherwise. Compiled files are not
+ * cached: the default is a shared folder, and they are run.
  */
 const OPTIONS: JitiOptions = {
   fsCache: false,
@@ -13,7 +13,7 @@ const OPTIONS: JitiOptions = {
   debug: false,
   sourceMaps: false,
   interopDefault: false,
-  // It would run a file that throws twice.
+  // The native import would run a file that throws twice.
   tryNative: false,
   esmEvalTempFile: false,
   alias: {},
@@ -27,11 +27,11 @@ const OPTIONS: JitiOptions = {
 const PARSE = 'ParseError: ';
 
 /**
- * `file`: absolute. Throws what the file throws; for one that is no TypeScript, with the place in
- * the first line.
+ * Imports `file`, an absolute path. Throws what the file throws; for one that is not TypeScript, an
+ * error with the place in the first line.
  */
 export async function importTypeScript(file: string): Promise<{ readonly default?: unknown }> {
-  // Loaded here alone: most configurations need none of it.
+  // It is loaded only here, because most configurations do not need it.
   const { createJiti } = createRequire(import.meta.url)('jiti') as typeof import('jiti');
   try {
     return await createJiti(import.meta.url, OPTIONS).import(file);
@@ -40,7 +40,9 @@ export async function importTypeScript(file: string): Promise<{ readonly default
   }
 }
 
-/** From jiti's message, whose second line is the place; null for what is none. */
+/**
+ * Makes a syntax error from jiti's message, whose second line is the place; null for other errors.
+ */
 function syntaxError(error: unknown): SyntaxError | null {
   if (!(error instanceof Error) || !error.message.startsWith(PARSE)) return null;
   const [what = '', where = ''] = error.message.slice(PARSE.length).split('\n');
@@ -58,8 +60,8 @@ type Program = { readonly node: { readonly body: Statement[] } };
 type Babel = { readonly template: { readonly statement: { readonly ast: (code: string) => Statement } } };
 
 /**
- * A module without the name that is imported fails, as in Node: jiti would go on without, and a
- * guard's hook be missing unseen.
+ * Adds checks that fail, as Node does, when a module lacks an imported name: jiti would go on
+ * without, and a guard's hook would be missing unseen.
  */
 function requireImports({ template }: Babel): object {
   const checks = (body: readonly Statement[]): Statement[] =>

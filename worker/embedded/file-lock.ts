@@ -1,6 +1,6 @@
 // A lock between processes that survives the death of its holder, from files alone. Generation n is
 // the file `n`, made by an exclusive link and holding its maker's identity. Only the highest
-// generation counts, and the highest is never removed, so numbers only grow: whoever judged
+// generation counts, and the highest is never removed, so numbers only grow: a process that judged
 // generation n dead can make n+1 once, and a latecomer finds it taken or outgrown. Unlinking a
 // stale lock file instead would let a slow process unlink its successor's.
 import { randomBytes } from 'node:crypto';
@@ -12,18 +12,17 @@ import { isAlive, processIdentity } from '../../system/process/identity.ts';
 import { readJsonFile } from '../../system/json-file.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
-import type { DataFolder } from '../../connection/data-folder.ts';
 
 type LockOptions = {
   /** The holder's work, for the sentence: `starting the Temporal server of /data`. */
   readonly doing: string;
   /** Milliseconds to wait for a living holder. */
   readonly waitMs: number;
-  /** Called once, when another process is found to hold it. */
+  /** Called once, when another process is found to hold the lock. */
   readonly onWait?: (holderPid: number) => void;
 };
 
-/** A living process keeps it. */
+/** The error when a living process keeps the lock. */
 export class LockHeld extends SetupProblem {}
 
 const POLL_MS = 20;
@@ -37,14 +36,14 @@ export const identitySchema = z.object({
 const generationSchema = z.object({ holder: identitySchema.nullable() });
 
 /**
- * Resolves to the release. Not reentrant. Throws SetupProblem when a living process keeps it for
- * longer than `waitMs`.
+ * Takes the lock and resolves to its release. It is not reentrant. Throws SetupProblem when a
+ * living process keeps it for longer than `waitMs`.
  */
-export async function fileLock(dir: string, options: LockOptions): Promise<() => void> {
+export async function takeFileLock(dir: string, options: LockOptions): Promise<() => void> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const deadline = Date.now() + options.waitMs;
   for (let waited = false; ; waited = true) {
-    const generation = highest(dir);
+    const generation = highestGeneration(dir);
     const holder = livingHolder(dir, generation);
     if (holder === null) {
       const release = tryTake(dir, generation + 1);
@@ -52,24 +51,24 @@ export async function fileLock(dir: string, options: LockOptions): Promise<() =>
       continue;
     }
     if (!waited) options.onWait?.(holder);
-    if (Date.now() > deadline) throw tooLong(holder, options);
+    if (Date.now() > deadline) throw heldTooLong(holder, options);
     await sleep(POLL_MS);
   }
 }
 
-function highest(dir: string): number {
-  return Math.max(0, ...generations(dir));
+function highestGeneration(dir: string): number {
+  return Math.max(0, ...listGenerations(dir));
 }
 
-function generations(dir: string): readonly number[] {
+function listGenerations(dir: string): readonly number[] {
   return readdirSync(dir)
     .filter((name) => /^[1-9][0-9]*$/.test(name))
     .map(Number);
 }
 
 /**
- * The pid that holds it. A file that cannot be read was cut by a power failure: its holder did not
- * survive that either.
+ * Returns the pid of a living holder. A file that cannot be read was cut by a power failure, which
+ * its holder did not survive either.
  */
 function livingHolder(dir: string, generation: number): number | null {
   const file = readJsonFile(join(dir, String(generation)), generationSchema);
@@ -80,37 +79,37 @@ function livingHolder(dir: string, generation: number): number | null {
 function tryTake(dir: string, generation: number): (() => void) | null {
   const path = join(dir, String(generation));
   if (!makeExclusively(dir, path, { holder: processIdentity() })) return null;
-  if (highest(dir) > generation) {
-    // Ours was removed as outgrown before we made it again.
+  if (highestGeneration(dir) > generation) {
+    // Our file was removed as outgrown before we made it again.
     rmSync(path, { force: true });
     return null;
   }
-  for (const older of generations(dir)) if (older < generation) rmSync(join(dir, String(older)), { force: true });
+  for (const older of listGenerations(dir)) if (older < generation) rmSync(join(dir, String(older)), { force: true });
   return () => {
-    const beside = temporary(dir);
-    writeFileSync(beside, JSON.stringify({ holder: null }), { mode: 0o600 });
-    renameSync(beside, path);
+    const temporaryFile = temporaryPath(dir);
+    writeFileSync(temporaryFile, JSON.stringify({ holder: null }), { mode: 0o600 });
+    renameSync(temporaryFile, path);
   };
 }
 
-/** Linked only when it is whole: nobody reads a lock file without its holder. */
+/** Links the file only when it is whole, so that a lock file is never read without its holder. */
 function makeExclusively(dir: string, path: string, value: unknown): boolean {
-  const beside = temporary(dir);
-  writeFileSync(beside, JSON.stringify(value), { mode: 0o600 });
+  const temporaryFile = temporaryPath(dir);
+  writeFileSync(temporaryFile, JSON.stringify(value), { mode: 0o600 });
   try {
-    linkSync(beside, path);
+    linkSync(temporaryFile, path);
     return true;
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;
     throw new SetupProblem(`cannot lock ${dir}: ${reasonOf(error)}; it has to be on a local disk with hard links`);
   } finally {
-    rmSync(beside, { force: true });
+    rmSync(temporaryFile, { force: true });
   }
 }
 
-const temporary = (dir: string) => join(dir, `.${process.pid}-${randomBytes(4).toString('hex')}`);
+const temporaryPath = (dir: string) => join(dir, `.${process.pid}-${randomBytes(4).toString('hex')}`);
 
-function tooLong(holder: number, { doing, waitMs }: LockOptions): LockHeld {
+function heldTooLong(holder: number, { doing, waitMs }: LockOptions): LockHeld {
   const seconds = Math.round(waitMs / 1000);
   return new LockHeld(
     `process ${holder} has been ${doing} for over ${seconds} s: wait for it, or stop it with \`kill ${holder}\``,
@@ -119,22 +118,10 @@ function tooLong(holder: number, { doing, waitMs }: LockOptions): LockHeld {
 
 /** Runs `work` with the lock held. */
 export async function withLock<T>(dir: string, options: LockOptions, work: () => Promise<T>): Promise<T> {
-  const release = await fileLock(dir, options);
+  const release = await takeFileLock(dir, options);
   try {
     return await work();
   } finally {
     release();
   }
-}
-
-// The lock under which the processes of a data folder decide who starts, stops, joins and leaves
-// its server. Not reentrant.
-
-/** Longer than a start or a stop takes at its worst. */
-const WAIT_MS = 90_000;
-
-/** Throws SetupProblem when another process keeps it for too long. */
-export function withFolderLock<T>(folder: DataFolder, work: () => Promise<T>): Promise<T> {
-  const doing = `starting or stopping the Temporal server of ${folder.root}`;
-  return withLock(folder.lockDir, { doing, waitMs: WAIT_MS }, work);
 }

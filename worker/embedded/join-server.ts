@@ -1,115 +1,128 @@
-// One server for all processes that use a data folder: the first to come starts it, the last to
-// leave stops it. Both are decided under the folder's lock. A process that is killed leaves the
-// server behind; the next to come takes it over.
-import type { Binary } from './find-binary.ts';
+// Joins the one server of all processes that use a data folder: the first to come starts it, the
+// last to leave stops it. Both are decided under the folder's lock. A process that is killed leaves
+// the server behind; the next to come takes it over.
+import type { Binary } from './binary-version.ts';
 import type { DataFolder, Env } from '../../connection/data-folder.ts';
-import { withFolderLock } from './file-lock.ts';
-import { livingMembers, type Member, register, type Registration, type Role, workersOf } from './members.ts';
-import { readyServer } from './wait-ready.ts';
+import { withFolderLock } from './folder-lock.ts';
+import { livingMembers, type Member, registerMember, type Registration, type Role, workersOf } from './members.ts';
+import { findReadyServer } from './ready-server.ts';
 import type { KeyRing } from '../../connection/payloads/key-ring.ts';
 import { NAMESPACE } from './server-args.ts';
-import { folderKeys, runningServer, type ServerRecord, wantedVersion } from './server-record.ts';
-import { startServer, stopServer } from './start-server.ts';
+import { openFolderKeys, findRunningServer, type ServerRecord, versionToMatch } from './server-record.ts';
+import { startServer } from './start-server.ts';
+import { stopServer } from './stop-server.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 
 export type JoinServer = {
   readonly folder: DataFolder;
   readonly role: Role;
-  /** This process polls for tasks. */
+  /** True when this process polls for tasks. */
   readonly worker: boolean;
-  /** It works on these queues; absent: on the one that every worker that stays polls. */
+  /** The queues that it works on; absent: the one that every worker that stays polls. */
   readonly queues?: readonly string[];
   readonly env: Env;
-  /** With Temporal's own UI, which asks nobody who they are. Absent: as it runs, or without. */
+  /**
+   * True starts Temporal's own UI, which has no authentication. Absent: the server runs as it is,
+   * or without.
+   */
   readonly ui?: boolean;
   /**
    * Called only when a server has to be started. `wanted` is the version that made the database,
    * null for a new one.
    */
   readonly binary: (wanted: string | null) => Promise<Binary>;
-  /** Progress for a person, one line each. */
+  /** Reports progress to a person, one line each. */
   readonly say: (line: string) => void;
 };
 
-export type Embedded = {
-  /** The options it was joined with. */
+export type EmbeddedServer = {
+  /** The options that it was joined with. */
   readonly options: JoinServer;
-  /** host:port, the same for as long as anyone is joined. */
+  /** host:port, which stays the same for as long as any process is joined. */
   readonly address: string;
   readonly namespace: string;
-  /** The address of the server's own UI; null: it has none now. */
+  /** Returns the address of the server's own UI, or null while it has none. */
   ui(): string | null;
-  /** The keys that its payloads are sealed with. */
+  /** The keys that seal its payloads. */
   readonly keys: KeyRing;
   readonly startedHere: boolean;
-  /** Aborted when this process begins to leave. */
+  /** Aborts when this process begins to leave. */
   readonly left: AbortSignal;
   /**
-   * Other living processes that poll for tasks of the queue and stay: of role `dev` or `worker`.
+   * Returns how many other living processes poll the queue and stay: those of role `dev` or
+   * `worker`.
    */
   liveWorkers(taskQueue: string): number;
-  /** All that poll it, beside what this process registered when it joined. */
+  /** Returns all that poll the queue, apart from this process's own registration. */
   otherWorkers(taskQueue: string): readonly Member[];
   /**
    * Tells other processes whether this one polls for tasks: true before it begins to, and false
-   * before it stops to, so that they bring up a worker while it still finishes what it runs.
-   * `queues`: other ones than it joined with. Harmless twice.
+   * before it stops to, so that they bring up a worker while it still finishes its work. `queues`
+   * replaces the ones that it joined with. Harmless twice.
    */
   works(worker: boolean, queues?: readonly string[]): void;
-  /** Stops the server when nobody else is joined, and resolves when it is gone. Harmless twice. */
+  /**
+   * Leaves, stops the server when no other process is joined, and resolves when it is gone.
+   * Harmless twice.
+   */
   leave(): Promise<void>;
 };
 
-/** Throws SetupProblem when there is no server to join and none can be started. */
-export async function joinServer(options: JoinServer): Promise<Embedded> {
+/** Throws SetupProblem when no server can be joined or started. */
+export async function joinServer(options: JoinServer): Promise<EmbeddedServer> {
   const { folder } = options;
-  // Got before the lock is taken: it may have to be built.
-  let binary = runningServer(folder) === null ? await options.binary(wantedVersion(folder)) : null;
+  // The binary is got before the lock is taken, because it may have to be built.
+  let binary = findRunningServer(folder) === null ? await options.binary(versionToMatch(folder)) : null;
   for (;;) {
     const joined = await withFolderLock(folder, () => joinLocked(options, binary));
     if (joined !== null) return joined;
-    binary = await options.binary(wantedVersion(folder));
+    binary = await options.binary(versionToMatch(folder));
   }
 }
 
-/** Null when a server must be started and there is no binary yet. */
-async function joinLocked(options: JoinServer, binary: Binary | null): Promise<Embedded | null> {
+/** Resolves to null when a server must be started and its binary is missing. */
+async function joinLocked(options: JoinServer, binary: Binary | null): Promise<EmbeddedServer | null> {
   const { folder } = options;
-  const running = await serverThatWillDo(options);
-  if (running !== null) return embedded(options, running, register(folder, options), false);
+  const running = await findSuitableServer(options);
+  if (running !== null) return createEmbedded(options, running, registerMember(folder, options), false);
   if (binary === null) return null;
   const keepPort = livingMembers(folder).length > 0;
   const record = await startServer({ ...options, binary, keepPort });
-  return embedded(options, record, register(folder, options), true);
+  return createEmbedded(options, record, registerMember(folder, options), true);
 }
 
-/** Null: one must be started. A server that nobody uses any more makes way for one with a UI. */
-async function serverThatWillDo({ folder, ui = false }: JoinServer): Promise<ServerRecord | null> {
-  const running = await readyServer(folder);
+/** Resolves to null when a server must be started. An unused server makes way for one with a UI. */
+async function findSuitableServer({ folder, ui = false }: JoinServer): Promise<ServerRecord | null> {
+  const running = await findReadyServer(folder);
   if (running === null || !ui || running.ui !== undefined) return running;
   const users = livingMembers(folder).map(({ pid }) => pid);
-  if (users.length > 0) throw withoutUi(folder, users);
+  if (users.length > 0) throw runsWithoutUi(folder, users);
   await stopServer(running);
   return null;
 }
 
-function withoutUi({ root }: DataFolder, users: readonly number[]): SetupProblem {
+function runsWithoutUi({ root }: DataFolder, users: readonly number[]): SetupProblem {
   const who = `${users.length === 1 ? 'process' : 'processes'} ${users.join(', ')}`;
   return new SetupProblem(
     `the Temporal server of ${root} runs without its UI, for ${who}: stop ${users.length === 1 ? 'that' : 'those'}, then start with --ui again`,
   );
 }
 
-function embedded(options: JoinServer, record: ServerRecord, self: Registration, startedHere: boolean): Embedded {
+function createEmbedded(
+  options: JoinServer,
+  record: ServerRecord,
+  self: Registration,
+  startedHere: boolean,
+): EmbeddedServer {
   const { folder } = options;
-  const keys = folderKeys(folder);
+  const keys = openFolderKeys(folder);
   const left = new AbortController();
   let leaving: Promise<void> | undefined;
   return {
     options,
     address: record.address,
     namespace: NAMESPACE,
-    ui: () => runningServer(folder)?.ui ?? null,
+    ui: () => findRunningServer(folder)?.ui ?? null,
     keys,
     startedHere,
     left: left.signal,
@@ -120,7 +133,7 @@ function embedded(options: JoinServer, record: ServerRecord, self: Registration,
       try {
         self.works(worker, queues);
       } catch {
-        // A disk that is full must not keep a worker from starting or stopping; then others know
+        // A full disk must not keep a worker from starting or stopping; other processes then know
         // only when it has left.
       }
     },
@@ -135,6 +148,6 @@ function embedded(options: JoinServer, record: ServerRecord, self: Registration,
 async function leaveLocked(folder: DataFolder, self: Registration): Promise<void> {
   self.remove();
   if (livingMembers(folder).length > 0) return;
-  const running = runningServer(folder);
+  const running = findRunningServer(folder);
   if (running !== null) await stopServer(running);
 }

@@ -1,5 +1,5 @@
-// Who uses the server of a data folder: a file for each process, named by what identifies it. The
-// dead are ignored and swept.
+// Records which processes use the server of a data folder: a file for each, named by what
+// identifies it. Files of dead processes are ignored and swept.
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -18,55 +18,59 @@ const memberSchema = identitySchema.extend({
   queues: z.array(z.string()).default([TASK_QUEUE]),
 });
 
-/** `worker`: it polls for tasks, of `queues`. */
+/** `worker` says that the process polls for tasks of `queues`. */
 export type Member = Readonly<z.infer<typeof memberSchema>>;
 
 /**
- * Adds this process and returns how to take it off. The caller holds the folder's lock for both;
- * `works` needs none.
+ * Adds this process, and returns how to remove it. The caller holds the folder's lock for both;
+ * `works` needs no lock.
  */
-export function register(folder: DataFolder, about: About): Registration {
+export function registerMember(folder: DataFolder, about: MemberFacts): Registration {
   const identity = processIdentity();
-  const path = freePath(folder, `${identity.pid}-${identity.startTime}`);
+  const path = findFreePath(folder.membersDir, `${identity.pid}-${identity.startTime}`);
   const write = (worker: boolean, queues = about.queues): void =>
     writeJsonFile(path, { ...identity, role: about.role, worker, ...(queues && { queues }) }, 'not durable');
   write(about.worker);
   return { path, works: write, remove: () => rmSync(path, { force: true }) };
 }
 
-type About = { readonly role: Role; readonly worker: boolean; readonly queues?: readonly string[] };
+type MemberFacts = { readonly role: Role; readonly worker: boolean; readonly queues?: readonly string[] };
 
 export type Registration = {
   readonly path: string;
-  /** Whether from now on it counts as one that polls. */
+  /** Records whether this process polls for tasks from now on. */
   works(worker: boolean, queues?: readonly string[]): void;
   remove(): void;
 };
 
-/** A process may join more than once, as tests do. */
-function freePath({ membersDir }: DataFolder, name: string): string {
-  const taken = new Set(readdirSync(membersDir));
+/** Finds a free path: a process may join more than once, as tests do. */
+export function findFreePath(dir: string, name: string): string {
+  const taken = new Set(readdirSync(dir));
   for (let n = 0; ; n++) {
     const file = n === 0 ? `${name}.json` : `${name}-${n}.json`;
-    if (!taken.has(file)) return join(membersDir, file);
+    if (!taken.has(file)) return join(dir, file);
   }
 }
 
-/** The living, without the one registered at `except`. Removes the files of the dead. */
+/**
+ * Lists the living members, without the one registered at `except`, and removes the files of the
+ * dead.
+ */
 export function livingMembers({ membersDir }: DataFolder, except?: string): readonly Member[] {
   const paths = readdirSync(membersDir).map((name) => join(membersDir, name));
-  return paths.filter((path) => path.endsWith('.json') && path !== except).flatMap(living);
+  return paths.filter((path) => path.endsWith('.json') && path !== except).flatMap(readIfLiving);
 }
 
-/** Those that poll the queue. */
+/** Lists the living members that poll the queue. */
 export function workersOf(folder: DataFolder, taskQueue: string, except?: string): readonly Member[] {
   return livingMembers(folder, except).filter(({ worker, queues }) => worker && queues.includes(taskQueue));
 }
 
-function living(path: string): readonly Member[] {
+function readIfLiving(path: string): readonly Member[] {
   const file = readJsonFile(path, memberSchema);
   if (file.kind === 'read' && isAlive(file.value, 'here') !== 'dead') return [file.value];
-  // Written whole while it lives, so a damaged one is of a process that a power cut ended.
+  // A living process writes its file whole, so a damaged one is of a process that a power cut
+  // ended.
   rmSync(path, { force: true });
   return [];
 }

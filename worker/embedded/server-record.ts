@@ -1,4 +1,4 @@
-// Finds the server of a data folder. server.json names its process; the file beside the database
+// Finds the server of a data folder. server.json names its process; the file next to the database
 // names the version that made it. If server.json is lost, the server is found by its command line,
 // which names our database.
 import { execFileSync } from 'node:child_process';
@@ -18,16 +18,16 @@ const recordSchema = identitySchema.extend({
   server: z.string(),
   binary: z.string(),
   address: z.string(),
-  /** The address of its own UI, such as http://127.0.0.1:21734; absent: it has none. */
+  /** The address of its own UI, such as http://127.0.0.1:21734; absent without one. */
   ui: z.string().optional(),
   /** Milliseconds since the epoch. */
   startedAt: z.number(),
 });
 
-/** pid, startTime, bootId and host are the server's own. */
+/** pid, startTime, bootId and host identify the server's process. */
 export type ServerRecord = Readonly<z.infer<typeof recordSchema>>;
 
-const madeSchema = z.object({
+const databaseSchema = z.object({
   server: z.string(),
   /**
    * False until a server was ready on it once: its making may have been cut short, and it holds
@@ -35,13 +35,13 @@ const madeSchema = z.object({
    */
   complete: z.boolean(),
 });
-export type DatabaseRecord = Readonly<z.infer<typeof madeSchema>>;
+export type DatabaseRecord = Readonly<z.infer<typeof databaseSchema>>;
 
 /**
- * The last record, of a server that may be gone. A damaged one is as good as none: the process list
- * and the database remain.
+ * Returns the last record, of a server that may be gone. A damaged one counts as missing: the
+ * process list and the database remain.
  */
-export function lastServer(folder: DataFolder): ServerRecord | null {
+export function readLastServer(folder: DataFolder): ServerRecord | null {
   const file = readJsonFile(folder.serverJson, recordSchema);
   return file.kind === 'read' ? file.value : null;
 }
@@ -50,21 +50,21 @@ export function recordServer(folder: DataFolder, record: ServerRecord): void {
   writeJsonFile(folder.serverJson, record, 'not durable');
 }
 
-/** The server that runs on this database now, ready or not. */
-export function runningServer(folder: DataFolder): ServerRecord | null {
-  const last = lastServer(folder);
+/** Returns the server that runs on this database now, ready or not. */
+export function findRunningServer(folder: DataFolder): ServerRecord | null {
+  const last = readLastServer(folder);
   return last !== null && isAlive(last, 'here') === 'alive' ? last : null;
 }
 
 /**
- * A server whose starter died before it could write server.json. Reads the process list: call it
- * only before starting another.
+ * Finds a server whose starter died before it could write server.json. It reads the process list:
+ * call it only before starting another.
  */
 export function findUnrecordedServer(folder: DataFolder): ServerRecord | null {
-  for (const { pid, args } of processes()) {
+  for (const { pid, args } of listProcesses()) {
     if (!args.includes('start-dev') || !isOn(folder, pid, valueOf(args, '--db-filename'))) continue;
     const startTime = startTimeOf(pid);
-    const server = databaseRecord(folder)?.server;
+    const server = readDatabaseRecord(folder)?.server;
     if (startTime === null || server === undefined) continue;
     const address = `${valueOf(args, '--ip')}:${valueOf(args, '--port')}`;
     const identity = { pid, startTime, bootId: bootId(), host: hostName() };
@@ -79,14 +79,14 @@ function isOn({ root, temporalDb }: DataFolder, pid: number, database: string | 
   return database === temporalDb || realOf(`/proc/${pid}/cwd`) === realOf(root);
 }
 
-/** Of a record: the UI that listens on this port; null: there is none. */
+/** Returns the part of a record for a UI on this port; null means without one. */
 export const uiAt = (port: number | null): Pick<ServerRecord, 'ui'> =>
   port === null ? {} : { ui: `http://127.0.0.1:${port}` };
 
 const valueOf = (args: readonly string[], flag: string): string | undefined => args[args.indexOf(flag) + 1];
 
-function processes(): readonly { readonly pid: number; readonly args: readonly string[] }[] {
-  if (!existsSync('/proc/self/cmdline')) return listedByPs();
+function listProcesses(): readonly { readonly pid: number; readonly args: readonly string[] }[] {
+  if (!existsSync('/proc/self/cmdline')) return listProcessesByPs();
   const pids = readdirSync('/proc').map(Number).filter(Number.isSafeInteger);
   return pids.map((pid) => ({ pid, args: commandLine(pid) }));
 }
@@ -95,13 +95,13 @@ function commandLine(pid: number): readonly string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
   } catch {
-    // Gone since it was listed, or another user's.
+    // The process is gone since it was listed, or belongs to another user.
     return [];
   }
 }
 
-/** Splits at spaces: a database path with a space is not found this way. */
-function listedByPs() {
+/** Lists processes by `ps`, split at spaces: a database path with a space is not found this way. */
+function listProcessesByPs() {
   const env = { PATH: SYSTEM_PATH };
   const output = execFileSync('ps', ['-axww', '-o', 'pid=,args='], { encoding: 'utf8', env, maxBuffer: 1 << 26 });
   const lines = output.split('\n');
@@ -109,13 +109,13 @@ function listedByPs() {
 }
 
 /**
- * Null when there is no database yet. Throws SetupProblem when nothing says which version made the
- * one that is there.
+ * Returns null when the database is missing. Throws SetupProblem when nothing says which version
+ * made an existing one.
  */
-export function databaseRecord(folder: DataFolder): DatabaseRecord | null {
+export function readDatabaseRecord(folder: DataFolder): DatabaseRecord | null {
   if (!existsSync(folder.temporalDb)) return null;
-  const path = madePath(folder);
-  const file = readJsonFile(path, madeSchema);
+  const path = databaseRecordPath(folder);
+  const file = readJsonFile(path, databaseSchema);
   if (file.kind === 'read') return file.value;
   const what = file.kind === 'absent' ? 'is missing' : `is damaged (${file.why})`;
   const example = '{"server":"1.29.1","complete":true}';
@@ -125,42 +125,44 @@ export function databaseRecord(folder: DataFolder): DatabaseRecord | null {
 }
 
 /**
- * The keys that the sessions of a database are sealed with. Made with the database; without its
- * keys nothing in it can be read. Throws SetupProblem when they are missing or damaged.
+ * Opens the keys that seal the sessions of a database. They are made with the database, and without
+ * them nothing in it can be read. Throws SetupProblem when they are missing or damaged.
  */
-export function folderKeys({ payloadKeys, temporalDb }: DataFolder): KeyRing {
+export function openFolderKeys({ payloadKeys, temporalDb }: DataFolder): KeyRing {
   const missing = `${payloadKeys}, the keys to what is in ${temporalDb}, is missing: restore it from a backup, or set PERDURE_DATA to another folder; nothing was changed`;
   return openKeyRing(payloadKeys, missing);
 }
 
-/** The version that a server on this database has to have; null for any. */
-export function wantedVersion(folder: DataFolder): string | null {
-  const made = databaseRecord(folder);
+/** Returns the version that a server on this database has to have; null for any. */
+export function versionToMatch(folder: DataFolder): string | null {
+  const made = readDatabaseRecord(folder);
   return made !== null && made.complete ? made.server : null;
 }
 
 export function recordDatabase(folder: DataFolder, record: DatabaseRecord): void {
-  writeJsonFile(madePath(folder), record, 'durable');
+  writeJsonFile(databaseRecordPath(folder), record, 'durable');
 }
 
 /**
- * Before anyone uses a ready server: from now on the database holds what people were told is safe.
+ * Marks the database complete, before a ready server is used: from now on it holds data that people
+ * were told is safe.
  */
 export function markComplete(folder: DataFolder): void {
-  const made = databaseRecord(folder);
+  const made = readDatabaseRecord(folder);
   if (made !== null && !made.complete) recordDatabase(folder, { ...made, complete: true });
 }
 
-const madePath = (folder: DataFolder) => `${folder.temporalDb}.json`;
+const databaseRecordPath = (folder: DataFolder) => `${folder.temporalDb}.json`;
 
 /**
- * Temporal changes its schema only in minor releases, and a dev server does not migrate a database.
+ * Tells whether two versions have the same schema: Temporal changes it only in minor releases, and
+ * a dev server does not migrate a database.
  */
 export function sameSchema(a: string, b: string): boolean {
   return releaseOf(a).join('.') === releaseOf(b).join('.');
 }
 
-/** Its major and minor number. */
+/** Returns the major and minor number of a version. */
 export function releaseOf(version: string): readonly [number, number] {
   const [major, minor] = version.split('.').map(Number);
   return [major ?? 0, minor ?? 0];

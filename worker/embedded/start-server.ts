@@ -3,17 +3,17 @@
 // on the database.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { findPrograms } from '../../system/process/programs.ts';
-import { bootId, hostName, startTimeOf, isAlive } from '../../system/process/identity.ts';
+import { bootId, hostName, startTimeOf } from '../../system/process/identity.ts';
 import { makeKeyFile } from '../../connection/payloads/key-ring.ts';
-import type { Binary } from './find-binary.ts';
+import type { Binary } from './binary-version.ts';
 import type { DataFolder, Env } from '../../connection/data-folder.ts';
-import { freePort, isFree, serverArgs, type ServerArgs } from './server-args.ts';
+import { serverArgs, type ServerArgs } from './server-args.ts';
+import { findFreePort, isPortFree } from './free-port.ts';
 import {
-  databaseRecord,
-  folderKeys,
-  lastServer,
+  readDatabaseRecord,
+  openFolderKeys,
+  readLastServer,
   markComplete,
   recordDatabase,
   recordServer,
@@ -22,16 +22,16 @@ import {
   sameSchema,
 } from './server-record.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
-import { codeOf } from '../../system/text.ts';
 import { type Ready, waitReady } from './wait-ready.ts';
+import { stopServer } from './stop-server.ts';
 
 type StartServer = {
   readonly folder: DataFolder;
   readonly binary: Binary;
   readonly env: Env;
-  /** Others hold the last address: start there or not at all. */
+  /** True when other processes hold the last address: start there or not. */
   readonly keepPort: boolean;
-  /** With its UI. One that others count on has it if the last one had. */
+  /** True starts the server with its UI. One that others count on has it if the last one had. */
   readonly ui?: boolean;
   readonly say: (line: string) => void;
 };
@@ -40,7 +40,7 @@ const READY_MS = 20_000;
 const PORT_TRIES = 3;
 const LOG_BYTES = 1 << 20;
 
-/** Resolves when it is ready. Throws SetupProblem, and then no server is left running. */
+/** Resolves when the server is ready. Throws SetupProblem, and then leaves no server running. */
 export async function startServer(start: StartServer): Promise<ServerRecord> {
   const { folder, binary, say } = start;
   const began = performance.now();
@@ -59,11 +59,13 @@ export async function startServer(start: StartServer): Promise<ServerRecord> {
   }
 }
 
-/** The version is on disk before the database is: a database never lacks it. */
+/**
+ * Prepares the database. Its version is on disk before it is, so that a database never lacks it.
+ */
 function prepareDatabase(folder: DataFolder, binary: Binary): void {
-  const made = databaseRecord(folder);
+  const made = readDatabaseRecord(folder);
   if (made !== null && made.complete) {
-    folderKeys(folder);
+    openFolderKeys(folder);
     return refuseOtherVersion(folder, made.server, binary);
   }
   if (!existsSync(folder.payloadKeys)) makeKeyFile(folder.payloadKeys);
@@ -82,8 +84,8 @@ function refuseOtherVersion(folder: DataFolder, made: string, binary: Binary): v
 }
 
 /**
- * Renamed, not deleted. No server was ever ready on it, so nobody was told that anything in it is
- * safe.
+ * Renames the database instead of deleting it. No server was ever ready on it, so its content was
+ * never reported as safe.
  */
 function setAside(folder: DataFolder): void {
   const suffix = `.incomplete-${Date.now()}`;
@@ -92,39 +94,43 @@ function setAside(folder: DataFolder): void {
 }
 
 /**
- * The last one, for workers keep the address; another only when it is taken and nobody counts on
- * it.
+ * Chooses the last port, because workers keep the address, and another only when it is taken and no
+ * process counts on it.
  */
 async function choosePort({ folder, keepPort }: StartServer, tries: number): Promise<number> {
-  const last = Number(lastServer(folder)?.address.split(':')[1] ?? 0);
-  if (last === 0 || (!keepPort && tries > 1)) return freePort();
-  // Looked at first: what else listens there may pass for ours, being a Temporal server too.
-  if (await isFree(last)) return last;
+  const last = Number(readLastServer(folder)?.address.split(':')[1] ?? 0);
+  if (last === 0 || (!keepPort && tries > 1)) return findFreePort();
+  // Check the port first: another program that listens there may pass for ours, being a Temporal
+  // server too.
+  if (await isPortFree(last)) return last;
   if (keepPort) throw didNotStart(folder, `another program has its port ${last}, where others look for it`);
-  return freePort();
+  return findFreePort();
 }
 
-/** Null: it gets no UI. The last one, so that links go on to lead there. */
+/**
+ * Resolves to null for a server without UI, else to the last port if possible, so that links go on
+ * to lead there.
+ */
 async function chooseUiPort({ folder, keepPort, ui = false }: StartServer, tries: number): Promise<number | null> {
-  const last = lastServer(folder)?.ui;
+  const last = readLastServer(folder)?.ui;
   if (!ui && !(keepPort && last !== undefined)) return null;
   const port = last !== undefined && URL.canParse(last) ? Number(new URL(last).port) : 0;
-  return port > 0 && tries === 1 && (await isFree(port)) ? port : freePort();
+  return port > 0 && tries === 1 && (await isPortFree(port)) ? port : findFreePort();
 }
 
 type Ports = Pick<ServerArgs, 'port' | 'uiPort'>;
 
-type Started = { readonly record: ServerRecord } | { readonly why: string };
+type StartResult = { readonly record: ServerRecord } | { readonly why: string };
 
-async function startAt(start: StartServer, ports: Ports): Promise<Started> {
+async function startAt(start: StartServer, ports: Ports): Promise<StartResult> {
   const { folder, binary } = start;
-  const { child, logFrom } = launch(start, ports);
-  const failed = watch(child);
+  const { child, logFrom } = launchServer(start, ports);
+  const failed = watchForEnd(child);
   const record = recordOf(child, binary, ports);
   if (record === null) return { why: lastLogLine(folder, logFrom) ?? (await failed.promise) };
   let ready: Ready = { kind: 'not_ready', why: 'not tried' };
   try {
-    // At once: if this process dies now, the next one finds the server by this.
+    // It is recorded at once: if this process dies now, the next one finds the server by it.
     recordServer(folder, record);
     ready = await waitReady(record.address, READY_MS, failed.now);
   } finally {
@@ -135,12 +141,13 @@ async function startAt(start: StartServer, ports: Ports): Promise<Started> {
   return { why: lastLogLine(folder, logFrom) ?? (failed.now() ? await failed.promise : late) };
 }
 
-function launch({ folder, binary, env }: StartServer, ports: Ports) {
+function launchServer({ folder, binary, env }: StartServer, ports: Ports) {
   const { log, size: logFrom } = openLog(folder);
   try {
     const programs = findPrograms(env);
     const server = [binary.path, ...serverArgs({ ...ports, database: folder.temporalDb })];
-    // Its database is for nobody else. The shell is gone once it has started the server.
+    // The umask keeps other users from the database. The shell is gone once it has started the
+    // server.
     const child = spawn(programs.at('sh'), ['-c', 'umask 077; exec "$@"', 'sh', ...server], {
       cwd: folder.root,
       env: programs.environment(),
@@ -162,8 +169,8 @@ function recordOf(child: ChildProcess, binary: Binary, { port, uiPort }: Ports):
   return { ...identity, server: binary.server, binary: binary.path, ...at, startedAt: Date.now() };
 }
 
-/** Whether it has ended, and how. */
-function watch(child: ChildProcess) {
+/** Watches whether the process has ended, and how. */
+function watchForEnd(child: ChildProcess) {
   let ended = false;
   const promise = new Promise<string>((resolve) => {
     const end = (how: string) => {
@@ -182,7 +189,7 @@ function openLog({ serverLog }: DataFolder): { readonly log: number; readonly si
   return { log: openSync(serverLog, 'a', 0o600), size: size > LOG_BYTES ? 0 : size };
 }
 
-/** Reads the last line written since `from`; null when there is only the banner. */
+/** Reads the last line written since `from`; null when only the banner was. */
 function lastLogLine({ serverLog }: DataFolder, from: number): string | null {
   const lines = readFileSync(serverLog).subarray(from).toString('utf8').split('\n');
   const line = lines.findLast((text) => text.trim() !== '' && !/^(CLI|Server:|Metrics:|Stopping) /.test(text));
@@ -194,51 +201,4 @@ function didNotStart(folder: DataFolder, why: string): SetupProblem {
   return new SetupProblem(
     `the Temporal server of ${folder.temporalDb} did not start: ${why} (its log: ${folder.serverLog}); nothing was deleted`,
   );
-}
-
-// Stops a server that is provably the recorded one, and waits until it is gone.
-
-/**
- * SIGTERM closes the port within 20 ms. The second of draining that follows is for a load balancer
- * that is not there.
- */
-const GRACE_MS = 200;
-const KILL_MS = 5_000;
-const POLL_MS = 5;
-
-/**
- * Every answered write is in the database's log, which outlives a killed process. Throws
- * SetupProblem when it cannot be killed.
- */
-export async function stopServer(record: ServerRecord): Promise<void> {
-  for (const [signal, ms] of [
-    ['SIGTERM', GRACE_MS],
-    ['SIGKILL', KILL_MS],
-  ] as const) {
-    if (!send(record, signal) || (await gone(record, ms))) return;
-  }
-  throw new SetupProblem(
-    `the Temporal server, process ${record.pid}, does not end: stop it with \`kill -9 ${record.pid}\``,
-  );
-}
-
-/** False when it is gone already. */
-function send(record: ServerRecord, signal: NodeJS.Signals): boolean {
-  if (isAlive(record, 'here') !== 'alive') return false;
-  try {
-    process.kill(record.pid, signal);
-    return true;
-  } catch (error) {
-    if (codeOf(error) === 'ESRCH') return false;
-    throw new SetupProblem(`cannot stop the Temporal server, process ${record.pid}: it belongs to another user`);
-  }
-}
-
-async function gone(record: ServerRecord, ms: number): Promise<boolean> {
-  const deadline = Date.now() + ms;
-  while (isAlive(record, 'here') === 'alive') {
-    if (Date.now() > deadline) return false;
-    await sleep(POLL_MS);
-  }
-  return true;
 }

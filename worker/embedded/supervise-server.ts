@@ -1,28 +1,29 @@
 // Keeps the server of a data folder running for as long as a process that stays is joined. It sees
-// a death by the process list, not by being the parent: the starter may be another process. Whoever
-// gets the folder's lock restarts it, the others find it.
+// a death by the process list, not by being the parent: the starter may be another process. The
+// process that gets the folder's lock restarts it, the others find it.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withFolderLock } from './file-lock.ts';
-import type { Embedded } from './join-server.ts';
-import { readyServer } from './wait-ready.ts';
-import { runningServer, type ServerRecord, wantedVersion } from './server-record.ts';
+import { withFolderLock } from './folder-lock.ts';
+import type { EmbeddedServer } from './join-server.ts';
+import { findReadyServer } from './ready-server.ts';
+import { findRunningServer, type ServerRecord, versionToMatch } from './server-record.ts';
 import { reasonOf } from '../../system/text.ts';
 import { startServer } from './start-server.ts';
 
 export type Supervise = {
   /**
-   * The server died and one is ready again at the same address. `here`: this process started it.
+   * Called when the server died and one is ready again at the same address. `here` says that this
+   * process started it.
    */
   readonly onRestart: (restart: { readonly address: string; readonly here: boolean }) => void;
   /**
-   * It died and could not be started; it is tried again, less and less often. Said once for each
-   * different reason.
+   * Called when the server died and could not be started, once for each different reason; it is
+   * tried again, less and less often.
    */
   readonly onProblem: (why: string) => void;
 };
 
 /** Tells what happens to the embedded server while a process stays joined. */
-export function supervision(say: (line: string) => void): Supervise {
+export function createSupervision(say: (line: string) => void): Supervise {
   return {
     onRestart: ({ here }) => {
       if (here) say('the Temporal server had ended: it was started again, nothing is lost');
@@ -31,72 +32,77 @@ export function supervision(say: (line: string) => void): Supervise {
   };
 }
 
-/** `ps` is run for each look where there is no /proc. */
+/** Milliseconds between looks; without /proc each look runs `ps`. */
 const LOOK_MS = process.platform === 'linux' ? 200 : 1_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 
 /**
- * Ends by itself when `embedded` is left. The returned function ends it earlier and resolves when
- * nothing of it runs any more.
+ * Ends by itself when `embedded` is left. The returned function ends it earlier, and resolves when
+ * it has ended.
  */
-export function superviseServer(embedded: Embedded, supervise: Supervise): () => Promise<void> {
+export function superviseServer(embedded: EmbeddedServer, supervise: Supervise): () => Promise<void> {
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, embedded.left]);
-  const watching = watch(embedded, supervise, signal);
+  const watching = watchServer(embedded, supervise, signal);
   return () => {
     stop.abort();
     return watching;
   };
 }
 
-async function watch(embedded: Embedded, { onRestart, onProblem }: Supervise, signal: AbortSignal): Promise<void> {
+async function watchServer(
+  embedded: EmbeddedServer,
+  { onRestart, onProblem }: Supervise,
+  signal: AbortSignal,
+): Promise<void> {
   const { folder } = embedded.options;
-  let last = runningServer(folder);
+  let last = findRunningServer(folder);
   let said: string | null = null;
   let pause = FIRST_PAUSE_MS;
   while (!signal.aborted) {
     try {
       const { record, here } = await keepRunning(embedded, signal);
-      if (record !== null && !(last !== null && same(record, last))) onRestart({ address: record.address, here });
+      if (record !== null && !(last !== null && isSameServer(record, last)))
+        onRestart({ address: record.address, here });
       last = record ?? last;
       [said, pause] = [null, FIRST_PAUSE_MS];
-      await rest(LOOK_MS, signal);
+      await pauseUnlessAborted(LOOK_MS, signal);
     } catch (error) {
-      // Whatever it is (a full disk, a lost binary), sessions wait for the server: say it and try
-      // again.
+      // Sessions wait for the server whatever the cause (a full disk, a lost binary): report it and
+      // try again.
       const why = reasonOf(error);
       if (why !== said) onProblem(why);
       said = why;
-      await rest(pause, signal);
+      await pauseUnlessAborted(pause, signal);
       pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
     }
   }
 }
 
-const same = (a: ServerRecord, b: ServerRecord) => a.pid === b.pid && a.startTime === b.startTime;
+const isSameServer = (a: ServerRecord, b: ServerRecord) => a.pid === b.pid && a.startTime === b.startTime;
 
-/** The record is null only when the signal came in between. */
+/** Resolves to a null record only when the signal came in between. */
 async function keepRunning(
-  { options }: Embedded,
+  { options }: EmbeddedServer,
   signal: AbortSignal,
 ): Promise<{ readonly record: ServerRecord | null; readonly here: boolean }> {
   const { folder } = options;
-  const running = runningServer(folder);
+  const running = findRunningServer(folder);
   if (running !== null) return { record: running, here: false };
-  const binary = await options.binary(wantedVersion(folder));
+  const binary = await options.binary(versionToMatch(folder));
   return withFolderLock(folder, async () => {
     if (signal.aborted) return { record: null, here: false };
-    const other = await readyServer(folder);
+    const other = await findReadyServer(folder);
     if (other !== null) return { record: other, here: false };
     return { record: await startServer({ ...options, binary, keepPort: true }), here: true };
   });
 }
 
-async function rest(ms: number, signal: AbortSignal): Promise<void> {
+async function pauseUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, { signal, ref: false });
   } catch {
-    // Aborted: the loop sees it.
+    // The loop sees the abort.
   }
 }

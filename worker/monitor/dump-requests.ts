@@ -1,12 +1,13 @@
-// Writes each request to the model as it is sent, for whoever looks for a mistake in one: a JSON
+// Writes each request to the model as it is sent, for people who look for a mistake in one: a JSON
 // file each, in a folder for the worker's user alone.
 import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { betasOf } from '../../activities/model/betas.ts';
 import type { ModelRequestSeen, Observe } from '../../store/live/observe.ts';
 import { isInside, realOf } from '../../system/process/places.ts';
-import { reasonOf, type Redact } from '../../system/text.ts';
-import { redactor } from '../redact.ts';
+import { reasonOf } from '../../system/text.ts';
+import type { Redact } from '../../system/redact.ts';
+import { createRedactor } from '../redact.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 
 /** The variables that `--dump-requests` and `--dump-readable` stand for. */
@@ -15,8 +16,8 @@ export const DUMP = { folder: 'PERDURE_DUMP_REQUESTS', readable: 'PERDURE_DUMP_R
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Made, if need be; null where none is wanted. Throws SetupProblem for one that others, or commands
- * of the agent, could read.
+ * Returns the folder, made if need be, or null where none is wanted. Throws SetupProblem for one
+ * that others, or commands of the agent, could read.
  */
 export function dumpFolder(env: Env, dataDir: string): string | null {
   const folder = env[DUMP.folder]?.trim() ?? '';
@@ -25,11 +26,11 @@ export function dumpFolder(env: Env, dataDir: string): string | null {
   return folder;
 }
 
-/** Null where none are wanted. Throws SetupProblem. */
+/** Returns null where dumps are not wanted. Throws SetupProblem as `dumpFolder` does. */
 export function observeByDump(env: Env, dataDir: string): Observe | null {
   const folder = dumpFolder(env, dataDir);
   if (folder === null) return null;
-  const redact = redactor(env);
+  const redact = createRedactor(env);
   let count = 0;
   return (seen) => {
     if (seen.kind === 'model_request') writeRequest(folder, seen, (count += 1), redact);
@@ -56,12 +57,12 @@ function openFolder(folder: string, mayBeRead: boolean, dataDir: string): void {
   }
 }
 
-/** Where a path that need not be there leads. */
+/** Returns where a path leads that need not exist. */
 function realPlace(path: string): string {
   return realOf(path) ?? join(realPlace(dirname(path)), basename(path));
 }
 
-/** Before it is sent, so that one which takes the worker with it is there. */
+/** Writes a request before it is sent, so that one that takes the worker with it is kept. */
 function writeRequest(folder: string, { at, about, body }: ModelRequestSeen, count: number, redact: Redact): void {
   const { session, run, iteration, step, attempt } = about;
   const request = {

@@ -1,8 +1,9 @@
-// A line of the log for each event of a run (O16): at `debug` for what happens many times in one,
-// at `info` for what a person may look for, at `warn` for a run that has ended badly. No line holds
-// what was said.
-import { aboutRun, callersTrace, type Log, type LogFields } from '../../system/log.ts';
-import type { Observation, ObservedAbout, Observe } from '../../store/live/observe.ts';
+// Logs a line for each event of a run (O16): at `debug` for events that happen many times in a run,
+// at `info` for those that a person may look for, at `warn` for a run that has ended badly. The
+// lines hold no words of the conversation.
+import { present } from '../../system/json.ts';
+import { runFields, callerTraceField, type Log, type LogFields } from '../../system/log.ts';
+import type { Observation, ObservedPlace, Observe } from '../../store/live/observe.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';
 import type { Seen } from '../../workflows/contract/told.ts';
 
@@ -17,15 +18,15 @@ function writeEvent(log: Log, seen: Observation): void {
       const { input, output, cacheRead, cacheWrite } = spend.usage;
       const tokens = `${input + cacheRead + cacheWrite} tokens in (${cacheRead} cached), ${output} out`;
       const end = error === null ? `answered, ${tokens}` : `failed (${error})`;
-      return log('debug', `model call ${model} ${end}, after ${seconds(ms)}`, fieldsOf(seen.about));
+      return log('debug', `model call ${model} ${end}, after ${formatSeconds(ms)}`, fieldsOf(seen.about));
     }
     case 'tool_call': {
       const fields = { ...fieldsOf(seen.about), call: seen.callId };
-      return log('debug', `tool call ${seen.tool}: ${seen.outcome}, after ${seconds(seen.ms)}`, fields);
+      return log('debug', `tool call ${seen.tool}: ${seen.outcome}, after ${formatSeconds(seen.ms)}`, fields);
     }
     case 'compaction': {
       const sizes = seen.before === null ? '' : `, ${Math.round(seen.before)} → ${Math.round(seen.after ?? 0)} tokens`;
-      return log('info', `compaction: ${seen.outcome}${sizes}, after ${seconds(seen.ms)}`, fieldsOf(seen.about));
+      return log('info', `compaction: ${seen.outcome}${sizes}, after ${formatSeconds(seen.ms)}`, fieldsOf(seen.about));
     }
     case 'alert':
       return seen.failed ? undefined : log('info', `alert "${seen.alert}" told`, fieldsOf(seen.about));
@@ -40,8 +41,8 @@ function writeEvent(log: Log, seen: Observation): void {
 
 function writeSeen(log: Log, session: string, seen: Seen): void {
   const { run, iteration, from, to } = seen;
-  const fields = { session, query: queryIdOf(seen.chain, run), run, iteration, ...callersTrace(seen.traceparent) };
-  const time = seconds(to - from);
+  const fields = { session, query: queryIdOf(seen.chain, run), run, iteration, ...callerTraceField(seen.traceparent) };
+  const time = formatSeconds(to - from);
   switch (seen.kind) {
     case 'iteration':
       return log('debug', `iteration ${iteration}: ${seen.reason}, after ${time}`, fields);
@@ -60,9 +61,8 @@ function writeSeen(log: Log, session: string, seen: Seen): void {
   }
 }
 
-function fieldsOf({ iteration, step, attempt, ...run }: ObservedAbout): LogFields {
-  const known = { ...(step === undefined ? {} : { step }), ...(attempt === undefined ? {} : { attempt }) };
-  return { ...aboutRun(run), iteration, ...known };
+function fieldsOf({ iteration, step, attempt, ...run }: ObservedPlace): LogFields {
+  return { ...runFields(run), iteration, ...present({ step, attempt }) };
 }
 
-const seconds = (ms: number): string => `${(Math.max(0, ms) / 1_000).toFixed(2)} s`;
+const formatSeconds = (ms: number): string => `${(Math.max(0, ms) / 1_000).toFixed(2)} s`;

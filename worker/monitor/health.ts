@@ -1,19 +1,22 @@
-// Whether a worker can do its work: its server answers, its store answers, and it is not on its way
-// out (O17).
+// Tells whether a worker can do its work: its server answers, its store answers, and it is not on
+// its way out (O17).
 import type { Client } from '@temporalio/client';
 import type { Store } from '../../store/values/store.ts';
-import { within } from '../../system/async.ts';
+import { runWithin } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 
 const WAIT_MS = 3_000;
 
-/** Nothing is stored under it: that it is not there is an answer. */
+/** A hash under which nothing is stored: the answer that it is missing is an answer. */
 const NOTHING = '0'.repeat(64) as Hash;
 
 type Checked = { readonly client: Client; readonly store: Store };
 
-/** `leaving`: why it takes no more work; null while it does. */
+/**
+ * Returns the problems of a worker. `leaving` tells why it takes no more work, and null while it
+ * does.
+ */
 export async function healthOf({ client, store }: Checked, leaving: () => string | null): Promise<readonly string[]> {
   const gone = leaving();
   if (gone !== null) return [gone];
@@ -21,14 +24,14 @@ export async function healthOf({ client, store }: Checked, leaving: () => string
   return (await Promise.all(answers)).flat();
 }
 
-/** Of a process without a worker. */
+/** Returns the problems of a process without a worker. */
 export function serverHealth(client: Client): Promise<readonly string[]> {
   return problemOf('the Temporal server does not answer', () => client.workflowService.getSystemInfo({}));
 }
 
 async function problemOf(what: string, ask: () => Promise<unknown>): Promise<readonly string[]> {
   try {
-    await within(WAIT_MS, new AbortController().signal, ask);
+    await runWithin(WAIT_MS, new AbortController().signal, ask);
     return [];
   } catch (error) {
     return [`${what}: ${reasonOf(error)}`];

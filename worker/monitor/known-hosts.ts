@@ -1,14 +1,14 @@
-// Which Host a monitor answers. A page of another site reaches this machine's ports under a name of
-// its own that leads here (DNS rebinding); it has no power over an address that is written as a
-// number, nor over the names that the operator chose.
+// Decides which Host a monitor answers. A page of another site reaches this machine's ports under a
+// name of its own that leads here (DNS rebinding); it has no power over an address that is written
+// as a number, nor over the names that the operator chose.
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { ConfigProblem } from '../config/config.ts';
 
 const NAME = /^[a-z0-9](?:[a-z0-9._-]{0,251}[a-z0-9])?$/;
 
-/** Of PERDURE_METRICS_HOSTS: names, with commas between. Throws ConfigProblem. */
-export function namedHosts(given = ''): readonly string[] {
+/** Parses PERDURE_METRICS_HOSTS: names, with commas between. Throws ConfigProblem. */
+export function parseNamedHosts(given = ''): readonly string[] {
   const names = given.split(',').flatMap((name) => name.trim().toLowerCase() || []);
   const wrong = names.find((name) => !NAME.test(name));
   if (wrong === undefined) return names;
@@ -18,7 +18,8 @@ export function namedHosts(given = ''): readonly string[] {
 }
 
 /**
- * `listens`: the name or address that the monitor listens on. Absent: who asks is too old to say.
+ * Tells whether a Host header is known. `listens` is the name or address that the monitor listens
+ * on. A client without the header is too old to send one, and is answered.
  */
 export function isKnownHost(host: string | undefined, listens: string, named: readonly string[]): boolean {
   if (host === undefined) return true;

@@ -1,6 +1,6 @@
-// The metrics of a worker, on Temporal's own meter: they go out beside Temporal's, by whatever
-// exporter its runtime has (O14). A counter counts what this process has seen: it starts at 0 with
-// it, and what a killed worker did not come to tell is counted nowhere.
+// Records the metrics of a worker on Temporal's own meter: they go out with Temporal's, by the
+// exporter of its runtime (O14). A counter counts what this process has seen: it starts at 0 with
+// it, and events that a killed worker could not report are not counted.
 import type { MetricMeter, MetricTags } from '@temporalio/common';
 import type { ModelCallSeen, Observation, Observe } from '../../store/live/observe.ts';
 import type { Seen } from '../../workflows/contract/told.ts';
@@ -74,13 +74,13 @@ export type Meter = Pick<MetricMeter, 'createCounter' | 'createHistogram'>;
 
 export function observeByMetrics(meter: Meter): Observe {
   const meters = createMeters(meter);
-  const known = { model: boundedLabel(), tool: boundedLabel() };
+  const known = { model: createBoundedLabel(), tool: createBoundedLabel() };
   return (seen) => recordObservation(meters, known, seen);
 }
 
-type Known = { readonly model: (value: string) => string; readonly tool: (value: string) => string };
+type BoundedLabels = { readonly model: (value: string) => string; readonly tool: (value: string) => string };
 
-function recordObservation(meters: Meters, known: Known, seen: Observation): void {
+function recordObservation(meters: Meters, known: BoundedLabels, seen: Observation): void {
   switch (seen.kind) {
     case 'model_call':
       return recordModelCall(meters, known.model(seen.model), seen);
@@ -162,10 +162,10 @@ function createMeters(meter: Meter): Meters {
 }
 
 /**
- * Names come from callers and models: without a bound each would be a series for as long as the
- * process lives.
+ * Bounds the values of a label: names come from callers and models, and without a bound each would
+ * be a series for as long as the process lives.
  */
-export function boundedLabel(most = MOST_VALUES): (value: string) => string {
+export function createBoundedLabel(most = MOST_VALUES): (value: string) => string {
   const known = new Set<string>();
   return (value) => {
     const short = value.slice(0, 100);

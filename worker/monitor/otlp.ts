@@ -1,7 +1,8 @@
 // Sends spans to an OpenTelemetry collector: OTLP over HTTP as JSON, in batches, never waited for.
 // The collector is found as every OpenTelemetry SDK finds it, by OTEL_EXPORTER_OTLP_ENDPOINT. An
 // SDK makes the ids of its spans itself, and ends a span in the process that began it; a run
-// outlives its processes, so that its spans are written here.
+// outlives its processes, so its spans are written here.
+import { present } from '../../system/json.ts';
 import type { Log } from '../../system/log.ts';
 import { awaitInTime } from '../../system/async.ts';
 import { whyFetchFailed } from '../../system/network.ts';
@@ -9,7 +10,7 @@ import { ConfigProblem } from '../config/config.ts';
 
 export type AttributeValue = string | number | boolean;
 
-/** `from` and `to`: milliseconds since the epoch. */
+/** `from` and `to` are in milliseconds since the epoch. */
 export type Span = {
   readonly traceId: string;
   readonly spanId: string;
@@ -24,7 +25,7 @@ export type Span = {
 
 export type SpanExporter = {
   send(span: Span): void;
-  /** What waits is sent once more, for a few seconds. */
+  /** Sends the waiting spans once more, for a few seconds. */
   close(): Promise<void>;
 };
 
@@ -34,12 +35,14 @@ type Collector = { readonly url: string; readonly headers: Readonly<Record<strin
 
 const EVERY_MS = 1_000;
 const BATCH = 512;
-/** Spans that wait; when a collector is gone the newest are dropped. */
+/** The most spans that wait; when a collector is gone the newest are dropped. */
 const MOST_WAITING = 4_096;
 const REQUEST_MS = 10_000;
 const CLOSING_MS = 3_000;
 
-/** Null: no collector is named. Throws ConfigProblem for one that is no address. */
+/**
+ * Returns null when no collector is named. Throws ConfigProblem for one whose address is invalid.
+ */
 export function openSpanExporter(env: Env, log: Log, ask: typeof fetch): SpanExporter | null {
   const collector = collectorOf(env);
   return collector && exporterTo(collector, log, ask);
@@ -63,17 +66,17 @@ export function collectorOf(env: Env): Collector | null {
   return { url, headers: headersOf(headers), service: env['OTEL_SERVICE_NAME'] ?? 'perdure' };
 }
 
-/** As in `api-key=secret,tenant=a`, values percent-encoded. */
+/** Parses headers as in `api-key=secret,tenant=a`, with values percent-encoded. */
 function headersOf(text: string): Readonly<Record<string, string>> {
   const pairs = text.split(',').map((pair) => pair.split('='));
   return Object.fromEntries(
     pairs.flatMap(([name = '', ...value]) =>
-      name.trim() === '' ? [] : [[name.trim(), decoded(value.join('=').trim())]],
+      name.trim() === '' ? [] : [[name.trim(), decodePercent(value.join('=').trim())]],
     ),
   );
 }
 
-function decoded(value: string): string {
+function decodePercent(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {
@@ -88,7 +91,7 @@ function exporterTo(collector: Collector, log: Log, ask: typeof fetch): SpanExpo
   let failing = false;
   const sendBatch = async (): Promise<boolean> => {
     const batch = waiting.slice(0, BATCH);
-    const problem = await post(collector, batch, ask);
+    const problem = await postSpans(collector, batch, ask);
     if (problem?.again) return failed(problem.why);
     waiting.splice(0, batch.length);
     if (problem) return failed(`${problem.why}: ${batch.length} spans are lost`);
@@ -125,8 +128,10 @@ function exporterTo(collector: Collector, log: Log, ask: typeof fetch): SpanExpo
   };
 }
 
-/** Null when they were taken; `again`: the collector may take them later. */
-async function post(
+/**
+ * Resolves to null when the spans were taken. `again` says that the collector may take them later.
+ */
+async function postSpans(
   { url, headers, service }: Collector,
   spans: readonly Span[],
   ask: typeof fetch,
@@ -146,7 +151,7 @@ async function post(
   }
 }
 
-/** An ExportTraceServiceRequest. */
+/** Builds an ExportTraceServiceRequest. */
 function requestOf(service: string, spans: readonly Span[]): object {
   const resource = { attributes: attributesOf({ 'service.name': service, 'process.pid': process.pid }) };
   return { resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'perdure' }, spans: spans.map(spanOf) }] }] };
@@ -158,23 +163,23 @@ function spanOf({ traceId, spanId, parentSpanId, name, kind, from, to, isFailed,
   return {
     traceId,
     spanId,
-    ...(parentSpanId === null ? {} : { parentSpanId }),
+    ...present({ parentSpanId: parentSpanId ?? undefined }),
     name,
     kind: KINDS[kind],
-    startTimeUnixNano: nanoseconds(from),
-    endTimeUnixNano: nanoseconds(Math.max(from, to)),
+    startTimeUnixNano: toNanoseconds(from),
+    endTimeUnixNano: toNanoseconds(Math.max(from, to)),
     attributes: attributesOf(attributes),
     status: isFailed ? { code: 2 } : {},
   };
 }
 
-const nanoseconds = (ms: number): string => String(BigInt(Math.round(ms * 1_000)) * 1_000n);
+const toNanoseconds = (ms: number): string => String(BigInt(Math.round(ms * 1_000)) * 1_000n);
 
 function attributesOf(attributes: Readonly<Record<string, AttributeValue>>): readonly object[] {
   return Object.entries(attributes).map(([key, value]) => ({ key, value: valueOf(value) }));
 }
 
-/** 64-bit numbers are texts in JSON. */
+/** Returns an attribute value; 64-bit numbers are texts in JSON. */
 function valueOf(value: AttributeValue): object {
   if (typeof value === 'string') return { stringValue: value };
   if (typeof value === 'boolean') return { boolValue: value };

@@ -1,14 +1,15 @@
-// One trace for each run and the agents below it (O15), in the words of OpenTelemetry's GenAI
-// conventions. Content is never in it.
+// Makes one trace for each run and the agents below it (O15), in the terms of OpenTelemetry's GenAI
+// conventions. It never holds content.
+import { present } from '../../system/json.ts';
 import { randomBytes } from 'node:crypto';
-import type { ModelCallSeen, Observation, Observe, ObservedAbout } from '../../store/live/observe.ts';
+import type { ModelCallSeen, Observation, Observe, ObservedPlace } from '../../store/live/observe.ts';
 import { iterationSpanOf, runSpanOf, traceIdOf } from '../../store/live/trace-context.ts';
 import type { Log } from '../../system/log.ts';
 import { callingSpan, queryIdOf } from '../../workflows/contract/ids.ts';
 import type { Seen } from '../../workflows/contract/told.ts';
 import type { AttributeValue, Span } from './otlp.ts';
 
-/** Each line about a run names its trace. */
+/** Returns a log whose lines about a run name its trace. */
 export function withTraces(log: Log): Log {
   return (level, message, fields = {}) => {
     const { query: queryId } = fields;
@@ -23,11 +24,11 @@ export function observeByTraces(send: (span: Span) => void): Observe {
   };
 }
 
-/** Null for what no trace tells of. */
+/** Returns null for an observation that no trace tells of. */
 function spanOf(seen: Observation): Span | null {
   switch (seen.kind) {
     case 'model_call':
-      return { ...below(seen.about, seen), ...chat(seen) };
+      return { ...childSpan(seen.about, seen), ...chatSpan(seen) };
     case 'tool_call': {
       const { tool, callId, outcome } = seen;
       const attributes = {
@@ -38,17 +39,17 @@ function spanOf(seen: Observation): Span | null {
         ...placeOf(seen.about),
       };
       const isFailed = outcome === 'error' || outcome === 'unknown';
-      return { ...below(seen.about, seen), name: `execute_tool ${tool}`, kind: 'internal', isFailed, attributes };
+      return { ...childSpan(seen.about, seen), name: `execute_tool ${tool}`, kind: 'internal', isFailed, attributes };
     }
     case 'compaction': {
       const { before, after, outcome } = seen;
       const sizes = before === null ? {} : { 'perdure.tokens_before': before, 'perdure.tokens_after': after ?? 0 };
       const attributes = { 'perdure.outcome': outcome, ...sizes, ...placeOf(seen.about) };
       const isFailed = outcome === 'failed';
-      return { ...below(seen.about, seen), name: 'compaction', kind: 'internal', isFailed, attributes };
+      return { ...childSpan(seen.about, seen), name: 'compaction', kind: 'internal', isFailed, attributes };
     }
     case 'seen':
-      return ofWorkflow(seen.session, seen.seen);
+      return workflowSpan(seen.session, seen.seen);
     case 'model_request':
     case 'alert':
     case 'notes_merge':
@@ -59,8 +60,8 @@ function spanOf(seen: Observation): Span | null {
 
 type Times = { readonly at: number; readonly ms: number };
 
-/** Its id is nobody's parent. */
-function below(run: ObservedAbout, { at, ms }: Times) {
+/** Returns a span below the iteration, whose id is not another's parent. */
+function childSpan(run: ObservedPlace, { at, ms }: Times) {
   return {
     traceId: traceIdOf(run),
     spanId: randomBytes(8).toString('hex'),
@@ -70,7 +71,7 @@ function below(run: ObservedAbout, { at, ms }: Times) {
   };
 }
 
-function chat({ model, about, error, firstMs, spend: { usage } }: ModelCallSeen) {
+function chatSpan({ model, about, error, firstMs, spend: { usage } }: ModelCallSeen) {
   const attributes: Record<string, AttributeValue> = {
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': 'anthropic',
@@ -79,8 +80,10 @@ function chat({ model, about, error, firstMs, spend: { usage } }: ModelCallSeen)
     'gen_ai.usage.output_tokens': usage.output,
     'gen_ai.usage.cache_read.input_tokens': usage.cacheRead,
     'gen_ai.usage.cache_creation.input_tokens': usage.cacheWrite,
-    ...(firstMs === null ? {} : { 'perdure.first_event_ms': Math.round(firstMs) }),
-    ...(error === null ? {} : { 'error.type': error }),
+    ...present({
+      'perdure.first_event_ms': firstMs === null ? undefined : Math.round(firstMs),
+      'error.type': error ?? undefined,
+    }),
     ...placeOf(about),
   };
   return {
@@ -91,17 +94,16 @@ function chat({ model, about, error, firstMs, spend: { usage } }: ModelCallSeen)
   } as const;
 }
 
-function placeOf({ session, run, iteration, step, attempt }: ObservedAbout): Record<string, AttributeValue> {
+function placeOf({ session, run, iteration, step, attempt }: ObservedPlace): Record<string, AttributeValue> {
   return {
     'gen_ai.conversation.id': session,
     'perdure.run': run,
     'perdure.iteration': iteration,
-    ...(step === undefined ? {} : { 'perdure.step': step }),
-    ...(attempt === undefined ? {} : { 'perdure.attempt': attempt }),
+    ...present({ 'perdure.step': step, 'perdure.attempt': attempt }),
   };
 }
 
-function ofWorkflow(session: string, seen: Seen): Span {
+function workflowSpan(session: string, seen: Seen): Span {
   const { from, to, run, iteration, traceparent, querySource } = seen;
   const traced = { queryId: queryIdOf(seen.chain, run), ...(traceparent && { traceparent }) };
   const place = { 'gen_ai.conversation.id': session, 'perdure.run': run, 'perdure.iteration': iteration };
@@ -135,10 +137,10 @@ function ofWorkflow(session: string, seen: Seen): Span {
         ...place,
         'gen_ai.operation.name': 'invoke_agent',
         'gen_ai.agent.name': 'perdure',
-        ...(seen.model === null ? {} : { 'gen_ai.request.model': seen.model }),
+        ...present({ 'gen_ai.request.model': seen.model ?? undefined }),
         'gen_ai.usage.input_tokens': usage.input,
         'gen_ai.usage.output_tokens': usage.output,
-        ...(usd === null ? {} : { 'perdure.cost_usd': usd }),
+        ...present({ 'perdure.cost_usd': usd ?? undefined }),
         'perdure.turns': seen.turns,
         'perdure.reason': seen.reason,
         ...(querySource && { 'perdure.query_source': querySource }),

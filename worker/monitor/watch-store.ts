@@ -1,9 +1,9 @@
-// A store of which each operation is told: how long it took, and whether it failed.
+// Wraps a store so that each operation is observed: how long it took, and whether it failed.
 import type { Observe } from '../../store/live/observe.ts';
 import type { Store } from '../../store/values/store.ts';
 
 export function watchStore(store: Store, observe: Observe): Store {
-  const timed = async <Value>(operation: keyof Store, run: () => Promise<Value>): Promise<Value> => {
+  const timeOperation = async <Value>(operation: keyof Store, run: () => Promise<Value>): Promise<Value> => {
     const at = Date.now();
     const began = performance.now();
     const seen = (failed: boolean): void => {
@@ -19,11 +19,11 @@ export function watchStore(store: Store, observe: Observe): Store {
     }
   };
   return {
-    put: (bytes) => timed('put', () => store.put(bytes)),
-    get: (hash) => timed('get', () => store.get(hash)),
-    has: (hash) => timed('has', () => store.has(hash)),
-    create: (key, bytes) => timed('create', () => store.create(key, bytes)),
-    read: (key) => timed('read', () => store.read(key)),
-    writeStep: (step) => timed('writeStep', () => store.writeStep(step)),
+    put: (bytes) => timeOperation('put', () => store.put(bytes)),
+    get: (hash) => timeOperation('get', () => store.get(hash)),
+    has: (hash) => timeOperation('has', () => store.has(hash)),
+    create: (key, bytes) => timeOperation('create', () => store.create(key, bytes)),
+    read: (key) => timeOperation('read', () => store.read(key)),
+    writeStep: (step) => timeOperation('writeStep', () => store.writeStep(step)),
   };
 }

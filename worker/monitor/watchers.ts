@@ -1,5 +1,5 @@
-// Who watches a worker, put together: each is told everything, and one that throws keeps it from no
-// other and from no step (L21).
+// Puts the watchers of a worker together: each is told everything, and one that throws holds up no
+// other and no step (L21).
 import { type InjectedSinks, Runtime } from '@temporalio/worker';
 import type { Log } from '../../system/log.ts';
 import type { Observe } from '../../store/live/observe.ts';
@@ -14,15 +14,15 @@ import { SEEN_SINK, type Seen } from '../../workflows/contract/told.ts';
 
 export type Watchers = {
   readonly observe: Observe;
-  /** The same; where runs are traced, each line about one names its trace. */
+  /** The log of the options; where runs are traced, each line about one names its trace. */
   readonly log: Log;
-  /** A collector is told of runs. */
+  /** True when a collector is told of runs. */
   readonly traced: boolean;
-  /** What is to be sent is sent once more. */
+  /** Sends what is still to be sent once more. */
   close(): Promise<void>;
 };
 
-type Watched = {
+type WatchersOptions = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly logEvents?: boolean;
@@ -31,10 +31,10 @@ type Watched = {
 };
 
 /**
- * Metrics, traces where a collector is named, the log where it is to have events, requests as
- * files. Throws ConfigProblem and SetupProblem.
+ * Opens the watchers: metrics, traces where a collector is named, the log where it is to have
+ * events, requests as files. Throws ConfigProblem and SetupProblem.
  */
-export function openWatchers({ env, log: given, logEvents = false, dataDir, network }: Watched): Watchers {
+export function openWatchers({ env, log: given, logEvents = false, dataDir, network }: WatchersOptions): Watchers {
   const traces = openSpanExporter(env, given, network.fetch);
   const log = traces ? withTraces(given) : given;
   const dump = observeByDump(env, dataDir);
@@ -69,10 +69,10 @@ export function observeAll(watchers: readonly Observe[], log: Log): Observe {
 type SeenSinks = { readonly [SEEN_SINK]: { see(seen: Seen): void } };
 
 /**
- * What workflows tell their worker. Every worker that runs ours needs it; absent `observe`, nobody
- * listens.
+ * Creates the sinks for observations of workflows, which every worker that runs ours needs. Without
+ * `observe` they are dropped.
  */
-export function seenSinks(observe: Observe = () => {}): InjectedSinks<SeenSinks> {
+export function createSeenSinks(observe: Observe = () => {}): InjectedSinks<SeenSinks> {
   const fn = ({ workflowId: session }: { readonly workflowId: string }, seen: Seen): void => {
     observe({ kind: 'seen', session, seen });
   };

@@ -1,6 +1,6 @@
-// The exports of `perdure/plugin`: agents inside a Temporal worker of the user's own (Q3). Their
-// workflows, activities, data converter, codec, interceptors, logger, task queue and connection
-// stay theirs; what the plugin adds has names of its own.
+// The exports of `perdure/plugin`: agents inside a Temporal worker of the user's own (Q3). The
+// user's workflows, activities, data converter, codec, interceptors, logger, task queue and
+// connection stay theirs; everything that the plugin adds has names of its own.
 import '../../system/process/supported.ts';
 import { join, resolve } from 'node:path';
 import { Client } from '@temporalio/client';
@@ -12,16 +12,16 @@ import { formatIdentity, processIdentity } from '../../system/process/identity.t
 import type { RegisteredActivities } from '../../workflows/contract/activities.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
 import { hostQueue, recordsQueue, type SessionHost } from '../../workflows/contract/session.ts';
-import { configDefaults } from '../config/config-defaults.ts';
+import { defaultsOfConfig } from '../config/config-defaults.ts';
 import { checkConfig, ConfigProblem, type PerdureConfig } from '../config/config.ts';
 import type { Store } from '../../store/values/store.ts';
 import { createDeps } from '../create-deps.ts';
-import { drainTimes, recordSlots, registerActivities, timesOf } from '../create-worker.ts';
-import { type DataFolder, dataFolder, type Env } from '../../connection/data-folder.ts';
+import { drainTimes, recordSlots, registerActivities, timesOfProfile } from '../create-worker.ts';
+import { type DataFolder, openDataFolder, type Env } from '../../connection/data-folder.ts';
 import { openNetwork } from '../../connection/network/network.ts';
-import { isKeyless, modelAccess } from '../model-access.ts';
+import { isKeyless, openModelAccess } from '../model-access.ts';
 import { noteNamespace } from '../../connection/store-users.ts';
-import { openWatchers, seenSinks } from '../monitor/watchers.ts';
+import { openWatchers, createSeenSinks } from '../monitor/watchers.ts';
 import { startReaper } from '../reaper.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { workflowTime } from '../workflow-time.ts';
@@ -29,21 +29,25 @@ import { refuseForeignBundle, refuseOtherCopy, withAgents } from './user-bundle.
 
 export type PluginOptions = {
   /**
-   * As in a configuration file; its `drainMs` and `maxConcurrentActivities` are the worker's own
-   * affair.
+   * The configuration, as in a configuration file; its `drainMs` and `maxConcurrentActivities` are
+   * the worker's own affair.
    */
   readonly config?: PerdureConfig;
   /** The workspace of agents that name none. Absent: the folder in which the worker was started. */
   readonly cwd?: string;
-  /** Where data folder, store and model are found. Absent: of this process. */
+  /**
+   * The environment in which data folder, store and model are found. Absent: that of this process.
+   */
   readonly env?: Env;
   /** Absent: `fleet`, the times for a server that many share. */
   readonly profile?: Profile;
 };
 
-/** For the worker that is made with it: what was opened is closed when the worker has ended. */
-type Opened = {
-  /** The user's; absent: the worker makes one of its own. */
+/**
+ * The parts that are open for the worker of a plugin; they are closed when the worker has ended.
+ */
+type OpenedParts = {
+  /** The user's connection; absent: the worker makes one of its own. */
   readonly connection: NativeConnection | undefined;
   readonly taskQueue: string;
   readonly activities: RegisteredActivities;
@@ -54,16 +58,17 @@ type Opened = {
 };
 
 /**
- * `Worker.create({ …, plugins: [new PerdurePlugin({ config })] })`; `bundleWorkflowCode`,
- * `Worker.runReplayHistory` and a client take one too. One plugin is for one worker. The
- * constructor throws ConfigProblem; creating the worker throws SetupProblem and ConfigProblem.
+ * Runs agents in `Worker.create({ …, plugins: [new PerdurePlugin({ config })] })`;
+ * `bundleWorkflowCode`, `Worker.runReplayHistory` and a client take the plugin too. One plugin is
+ * for one worker. The constructor throws ConfigProblem; creating the worker throws SetupProblem and
+ * ConfigProblem.
  */
 export class PerdurePlugin implements WorkerPlugin {
   readonly name = 'perdure';
   readonly #given: PluginOptions;
   readonly #config: PerdureConfig;
   #cwd: string | undefined;
-  #opened: Opened | null = null;
+  #opened: OpenedParts | null = null;
 
   constructor(given: PluginOptions = {}) {
     this.#given = given;
@@ -83,10 +88,10 @@ export class PerdurePlugin implements WorkerPlugin {
     const { env = process.env, profile = 'fleet' } = this.#given;
     refuseKeyless(env);
     const log = runtimeLog();
-    const folder = dataFolder(env);
+    const folder = openDataFolder(env);
     const network = openNetwork(env);
-    const access = await modelAccess({ ...env }, network);
-    const defaults = configDefaults(this.#config);
+    const access = await openModelAccess({ ...env }, network);
+    const defaults = defaultsOfConfig(this.#config);
     const { storePlace, storeKeys, liveDir, liveUrl, root: dataDir } = folder;
     const place = { storePlace, storeKeys, liveDir, liveUrl, dataDir, env: { ...env }, network };
     const watchers = openWatchers({ env, log, dataDir, network });
@@ -108,7 +113,7 @@ export class PerdurePlugin implements WorkerPlugin {
       identity: formatIdentity(processIdentity()),
       ...options,
       activities: { ...options.activities, ...activities },
-      sinks: { ...options.sinks, ...seenSinks(observe) },
+      sinks: { ...options.sinks, ...createSeenSinks(observe) },
     };
   }
 
@@ -118,55 +123,59 @@ export class PerdurePlugin implements WorkerPlugin {
   }
 
   /**
-   * The user's module and ours in one bundle, whose `runAgent` starts agents on the queue of the
-   * worker that it is in.
+   * Puts the user's module and ours into one bundle, whose `runAgent` starts agents on the queue of
+   * the worker that it is in.
    */
   configureBundler(options: BundleOptions): BundleOptions {
     return withAgents(options, this.#cwd, this.#given.env ?? process.env);
   }
 
   /**
-   * Beside the user's worker: a second one for what ends or records, and the look for workers of
-   * this machine that have died.
+   * Runs, next to the user's worker, one for activities that end or record, and the look for
+   * workers of this machine that have died.
    */
   async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
     const opened = this.#opened;
     if (!opened || this.#isOwn(worker.options)) return next(worker);
-    const beside = openBeside(opened, worker.options);
+    const own = openOwnWorkers(opened, worker.options);
     try {
-      await runBeside(
+      await runTogether(
         worker,
         next(worker),
-        beside.then(({ workers }) => workers),
+        own.then(({ workers }) => workers),
       );
     } finally {
-      await beside.then(({ end }) => end()).catch(() => undefined);
+      await own.then(({ end }) => end()).catch(() => undefined);
       await opened.close();
     }
   }
 
-  /** The worker that this plugin made takes the plugins of its connection, this one among them. */
+  /**
+   * Tells whether a worker is the plugin's own, which also takes the plugins of its connection,
+   * this one among them.
+   */
   #isOwn({ taskQueue }: Pick<WorkerOptions, 'taskQueue'>): boolean {
     return this.#opened !== null && ownQueues(this.#opened).includes(taskQueue);
   }
 }
 
 /**
- * For what ends or records, and, where a store is shared, for what needs the folders of this host.
+ * Returns the queues for activities that end or record and, where a store is shared, for those that
+ * need the folders of this host.
  */
-function ownQueues({ taskQueue, host }: Pick<Opened, 'taskQueue' | 'host'>): readonly string[] {
+function ownQueues({ taskQueue, host }: Pick<OpenedParts, 'taskQueue' | 'host'>): readonly string[] {
   return [recordsQueue(taskQueue), ...(host ? [hostQueue(taskQueue, host)] : [])];
 }
 
 type Final = Worker['options'];
 
-type Beside = { readonly workers: readonly Worker[]; readonly end: () => Promise<void> };
+type OwnWorkers = { readonly workers: readonly Worker[]; readonly end: () => Promise<void> };
 
 /**
- * `options`: those that the worker has after all plugins. A worker without a connection of the
- * user's closes its own itself.
+ * Opens the plugin's own workers. `options` are those that the user's worker has after all plugins.
+ * A worker without a connection of the user's closes its own itself.
  */
-async function openBeside(opened: Opened, options: Final): Promise<Beside> {
+async function openOwnWorkers(opened: OpenedParts, options: Final): Promise<OwnWorkers> {
   const { taskQueue, folder, store } = opened;
   const connection = opened.connection ?? (await NativeConnection.connect());
   const closeOwn = async (): Promise<void> => (opened.connection ? undefined : connection.close());
@@ -188,7 +197,7 @@ async function openBeside(opened: Opened, options: Final): Promise<Beside> {
   }
 }
 
-/** What holds for the workers beside the user's as it does for that one. */
+/** Options of the user's worker that hold for the plugin's own workers too. */
 const SHARED = [
   'namespace',
   'identity',
@@ -200,9 +209,9 @@ const SHARED = [
   'workerDeploymentOptions',
 ] as const satisfies readonly (keyof Final)[];
 
-/** They run no workflows. */
+/** Creates the plugin's own workers, which run no workflows. */
 async function createOwnWorkers(
-  opened: Opened,
+  opened: OpenedParts,
   connection: NativeConnection,
   options: Final,
 ): Promise<readonly Worker[]> {
@@ -217,11 +226,11 @@ async function createOwnWorkers(
 }
 
 /**
- * The user's worker runs at once, for it may be shut down as soon as it was run, and drains first:
- * what it ends is recorded meanwhile. It ends too when the other could not be made or died; that is
- * thrown.
+ * Runs the user's worker at once, because it may be shut down as soon as it was run, and drains it
+ * first: the others record its ends meanwhile. It ends too when another could not be made or died;
+ * that error is thrown.
  */
-async function runBeside(worker: Worker, running: Promise<void>, made: Promise<readonly Worker[]>): Promise<void> {
+async function runTogether(worker: Worker, running: Promise<void>, made: Promise<readonly Worker[]>): Promise<void> {
   const recording = made.then((own) => Promise.all(own.map((each) => each.run())));
   recording.catch(() => {
     if (worker.getState() === 'RUNNING') worker.shutdown();
@@ -235,7 +244,7 @@ async function runBeside(worker: Worker, running: Promise<void>, made: Promise<r
 }
 
 function throttleOf(profile: Profile): Partial<WorkerOptions> {
-  const { maxHeartbeatThrottleInterval, defaultHeartbeatThrottleInterval } = timesOf(profile);
+  const { maxHeartbeatThrottleInterval, defaultHeartbeatThrottleInterval } = timesOfProfile(profile);
   return { maxHeartbeatThrottleInterval, defaultHeartbeatThrottleInterval };
 }
 
@@ -248,7 +257,10 @@ function refuseOwnNames({ activities }: WorkerOptions): void {
   );
 }
 
-/** Its agents would be answered by a script, and nobody who reads their results would know. */
+/**
+ * Throws SetupProblem without a model: agents would be answered by a script, and a reader of their
+ * results would not know.
+ */
 function refuseKeyless(env: Env): void {
   if (!isKeyless(env)) return;
   throw new SetupProblem(
@@ -256,11 +268,13 @@ function refuseKeyless(env: Env): void {
   );
 }
 
-/** Meant where another worker of the queue has them. */
+/**
+ * Warns of a worker without workflows, which is right where another worker of the queue has them.
+ */
 function warnOfNoWorkflows(taskQueue: string): void {
   const what = `this worker has no workflowsPath: it does the work of agents, and decides nothing for them`;
   runtimeLog()('warn', `${what}; the queue ${taskQueue} needs another one with workflowsPath and PerdurePlugin`);
 }
 
-/** The runtime's own logger: the user's, where they installed one. */
+/** Returns a log on the runtime's own logger: the user's, where they installed one. */
 const runtimeLog = (): Log => (level, message, fields) => Runtime.instance().logger[level](message, { ...fields });

@@ -1,5 +1,5 @@
-// One workflow bundle of the user's module and ours: an entry that holds both is made beside
-// neither, where no command of an agent writes, and the SDK bundles it.
+// Makes one workflow bundle of the user's module and ours. An entry that requires both is written
+// where no command of an agent writes, and the SDK bundles it.
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
@@ -7,18 +7,21 @@ import { fileURLToPath } from 'node:url';
 import { type BundleOptions, NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { codeOf } from '../../system/text.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
-import { builtFile } from '../../system/process/places.ts';
+import { pathOfBuiltFile } from '../../system/process/places.ts';
 import { ConfigProblem } from '../config/config.ts';
-import { cacheFolder, type Env } from '../../connection/data-folder.ts';
+import { cacheFolderOf, type Env } from '../../connection/data-folder.ts';
 
-const ours = (name: string): string => builtFile(`workflows/${name}`);
+const ownFile = (name: string): string => pathOfBuiltFile(`workflows/${name}`);
 
-/** `cwd`: the workspace of agents that name none. The entry is removed when the process ends. */
+/**
+ * Returns the options with our entry. `cwd` is the workspace of agents that name none. The entry is
+ * removed when the process ends.
+ */
 export function withAgents(options: BundleOptions, cwd: string | undefined, env: Env): BundleOptions {
   const { workflowsPath, workflowInterceptorModules = [], webpackConfigHook = (config) => config } = options;
   const theirs = resolve(workflowsPath.startsWith('file:') ? fileURLToPath(workflowsPath) : workflowsPath);
   const packages = packagesOf(theirs);
-  const entries = join(cacheFolder(env), 'bundle');
+  const entries = join(cacheFolderOf(env), 'bundle');
   mkdirSync(entries, { recursive: true, mode: 0o700 });
   const folder = mkdtempSync(join(entries, 'of-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -27,48 +30,51 @@ export function withAgents(options: BundleOptions, cwd: string | undefined, env:
   return {
     ...options,
     workflowsPath: entry,
-    workflowInterceptorModules: [...workflowInterceptorModules, ours('bundled.js')],
+    workflowInterceptorModules: [...workflowInterceptorModules, ownFile('bundled.js')],
     webpackConfigHook: (config) => {
       const { resolve: resolving = {}, ...others } = webpackConfigHook(config);
-      // The SDK's own entry lies beside ours and looks for its packages from there.
+      // The SDK's own entry lies next to ours and looks for its packages from there.
       const modules = [...(resolving.modules ?? ['node_modules']), packages];
       return { ...others, resolve: { ...resolving, modules } };
     },
   };
 }
 
-/** All that the user's module exports, a default workflow too, and ours under their names. */
+/**
+ * Returns the entry: all that the user's module exports, a default workflow too, and ours under
+ * their names.
+ */
 function entryOf(theirs: string, cwd: string | undefined): string {
   const required = (path: string): string => `require(${JSON.stringify(path)})`;
   return [
-    `${required(ours('parent/run-agent.js'))}.runsAgents(${JSON.stringify(cwd === undefined ? {} : { cwd })});`,
-    `module.exports = Object.assign({}, ${required(theirs)}, ${required(ours('index.js'))});`,
+    `${required(ownFile('parent/run-agent.js'))}.runsAgents(${JSON.stringify(cwd === undefined ? {} : { cwd })});`,
+    `module.exports = Object.assign({}, ${required(theirs)}, ${required(ownFile('index.js'))});`,
     '',
   ].join('\n');
 }
 
 /**
- * The folder in which the user's module finds @temporalio/workflow: the one that ours finds, for
- * two would not know of each other.
+ * Returns the folder in which the user's module finds @temporalio/workflow, which must be the one
+ * that ours finds: two copies would not know of each other.
  */
 function packagesOf(theirs: string): string {
   const from = createRequire(join(theirs, 'here.js'));
-  const found = resolved(from, SDK);
+  const found = resolveReal(from, SDK);
   if (found === null)
     throw new ConfigProblem(`${theirs} finds no @temporalio/workflow: npm install @temporalio/workflow`);
-  const own = resolved(createRequire(import.meta.url), SDK);
-  if (own !== null && own !== found) throw twice('@temporalio/workflow', dirname(found), dirname(own));
-  // It starts agents elsewhere when it does not know that its worker runs them.
-  const agents = resolved(from, 'perdure/workflow');
-  const ownAgents = realpathSync(ours('parent/run-agent.js'));
-  if (agents !== null && agents !== ownAgents) throw twice('perdure', agents, ownAgents);
+  const own = resolveReal(createRequire(import.meta.url), SDK);
+  if (own !== null && own !== found) throw installedTwice('@temporalio/workflow', dirname(found), dirname(own));
+  // A second copy would start agents elsewhere, not knowing that its worker runs them.
+  const agents = resolveReal(from, 'perdure/workflow');
+  const ownAgents = realpathSync(ownFile('parent/run-agent.js'));
+  if (agents !== null && agents !== ownAgents) throw installedTwice('perdure', agents, ownAgents);
   return dirname(dirname(dirname(found)));
 }
 
 const SDK = '@temporalio/workflow/package.json';
 
-/** Links followed; null when it is not there. */
-function resolved(from: NodeJS.Require, name: string): string | null {
+/** Resolves a module with links followed; null when it is missing. */
+function resolveReal(from: NodeJS.Require, name: string): string | null {
   try {
     return realpathSync(from.resolve(name));
   } catch (error) {
@@ -77,7 +83,7 @@ function resolved(from: NodeJS.Require, name: string): string | null {
   }
 }
 
-function twice(name: string, theirs: string, own: string): ConfigProblem {
+function installedTwice(name: string, theirs: string, own: string): ConfigProblem {
   return new ConfigProblem(
     `${name} is there twice, for the workflows in ${theirs} and for PerdurePlugin in ${own}: ${keepOne(name)}`,
   );
@@ -86,8 +92,8 @@ function twice(name: string, theirs: string, own: string): ConfigProblem {
 const keepOne = (name: string): string => `keep one: \`npm ls ${name}\` shows who brings the other`;
 
 /**
- * Throws ConfigProblem: our own workers would run in a second runtime, with a connection that it
- * does not know.
+ * Throws ConfigProblem for a second copy of the SDK: our own workers would run in a second runtime,
+ * with a connection that it does not know.
  */
 export function refuseOtherCopy({ connection }: Pick<WorkerOptions, 'connection'>): void {
   if (!connection || connection instanceof NativeConnection) return;
@@ -98,13 +104,14 @@ export function refuseOtherCopy({ connection }: Pick<WorkerOptions, 'connection'
 }
 
 /**
- * As a name of the bundle's exports; the name alone stands in every workflow that starts agents.
+ * Matches the workflow as an export of the bundle; the name alone is in every workflow that starts
+ * agents.
  */
 const EXPORTED = new RegExp(`["']${WORKFLOW_TYPE.replace('.', String.raw`\.`)}["']\\s*:`);
 
 /**
- * Throws ConfigProblem for one that was built without our workflow: an agent in it would wait for
- * ever.
+ * Throws ConfigProblem for a bundle that was built without our workflow: an agent in it would wait
+ * for ever.
  */
 export function refuseForeignBundle({ workflowBundle }: Pick<WorkerOptions, 'workflowBundle'>): void {
   if (!workflowBundle) return;

@@ -3,7 +3,7 @@
 // recognised, never repaired (L15, L28).
 import type { ContentBlock, Message, RawMessageStreamEvent, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages';
 import { joinReplies } from '../usage-counts.ts';
-import { DEEPEST_JSON, deeperThan, keptInput, parseInput } from '../../../system/json.ts';
+import { DEEPEST_JSON, isDeeperThan, wrapUnparsable, parseInput } from '../../../system/json.ts';
 
 /** The stream broke the protocol: the attempt died (L14). */
 export class GarbledStream extends Error {
@@ -80,7 +80,7 @@ export function createAccumulator(
       if (problem !== undefined) throw new UnusableReply(`the reply has ${problem}`);
       const done = take(event);
       // Looked at last: what the event says was billed counts, whatever else is in it.
-      if (deeperThan(event, DEEPEST_JSON)) {
+      if (isDeeperThan(event, DEEPEST_JSON)) {
         throw new UnusableReply(`the reply has a ${event.type} nested more than ${DEEPEST_JSON} levels deep`);
       }
       return done;
@@ -184,7 +184,7 @@ function finish(
   if ('input' in open.block && open.json !== '') {
     const parsed = parseInput(open.json);
     open.brokenInput = parsed === undefined;
-    open.block = { ...open.block, input: parsed ? parsed.value : keptInput(open.json) } as ContentBlock;
+    open.block = { ...open.block, input: parsed ? parsed.value : wrapUnparsable(open.json) } as ContentBlock;
   }
   if (open.block.type === 'tool_use') open.block = named(open.block);
   return { index, state: open };

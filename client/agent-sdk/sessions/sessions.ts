@@ -2,7 +2,7 @@
 // the server and in the store that the environment names.
 import { resolve } from 'node:path';
 import type { Entry } from '../../../store/log/entries.ts';
-import { bodyReader } from '../../../store/log/bodies.ts';
+import { createBodyReader } from '../../../store/log/bodies.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { type Opened, openServer } from '../../runtime/open-server.ts';
 import { ClientProblem } from '../../problem.ts';
@@ -162,7 +162,7 @@ async function messagesOf(
   session: string,
   { limit = Infinity, offset = 0, includeSystemMessages = false }: GetSessionMessagesOptions,
 ): Promise<SessionMessage[]> {
-  const read = bodyReader(store);
+  const read = createBodyReader(store);
   const messages: SessionMessage[] = [];
   let seen = 0;
   for await (const { position, entry } of sessions.transcript(session)) {

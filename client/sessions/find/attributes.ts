@@ -2,7 +2,7 @@
 // workflow with an attribute that it does not know, so sessions carry all of them or none.
 import type { Connection } from '@temporalio/client';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
-import { GRPC, grpcFailure } from '../../../connection/connect-client.ts';
+import { GRPC, readGrpcFailure } from '../../../connection/grpc-failure.ts';
 import { ATTRIBUTES, type AttributeType } from '../../../workflows/contract/visibility.ts';
 
 /** `other_type`: a foreign attribute has the name. */
@@ -51,7 +51,7 @@ export async function ensureAttributes(connection: Connection, namespace: string
     await askForAll(connection, namespace);
     return { checks, usable: true };
   } catch (error) {
-    const { code, why } = grpcFailure(error);
+    const { code, why } = readGrpcFailure(error);
     if (refusals.has(code)) return { checks, usable: false, why };
     throw error;
   }

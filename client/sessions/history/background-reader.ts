@@ -2,7 +2,12 @@
 // again and again.
 import { open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type BackgroundRecord, folderOf, parseRecord, piecesOf } from '../../../system/process/background-files.ts';
+import {
+  type BackgroundRecord,
+  sessionFolderOf,
+  parseRecord,
+  listPieces,
+} from '../../../system/process/background-files.ts';
 
 /** Reads the background commands of one session. */
 export type BackgroundReader = {
@@ -13,7 +18,7 @@ export type BackgroundReader = {
 };
 
 export function backgroundReader(root: string, session: string): BackgroundReader {
-  const folder = folderOf(root, session);
+  const folder = sessionFolderOf(root, session);
   return {
     async read(id) {
       try {
@@ -25,7 +30,7 @@ export function backgroundReader(root: string, session: string): BackgroundReade
     },
     async lastOf(id, most) {
       try {
-        const pieces = piecesOf(await readdir(folder), id).slice(-2);
+        const pieces = listPieces(await readdir(folder), id).slice(-2);
         const parts = await Promise.all(pieces.map((piece) => readEnd(join(folder, `${id}.${piece}`), most)));
         return Buffer.concat(parts).subarray(-most);
       } catch {

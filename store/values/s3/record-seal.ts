@@ -1,25 +1,25 @@
-// Records of a shared store are sealed: whoever can write there, and has no key, cannot change what
-// a worker reads of them and acts on (W1). Values need none: they are named by their hashes, and
-// every hash comes from a sealed payload or from a record.
+// Seals the records of a shared store: a stranger who can write there, and has no key, cannot
+// change what a worker reads of them and acts on (W1). Values need no seal: they are named by their
+// hashes, and every hash comes from a sealed payload or from a record.
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { KeyRecord } from '../key-record.ts';
 import { corruptRecord, StoreError } from '../store.ts';
 
 export type SealKey = { readonly id: string; readonly key: Uint8Array };
 
-/** One seals, all open. */
+/** The active key seals; all keys open. */
 export type SealKeys = {
-  /** The file that they come from, for people. */
+  /** The file that the keys come from, for messages. */
   readonly path: string;
   readonly active: () => SealKey;
   readonly find: (id: string) => SealKey | undefined;
 };
 
-const seal = /^([0-9a-f]{8}) ([0-9a-f]{64})$/;
+const SEAL = /^([0-9a-f]{8}) ([0-9a-f]{64})$/;
 
-/** `what`: whatever the seal is to hold, beginning with the place that it is for. */
-export function sealOf({ id, key }: SealKey, what: readonly (string | Uint8Array)[]): string {
-  // A key of its own: what payloads are sealed with seals nothing else.
+/** Computes the seal of `what`, which begins with the place that the seal is for. */
+export function computeSeal({ id, key }: SealKey, what: readonly (string | Uint8Array)[]): string {
+  // Derives a key of its own, so that the key of payloads seals nothing else.
   const own = Buffer.from(hkdfSync('sha256', key, '', 'perdure store records', 32));
   const sum = createHmac('sha256', own);
   for (const part of what) {
@@ -29,22 +29,23 @@ export function sealOf({ id, key }: SealKey, what: readonly (string | Uint8Array
   return `${id} ${sum.digest('hex')}`;
 }
 
-/** Null when the seal is right. `unknown`: of a key that is not there. */
+/** Returns null when the seal is right. `unknown` means that its key is missing. */
 export function sealProblem(
   keys: SealKeys,
   given: string,
   what: readonly (string | Uint8Array)[],
 ): { readonly kind: 'forged' | 'unknown'; readonly id: string } | null {
-  const [, id = '?'] = seal.exec(given) ?? [];
+  const [, id = '?'] = SEAL.exec(given) ?? [];
   const key = id === '?' ? undefined : keys.find(id);
   if (!key) return { kind: id === '?' ? 'forged' : 'unknown', id };
-  const right = Buffer.from(sealOf(key, what));
+  const right = Buffer.from(computeSeal(key, what));
   return right.length === given.length && timingSafeEqual(right, Buffer.from(given)) ? null : { kind: 'forged', id };
 }
 
-// Where the seal of a record lies: behind the nonce, which earlier releases read as one text and
-// compare with their own.
-
+/**
+ * The nonce of a record, and the seal behind it. Earlier releases read both as one text and compare
+ * it with their own.
+ */
 export type Nonce = { readonly nonce: string; readonly seal: string | null };
 
 export function parseNonce(text: string): Nonce {
@@ -52,8 +53,11 @@ export function parseNonce(text: string): Nonce {
   return { nonce, seal: given ?? null };
 }
 
-/** `store`: its id, for a record of another store may have the same name. */
-function heldBy(store: string, key: string, nonce: string, { bytes, blobs }: KeyRecord): (string | Uint8Array)[] {
+/**
+ * Returns the parts that a seal covers. The store's id is one, because a record of another store
+ * may have the same name.
+ */
+function sealParts(store: string, key: string, nonce: string, { bytes, blobs }: KeyRecord): (string | Uint8Array)[] {
   return ['perdure-record', store, key, nonce, bytes, ...blobs];
 }
 
@@ -61,28 +65,28 @@ export type Sealing = {
   readonly keys: SealKeys;
   readonly store: string;
   /**
-   * Milliseconds since the epoch: what was written before it, by the clock of the store, may be
-   * without a seal.
+   * Milliseconds since the epoch, by the clock of the store: records that were written before may
+   * be without a seal.
    */
   readonly until: number;
 };
 
-/** `nonce`, and with keys the seal of the record behind it. */
-export function sealedNonce(sealing: Sealing | null, key: string, nonce: string, record: KeyRecord): string {
+/** Returns `nonce`, and with keys the seal of the record behind it. */
+export function sealNonce(sealing: Sealing | null, key: string, nonce: string, record: KeyRecord): string {
   if (!sealing) return nonce;
-  return `${nonce}\n${sealOf(sealing.keys.active(), heldBy(sealing.store, key, nonce, record))}`;
+  return `${nonce}\n${computeSeal(sealing.keys.active(), sealParts(sealing.store, key, nonce, record))}`;
 }
 
-type Found = { readonly key: string; readonly place: string; readonly record: KeyRecord; readonly at: number };
+type RecordToCheck = { readonly key: string; readonly place: string; readonly record: KeyRecord; readonly at: number };
 
-/** Throws StoreError for a record that nobody with a key has written there. */
-export function checkSeal({ keys, store, until }: Sealing, { nonce, seal: given }: Nonce, found: Found): void {
+/** Throws StoreError for a record that was written there without a key. */
+export function checkSeal({ keys, store, until }: Sealing, { nonce, seal: given }: Nonce, found: RecordToCheck): void {
   const { key, place, record, at } = found;
   if (given === null) {
     if (at < until) return;
     throw corruptRecord(key, place, `is not sealed, as those of this store are since ${new Date(until).toISOString()}`);
   }
-  const problem = sealProblem(keys, given, heldBy(store, key, nonce, record));
+  const problem = sealProblem(keys, given, sealParts(store, key, nonce, record));
   if (problem?.kind === 'forged')
     throw corruptRecord(key, place, `was not sealed for this place with a key of ${keys.path}`);
   if (problem) throw unknownKey(`the record "${key}" (${place})`, problem.id, keys);

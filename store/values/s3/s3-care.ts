@@ -1,5 +1,5 @@
-// Cleaning a store in a bucket. A value is copied aside on a condition, then removed: whoever
-// writes it anew in between loses nothing, for readers look at both places. It needs two rights
+// Cleans a store in a bucket. A value is copied aside on a condition, then removed: a session that
+// writes it anew in between loses nothing, because readers look at both places. It needs two rights
 // more than sessions do.
 import { isHash, type Hash } from '../../../workflows/contract/ids.ts';
 import type { Sealing } from './record-seal.ts';
@@ -8,10 +8,10 @@ import { asideName, blobName, getValue, readRecord, recordName } from './s3-stor
 import type { StoreCare, StoredObject } from '../store-care.ts';
 import { corruptValue, hashOf, keyProblem } from '../store.ts';
 
-/** Kinds by the folders that they lie in. */
+/** The folder that objects of each kind lie in. */
 const FOLDERS = { record: 'keys/', value: 'blobs/', aside: 'aside/' } as const;
 
-/** `sealing`: of its records. */
+/** `sealing` tells how the store's records are sealed. */
 export function s3Care(objects: Objects, sealing: () => Promise<Sealing | null>): StoreCare {
   return {
     list: (kind) => listFolder(objects, kind),

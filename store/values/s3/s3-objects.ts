@@ -1,6 +1,6 @@
 // Objects of a bucket, as the S3 store uses them: requests with the SDK's own retries, and its
-// errors as sentences (W1). The SDK is loaded with the first request: who keeps the store in a
-// folder neither needs nor loads it.
+// errors as sentences (W1). The SDK is loaded with the first request, so a worker that keeps the
+// store in a folder neither needs nor loads it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { runOnce } from '../../../system/async.ts';
@@ -15,31 +15,31 @@ import { StoreError } from '../store.ts';
  */
 export type Objects = {
   put(name: string, bytes: Uint8Array): Promise<void>;
-  /** False when there is an object of that name, whoever made it. */
+  /** Resolves to false when an object of that name exists already. */
   putNew(name: string, bytes: Uint8Array): Promise<boolean>;
-  /** Null when there is none. */
+  /** Resolves to null when the object is missing. */
   get(name: string): Promise<Uint8Array | null>;
-  /** With when it was written, by the clock of the service. */
+  /** Reads an object with the time of its writing, by the clock of the service. */
   getDated(name: string): Promise<Dated | null>;
-  /** All below `folder`, which ends in a `/`, a page at a time. */
-  list(folder: string): AsyncIterable<Listed>;
-  /** Milliseconds since the epoch; null when there is none. */
+  /** Lists all objects below `folder`, which ends in a `/`, a page at a time. */
+  list(folder: string): AsyncIterable<ListedObject>;
+  /** Resolves to milliseconds since the epoch, or null when the object is missing. */
   writtenAt(name: string): Promise<number | null>;
-  /** False when there is none, or it was written after `olderThan`. */
+  /** Copies an object. Resolves to false when it is missing, or was written after `olderThan`. */
   copy(from: string, to: string, olderThan?: number): Promise<boolean>;
   remove(name: string): Promise<void>;
-  /** Where it is, for people. */
+  /** Returns where the object is, for messages. */
   place(name: string): string;
 };
 
-/** `at`: milliseconds since the epoch. */
+/** `at` is in milliseconds since the epoch. */
 export type Dated = { readonly bytes: Uint8Array; readonly at: number };
 
-export type Listed = { readonly name: string; readonly bytes: number; readonly at: number };
+export type ListedObject = { readonly name: string; readonly bytes: number; readonly at: number };
 
 export type Bucket = {
   readonly bucket: string;
-  /** Without a `/` at its end; empty: the whole bucket is the store's. */
+  /** Without a `/` at its end; empty when the whole bucket is the store's. */
   readonly prefix: string;
   /** Absent: as AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL says, else AWS's own. */
   readonly endpoint?: string;
@@ -49,22 +49,25 @@ export type Bucket = {
   readonly network?: (() => Network) | undefined;
 };
 
-/** Tries of one request, the first included. What still fails is tried again by Temporal, later. */
+/**
+ * Tries of one request, the first included. A request that still fails is tried again by Temporal,
+ * later.
+ */
 const TRIES = 4;
 const CONNECT_MS = 10_000;
 const UNDECIDED_MS = 50;
-/** A request of some MB on a slow line. */
+/** Leaves time for a request of some MB on a slow line. */
 const REQUEST_MS = 60_000;
 
-/** A page of a transcript is read at once. */
+/** Enough sockets to read a page of a transcript at once. */
 const SOCKETS = 64;
 
 type Sdk = typeof import('@aws-sdk/client-s3');
 type Opened = { readonly sdk: Sdk; readonly client: S3Client };
 
 /**
- * Region, endpoint and credentials are found by the SDK's own chain: AWS_REGION, AWS_ENDPOINT_URL,
- * a profile, a role, …
+ * Opens a bucket. Region, endpoint and credentials are found by the SDK's own chain: AWS_REGION,
+ * AWS_ENDPOINT_URL, a profile, a role, …
  */
 export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, network }: Bucket): Objects {
   const opened = runOnce(() => openClient(endpoint, requestMs, network?.()));
@@ -85,8 +88,8 @@ export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, ne
   const getDated = (name: string): Promise<Dated | null> =>
     request('read from the store', name, async ({ sdk, client }) => {
       const command = new sdk.GetObjectCommand({ Bucket: bucket, Key: keyOf(name) });
-      // Its body is part of the request: a cut in the middle of it is tried again as the rest is.
-      return readWhole(() => unless(ABSENT, client.send(command)));
+      // The body is part of the request: a cut in the middle of it is tried again as the rest is.
+      return readWhole(() => nullOnError(ABSENT, client.send(command)));
     });
 
   return {
@@ -98,7 +101,7 @@ export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, ne
     putNew: (name, bytes) =>
       request('write to the store', name, async ({ sdk, client }) => {
         const command = new sdk.PutObjectCommand({ Bucket: bucket, Key: keyOf(name), Body: bytes, IfNoneMatch: '*' });
-        return putOnce(() => unless(TAKEN, client.send(command)));
+        return putOnce(() => nullOnError(TAKEN, client.send(command)));
       }),
     get: async (name) => (await getDated(name))?.bytes ?? null,
     getDated,
@@ -117,7 +120,7 @@ export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, ne
     writtenAt: (name) =>
       request('read from the store', name, async ({ sdk, client }) => {
         const command = new sdk.HeadObjectCommand({ Bucket: bucket, Key: keyOf(name) });
-        const found = await unless(ABSENT, client.send(command));
+        const found = await nullOnError(ABSENT, client.send(command));
         return found && (found.LastModified?.getTime() ?? Date.now());
       }),
     copy: (from, to, olderThan) =>
@@ -128,7 +131,7 @@ export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, ne
           Key: keyOf(to),
           ...(olderThan !== undefined && { CopySourceIfUnmodifiedSince: new Date(olderThan) }),
         });
-        return (await unless(GONE, client.send(command))) !== null;
+        return (await nullOnError(GONE, client.send(command))) !== null;
       }),
     remove: (name) =>
       request('clean the store', name, async ({ sdk, client }) => {
@@ -138,13 +141,13 @@ export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, ne
 }
 
 const TAKEN: ReadonlySet<string> = new Set(['PreconditionFailed']);
-/** Another conditional write of the same name is under way: it decides nothing yet. */
+/** Another conditional write of the same name is under way and has decided nothing yet. */
 const UNDECIDED = 'ConditionalRequestConflict';
 const ABSENT: ReadonlySet<string> = new Set(['NoSuchKey', 'NotFound']);
-/** Not there, or not as it was. */
+/** The object is missing, or has changed. */
 const GONE: ReadonlySet<string> = new Set([...TAKEN, ...ABSENT]);
 
-async function unless<T>(names: ReadonlySet<string>, sent: Promise<T>): Promise<T | null> {
+async function nullOnError<T>(names: ReadonlySet<string>, sent: Promise<T>): Promise<T | null> {
   try {
     return await sent;
   } catch (error) {
@@ -164,13 +167,13 @@ async function putOnce(send: () => Promise<object | null>): Promise<boolean> {
   }
 }
 
-type Got = {
+type ObjectAnswer = {
   readonly Body?: { transformToByteArray(): Promise<Uint8Array> } | undefined;
   readonly ContentLength?: number | undefined;
   readonly LastModified?: Date | undefined;
 };
 
-async function readWhole(get: () => Promise<Got | null>): Promise<Dated | null> {
+async function readWhole(get: () => Promise<ObjectAnswer | null>): Promise<Dated | null> {
   for (let tried = 1; ; tried += 1) {
     const got = await get();
     if (got === null) return null;
@@ -196,11 +199,11 @@ async function openClient(
   const { AWS_ENDPOINT_URL_S3: forS3, AWS_ENDPOINT_URL: forAll } = process.env;
   const client = new sdk.S3Client({
     maxAttempts: TRIES,
-    // Gateways of one's own have no name for each bucket.
+    // Self-hosted gateways have no host name for each bucket.
     forcePathStyle: Boolean(endpoint || forS3 || forAll),
     ...(endpoint !== undefined && { endpoint }),
-    // What is read is checked against its own hash, what is sent is signed with one: a checksum
-    // beside them is work for nothing.
+    // Values are checked against their own hash when read, and signed with one when sent: further
+    // checksums are work for nothing.
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestChecksumCalculation: 'WHEN_REQUIRED',
     requestHandler: {
@@ -216,7 +219,7 @@ async function openClient(
 }
 
 async function loadSdk(): Promise<Sdk> {
-  // Else each command on Node 20 prints seven lines about what the SDK will need later.
+  // Otherwise each command on Node 20 prints seven lines about what the SDK will need later.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
   try {
     return await import('@aws-sdk/client-s3');

@@ -1,5 +1,5 @@
-// Requests to a bucket that is reached through a proxy. The SDK's own handler knows none: it keeps
-// those that go directly.
+// Sends requests to a bucket that is reached through a proxy. The SDK's own handler supports none,
+// and keeps the requests that go directly.
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { S3Client } from '@aws-sdk/client-s3';
@@ -11,8 +11,8 @@ type Options = { readonly abortSignal?: AbortSignal | undefined };
 type Answer = Awaited<ReturnType<Handler['handle']>>;
 
 /**
- * What is no header of a request that fetch makes: it sets the first two itself, and does not wait
- * for leave to send.
+ * Headers that are not passed to fetch: it sets the first two itself, and does not wait for leave
+ * to send.
  */
 const NOT_SENT: ReadonlySet<string> = new Set(['host', 'content-length', 'expect']);
 
@@ -30,14 +30,16 @@ export function throughProxies(direct: Handler, network: Network, requestMs: num
 function urlOf({ protocol, hostname, port, path, query = {} }: Request): URL {
   const url = new URL(`${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}`);
   const pairs = Object.entries(query).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).map((one) => `${escaped(name)}=${escaped(one ?? '')}`),
+    (Array.isArray(value) ? value : [value]).map(
+      (one) => `${escapeForSignature(name)}=${escapeForSignature(one ?? '')}`,
+    ),
   );
   url.search = pairs.join('&');
   return url;
 }
 
-/** As the signature has it. */
-function escaped(text: string): string {
+/** Escapes a text as the signature does. */
+function escapeForSignature(text: string): string {
   return encodeURIComponent(text).replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
@@ -64,7 +66,7 @@ async function ask(
     return { response };
   } catch (error) {
     if (signal.aborted) throw error;
-    // Tried again by the SDK, as a connection that it lost itself.
+    // The SDK tries this again, as a connection that it lost itself.
     throw Object.assign(new Error(whyFetchFailed(error), { cause: error }), { $retryable: {} });
   }
 }

@@ -4,7 +4,7 @@ import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAttachments } from '../../../activities/attachments/attachments.ts';
-import { logText } from '../../../system/log.ts';
+import { formatLog } from '../../../system/log.ts';
 import { callModel } from '../../../activities/call-model.ts';
 import { builtinTools } from '../../../tools/builtin/builtin-tools.ts';
 import { createRegistry } from '../../../tools/registry.ts';
@@ -175,7 +175,7 @@ test('a provider, and the line about one that failed, know the trace of the runâ
     throw new Error('boom');
   };
   const attachments = createAttachments([{ name: 'mail', collect }], (_level, message, fields) => {
-    lines.push(logText(message, fields));
+    lines.push(formatLog(message, fields));
   });
   attachments.prefetch({ ...(await deps.config(opened.config)), traceparent });
   await until(() => lines.length > 0);

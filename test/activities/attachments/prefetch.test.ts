@@ -1,6 +1,6 @@
 // Providers of attachments: asked ahead, never waited for, and what they say is lost only with the
 // worker.
-import { type Log, logText } from '../../../system/log.ts';
+import { type Log, formatLog } from '../../../system/log.ts';
 import { expect, test } from 'vitest';
 import { prefetch, type AttachmentProvider } from '../../../activities/attachments/prefetch.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
@@ -17,7 +17,7 @@ function deferred() {
 
 function ahead(providers: readonly AttachmentProvider[], sessions?: number) {
   const warnings: string[] = [];
-  const log: Log = (_, message, fields) => void warnings.push(logText(message, fields));
+  const log: Log = (_, message, fields) => void warnings.push(formatLog(message, fields));
   return { ...prefetch(providers, { log, ...(sessions === undefined ? {} : { sessions }) }), warnings };
 }
 

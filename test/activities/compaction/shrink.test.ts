@@ -39,7 +39,7 @@ test('when they free enough that is all that is done: recorded as a model call r
   expect(result.freed).toBeGreaterThan(3_000);
   expect(await kinds(result.head)).toEqual(['user', 'microcompact']);
   const after = await deps.transcripts.extend(session, result.head, []);
-  expect(deps.transcripts.prepared(after, COLD, {})).toBe(after);
+  expect(deps.transcripts.shrinkResults(after, COLD, {})).toBe(after);
   expect(asked).toHaveLength(0);
   expect(lines.map(({ type }) => type)).toEqual(['user', 'fate']);
   expect(lines.at(-1)).toMatchObject({ fate: 'stored' });

@@ -5,7 +5,7 @@ import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from '@anthr
 import type { AbortedBy, Attempt } from '../../../activities/attempt.ts';
 import type { SummaryDeps } from '../../../activities/compaction/small-model.ts';
 import type { LiveEvent, LiveFate } from '../../../store/live/events.ts';
-import { configReader, type RunConfig } from '../../../store/configuration.ts';
+import { createConfigReader, type RunConfig } from '../../../store/configuration.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
 import { createTranscripts } from '../../../store/transcript/transcripts.ts';
@@ -49,7 +49,7 @@ export async function compactionBench({
       forgetBefore: () => Promise.resolve(),
     },
     transcripts: createTranscripts(store, () => Promise.resolve(null)),
-    config: configReader(store),
+    config: createConfigReader(store),
     tools: { claimed: () => Promise.reject(new Error('no call ends here')) },
     model: (body, signal) => {
       asked.push(body);

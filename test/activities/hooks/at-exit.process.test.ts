@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { atExit } from '../../../system/process/at-exit.ts';
+import { createExitHandlers } from '../../../system/process/at-exit.ts';
 import { processInfo } from '../../../system/process/proc.ts';
 import { compiled, startNode } from '../../support/compiled.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -21,7 +21,7 @@ test('a command that still runs when the worker exits dies with it, and all that
 
 test('one listener waits for the exit, and only while something runs', () => {
   const process = new EventEmitter();
-  const { add } = atExit(process as NodeJS.Process);
+  const { add } = createExitHandlers(process as NodeJS.Process);
   const ended: string[] = [];
   const added = ['a', 'b', 'c'].map((name) => add(() => void ended.push(name)));
   expect(process.listenerCount('exit')).toBe(1);

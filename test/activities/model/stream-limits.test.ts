@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createAccumulator } from '../../../activities/model/stream/accumulate.ts';
 import { StalledStream } from '../../../activities/model/classify.ts';
 import { anthropicModel, streamReply, type StreamLimits } from '../../../activities/model/stream/stream.ts';
-import { patience } from '../../../store/configuration.ts';
+import { waitLimitsOf } from '../../../store/configuration.ts';
 import type { ModelPort, ModelRequest } from '../../../activities/deps.ts';
 
 const MINUTE = 60_000;
@@ -136,7 +136,7 @@ describe('a stream that is silent', () => {
   });
 
   test('is measured in a run of a release that had one limit by that and by the default for the other (X4 L57)', () => {
-    expect(patience({ stallMs: 120_000 })).toEqual({ firstByteMs: 10 * MINUTE, stallMs: 120_000 });
+    expect(waitLimitsOf({ stallMs: 120_000 })).toEqual({ firstByteMs: 10 * MINUTE, stallMs: 120_000 });
   });
 });
 

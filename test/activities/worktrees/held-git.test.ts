@@ -1,7 +1,7 @@
 // Work trees of one repository that are made and removed at once, as agents of one reply have them.
 import { expect, test } from 'vitest';
 import { GitProblem, type HeldGit, worktreeCommands } from '../../../activities/worktrees/held-git.ts';
-import type { WorktreePlace } from '../../../store/begun-worktree.ts';
+import type { WorktreePlace } from '../../../store/worktree-record.ts';
 import { until } from '../../support/until.ts';
 
 const idle = new AbortController().signal;

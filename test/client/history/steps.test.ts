@@ -4,7 +4,7 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import { encodeToPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { expect, test } from 'vitest';
 import { stepReader } from '../../../client/sessions/history/steps.ts';
-import { clientConverter } from '../../../connection/payloads/data-converter.ts';
+import { createClientConverter } from '../../../connection/payloads/data-converter.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { newKeys } from '../../support/new-keys.ts';
 
@@ -13,7 +13,7 @@ const session = 's-1' as SessionId;
 
 /** One `callModel`, tried twice: `failure` ended the first attempt, and the third is not here yet. */
 async function clientOf(seal: 'yes' | 'no' | 'for another session') {
-  const loadedDataConverter = clientConverter(newKeys());
+  const loadedDataConverter = createClientConverter(newKeys());
   const cause = defaultPayloadConverter.toPayload({ message: 'the model answered 529: overloaded', stack_trace: '' });
   const sealedFor = async (activityId: string, id: string) => {
     const place = { type: 'activity', namespace: 'default', workflowId: id, activityId, isLocal: false } as const;

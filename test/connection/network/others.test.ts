@@ -1,4 +1,5 @@
-// What goes through a proxy beside the model: pages, MCP servers at an address, traces, buckets.
+// Proxies also serve traffic apart from the model's: pages, MCP servers at an address, traces,
+// buckets.
 import http, { type RequestListener } from 'node:http';
 import https from 'node:https';
 import { writeFileSync } from 'node:fs';
@@ -43,7 +44,7 @@ function network(env: Record<string, string>) {
   return opened;
 }
 
-/** What this machine's own look-up says of every name. */
+/** Stands for this machine's own look-up of every name. */
 function leadingTo(address: string | null): typeof lookup {
   const missing = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' });
   return ((_: string, __: object, done: (error: Error | null, found: unknown) => void) =>

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { describeNetwork, describeRoute } from '../../../connection/network/describe.ts';
 import { readProxyRules } from '../../../connection/network/proxy-rules.ts';
-import { redactor } from '../../../worker/redact.ts';
+import { createRedactor } from '../../../worker/redact.ts';
 
 const through = (env: Record<string, string>, url: string): string | null =>
   readProxyRules(env).proxyFor(new URL(url))?.shown ?? null;
@@ -52,7 +52,7 @@ describe('a proxy', () => {
   });
 
   test('has a password that is taken out of failures and logs, also as it is sent (X5)', () => {
-    const redact = redactor({ https_proxy: 'me:canary-1@p:1', HTTP_PROXY: 'http://me:canary-2@p:1' });
+    const redact = createRedactor({ https_proxy: 'me:canary-1@p:1', HTTP_PROXY: 'http://me:canary-2@p:1' });
     const sent = Buffer.from('me:canary-1').toString('base64');
     expect(redact(`canary-1 canary-2 Basic ${sent}`)).not.toMatch(/canary|Y2FuYXJ5/);
   });

@@ -1,5 +1,5 @@
-// Reading the live channel's files: lines that are not whole, folders that go, processes that write
-// beside each other.
+// Reads the live channel's files: lines that are not whole, folders that go, processes that write
+// at the same time.
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { LiveFate, LiveHeader, LiveWriter } from '../../../store/live/events.ts';

@@ -1,6 +1,6 @@
 // Lines of the live channel: every type that can be written can be read.
 import { expect, test } from 'vitest';
-import { linesIn } from '../../../store/live/files.ts';
+import { parseLines } from '../../../store/live/lines.ts';
 import type { LiveEvent } from '../../../store/live/events.ts';
 
 const bytes = (lines: readonly unknown[]): Uint8Array =>
@@ -14,12 +14,12 @@ test('what is said of compactions, collapses and hooks reaches those who read (L
     { type: 'hook_start', iteration: 1, hook: 'gate' },
     { type: 'hook_end', iteration: 1, hook: 'gate', result: 'passed' },
   ];
-  const found = linesIn(bytes(events), 0);
+  const found = parseLines(bytes(events), 0);
   expect(found.lines.map(({ line }) => line)).toEqual(events);
   expect(found.garbage).toBe(0);
 });
 
 test('a line of an unknown type, without one, or with the name of a built-in property is garbage', () => {
-  const found = linesIn(bytes([{ type: 'news' }, {}, null, { type: 'toString' }, { type: ['header'] }]), 0);
+  const found = parseLines(bytes([{ type: 'news' }, {}, null, { type: 'toString' }, { type: ['header'] }]), 0);
   expect(found).toMatchObject({ lines: [], garbage: 5 });
 });

@@ -1,5 +1,5 @@
-// The live channel on a Redis that is not there, refuses, freezes, dies and comes back empty:
-// nobody who writes waits for it, and whoever watches is told in one sentence.
+// The live channel on a Redis that is missing, refuses, freezes, dies and comes back empty: writers
+// do not wait for it, and watchers are told in one sentence.
 import { randomUUID } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';

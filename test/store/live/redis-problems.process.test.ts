@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { redisLive } from '../../../store/live/redis-live.ts';
-import { liveUrlProblem, shownAddress } from '../../../store/live/redis-link.ts';
+import { liveUrlProblem, addressWithoutSecrets } from '../../../store/live/redis-problems.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { redisServer, type RedisServer } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';
@@ -58,7 +58,7 @@ test.each<[string, () => Promise<string>, string]>([
   const url = await urlOf();
   const { live, lines } = channel(url);
   const problem = await live.check();
-  expect(problem).toContain(`the Redis at ${shownAddress(url)} cannot be used: ${sentence}`);
+  expect(problem).toContain(`the Redis at ${addressWithoutSecrets(url)} cannot be used: ${sentence}`);
   const seen = watcher(live, session);
   await live.open({ session, step: 1, attempt: 1, activity: 'commit' }).end({ type: 'fate', fate: 'done' });
   await until(() => seen.troubles.length === 1 && lines.length === 1);

@@ -1,6 +1,6 @@
-// What watchers are told of the end of a call.
+// Watchers are told of the end of a call.
 import { expect, test } from 'vitest';
-import { toolEnd } from '../../../store/live/tell.ts';
+import { toolEnd } from '../../../store/live/retell.ts';
 import type { CallLog } from '../../../store/log/entries.ts';
 import { outcome } from '../../support/transcript.ts';
 

@@ -4,10 +4,11 @@ import type { Log } from '../../../system/log.ts';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type AttemptReader, attemptReader } from '../../../store/live/attempt-reader.ts';
-import { type Cursor, type LiveItem, attemptFile, listAttempts, sessionFolder } from '../../../store/live/files.ts';
+import { type AttemptReader, createAttemptReader } from '../../../store/live/attempt-reader.ts';
+import { attemptFile, listAttempts, sessionFolder } from '../../../store/live/files.ts';
+import type { Cursor, LiveItem } from '../../../store/live/cursor.ts';
 import type { LiveLine } from '../../../store/live/events.ts';
-import { sessionFollower } from '../../../store/live/follow.ts';
+import { createSessionFollower } from '../../../store/live/follow.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { said } from '../../support/watcher.ts';
@@ -46,8 +47,8 @@ function linesOf(step: number, number: number, { tools, attempts: all }: Step): 
 }
 
 /**
- * Every write of the history: steps that wait for each other in order, calls beside each other
- * mixed, pieces of any size.
+ * Every write of the history: steps that wait for each other in order, parallel calls mixed, pieces
+ * of any size.
  */
 function writesOf(history: readonly Step[], pick: (max: number) => number): Write[] {
   const writes: Write[] = [];
@@ -101,7 +102,7 @@ type Given = typeof histories extends fc.Arbitrary<infer T> ? T : never;
 
 /** Something is written whenever the watcher has looked at something. */
 function busyReader(folder: string, log: Log, write: () => void): AttemptReader {
-  const reader = attemptReader(folder, log);
+  const reader = createAttemptReader(folder, log);
   const after = <T>(value: T): T => {
     write();
     return value;
@@ -126,7 +127,7 @@ function run(given: Given, { reconnect = false, during = true } = {}) {
       () => (during && given.looks.next().value > 1 ? write() : undefined),
     );
   let reader = open();
-  let look = sessionFollower(reader);
+  let look = createSessionFollower(reader);
   const items: LiveItem[] = [];
   const lookOnce = (): void => {
     const seen: LiveItem[] = [];
@@ -144,7 +145,7 @@ function run(given: Given, { reconnect = false, during = true } = {}) {
     items.push(...kept);
     reader.close();
     reader = open();
-    look = sessionFollower(reader, JSON.parse(JSON.stringify(kept.at(-1)?.cursor)) as Cursor);
+    look = createSessionFollower(reader, JSON.parse(JSON.stringify(kept.at(-1)?.cursor)) as Cursor);
     if (kept.length < seen.length) lookOnce();
   };
   while (writes.length > 0) {
@@ -207,9 +208,9 @@ test('a place in a long session names the steps that are open there, however man
     const lines = linesOf(step, 1, one).map((line) => `${JSON.stringify(line)}\n`);
     appendFileSync(attemptFile(folder, { step, attempt: 1 }), lines.join(''));
   }
-  const reader = attemptReader(folder, () => undefined);
+  const reader = createAttemptReader(folder, () => undefined);
   const items: LiveItem[] = [];
-  sessionFollower(reader)(items);
+  createSessionFollower(reader)(items);
   reader.close();
   expect(items.length).toBeGreaterThan(800);
   expect(Math.max(...items.map(({ cursor }) => Object.keys(cursor.steps).length))).toBeLessThanOrEqual(2);

@@ -1,4 +1,4 @@
-// What the segment of a boundary keeps of what comes before it: all that a worker makes of it.
+// The segment of a boundary keeps of earlier entries all that a worker makes of them.
 import { known } from '../../support/known.ts';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -91,7 +91,7 @@ test.each<[string, Entry[], Entry[]]>([
   expect(await known(partial, [])).toEqual(await known(whole, []));
 });
 
-/** Of one segment. */
+/** One segment of a chain. */
 function wholeOf(entries: readonly Entry[]): View {
   return emptyView(session).grow({ hash: hashOf(Buffer.from('parent')), bytes: 1, entries });
 }

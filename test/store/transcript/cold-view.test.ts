@@ -1,5 +1,4 @@
-// What a worker reads of a transcript that it does not know: back to a boundary, and with the same
-// result as a whole read.
+// A worker reads an unknown transcript back to a boundary, with the same result as a whole read.
 import { known } from '../../support/known.ts';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -12,7 +11,8 @@ import { inView } from '../../../store/view/in-view.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
 import { nextSegment } from '../../../store/view/next-segment.ts';
 import { createTranscripts } from '../../../store/transcript/transcripts.ts';
-import { createViewCache, emptyView, loadView, loadWorkingView, type View } from '../../../store/view/view.ts';
+import { emptyView, loadView, loadWorkingView, type View } from '../../../store/view/view.ts';
+import { createViewCache } from '../../../store/view/view-cache.ts';
 import { type Step, counted, plainEntries, steps, transcriptOf, withCost } from '../../support/any-transcript.ts';
 import { appendSegment, boundary, reply, session, stored, textBlock, user } from '../../support/transcript.ts';
 

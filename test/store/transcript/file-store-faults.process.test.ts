@@ -4,7 +4,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { fileStore } from '../../../store/values/file-store.ts';
-import { fileLayout } from '../../../store/values/key-record.ts';
+import { fileLayout } from '../../../store/values/file-layout.ts';
 import type { Files } from '../../../store/values/file-io.ts';
 import { hashOf, type Store, StoreError } from '../../../store/values/store.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';

@@ -1,4 +1,4 @@
-// What was acknowledged survives a power cut at any moment, and nothing that survives refers to
+// Acknowledged writes survive a power cut at any moment, and nothing that survives refers to
 // something that did not.
 import { expect, test } from 'vitest';
 import { fileStore } from '../../../store/values/file-store.ts';
@@ -9,8 +9,8 @@ import { PowerCut, type PowerCutFiles, powerCutFiles } from '../../support/power
 type Acknowledged = { readonly hashes: Hash[]; readonly keys: [string, string][] };
 
 /**
- * Two sessions at work beside each other, as two workers would be; values repeat, and latecomers
- * write what is being written.
+ * Two sessions work at the same time, as two workers would; values repeat, and latecomers write
+ * what is being written.
  */
 async function work(files: PowerCutFiles, done: Acknowledged): Promise<void> {
   await Promise.all(latecomers(files, done));

@@ -1,6 +1,6 @@
-// What a run has answered so far, from a whole transcript.
+// The answer of a run so far, read from a whole transcript.
 import { expect, test } from 'vitest';
-import { finalText } from '../../../store/view/result.ts';
+import { finalText } from '../../../store/view/final-text.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import { notice, reply, runEnded, runStarted, textBlock, transition, user } from '../../support/transcript.ts';
 

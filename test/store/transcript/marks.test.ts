@@ -1,4 +1,4 @@
-// What boundaries, snips, collapses and shrunk results make of a transcript, as the model sees it.
+// Boundaries, snips, collapses and shrunk results change a transcript as the model sees it.
 import type { MessageParam } from '@anthropic-ai/sdk/resources/messages';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';

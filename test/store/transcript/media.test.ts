@@ -1,7 +1,8 @@
 // Images and PDF documents, by their bytes (L85).
 import { deflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { examineMedia, fitsMessage, MOST_PAGES, pdfPages } from '../../../store/transcript/media.ts';
+import { examineMedia, fitsMessage, MOST_PAGES } from '../../../store/transcript/media.ts';
+import { countPdfPages } from '../../../store/transcript/pdf-pages.ts';
 import { jpegOf, pdfOf, pngOf, webpOf } from '../../support/images.ts';
 
 const gif = Buffer.from('GIF89a\x05\x00\x06\x00', 'latin1');
@@ -46,9 +47,11 @@ test('pages are counted in packed objects, too, and old ones of a changed file a
       Buffer.from('\nendstream'),
     ]);
   const two = packed('<< /Type /Pages /Count 2 >> << /Type /Page >> << /Type/Page >>');
-  expect(pdfPages(Buffer.concat([Buffer.from('%PDF-1.7\n'), two]))).toBe(2);
-  expect(pdfPages(Buffer.concat([pdfOf(2), Buffer.from('<< /Type /Page >>')]))).toBe(2);
-  expect(pdfPages(Buffer.concat([pdfOf(2), Buffer.from('<< /Type /ObjStm >>\nstream\nbroken endstream')]))).toBeNull();
+  expect(countPdfPages(Buffer.concat([Buffer.from('%PDF-1.7\n'), two]))).toBe(2);
+  expect(countPdfPages(Buffer.concat([pdfOf(2), Buffer.from('<< /Type /Page >>')]))).toBe(2);
+  expect(
+    countPdfPages(Buffer.concat([pdfOf(2), Buffer.from('<< /Type /ObjStm >>\nstream\nbroken endstream')])),
+  ).toBeNull();
 });
 
 test('what is made to be dear to count is looked at once, and not counted (L85)', () => {
@@ -57,7 +60,7 @@ test('what is made to be dear to count is looked at once, and not counted (L85)'
     Buffer.concat([Buffer.from(`%PDF-1.7\n${'/ObjStm'.repeat(markers)}\nstream\n`), bomb, Buffer.from('\nendstream')]);
   const takes = (bytes: Buffer): number => {
     const before = process.cpuUsage();
-    expect(pdfPages(bytes)).toBeNull();
+    expect(countPdfPages(bytes)).toBeNull();
     const { user, system } = process.cpuUsage(before);
     return user + system;
   };

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
-import { microcompact } from '../../../store/view/microcompact.ts';
+import { planMicrocompact } from '../../../store/view/microcompact.ts';
 import { project } from '../../../store/view/project.ts';
 import { createTranscripts } from '../../../store/transcript/transcripts.ts';
 import {
@@ -32,10 +32,10 @@ const rounds = (count: number, size: number, at = warm): Entry[] =>
 
 test('with a warm cache it acts when it frees 20,000 tokens, and keeps the newest five results (L8)', () => {
   const enough = [user('go'), ...rounds(7, 42_000)];
-  const entry = microcompact(enough, now);
+  const entry = planMicrocompact(enough, now);
   expect(entry).toMatchObject({ kind: 'microcompact', before: 4 });
   expect(entry?.freed).toBeGreaterThanOrEqual(20_000);
-  expect(microcompact([user('go'), ...rounds(7, 39_000)], now)).toBeNull();
+  expect(planMicrocompact([user('go'), ...rounds(7, 39_000)], now)).toBeNull();
   const whole = project([...enough, entry as Entry], new Map()).filter((message) =>
     JSON.stringify(message).includes('xxx'),
   );
@@ -43,27 +43,27 @@ test('with a warm cache it acts when it frees 20,000 tokens, and keeps the newes
 });
 
 test('with a cold cache it acts when it frees anything worth an entry (L8)', () => {
-  expect(microcompact([user('go'), ...rounds(7, 5_000, cold)], now)).toMatchObject({ before: 4 });
-  expect(microcompact([user('go'), ...rounds(7, 5_000)], now)).toBeNull();
-  expect(microcompact([user('go'), ...rounds(7, 1_000, cold)], now)).toBeNull();
-  expect(microcompact([user('go'), ...rounds(5, 50_000, cold)], now)).toBeNull();
+  expect(planMicrocompact([user('go'), ...rounds(7, 5_000, cold)], now)).toMatchObject({ before: 4 });
+  expect(planMicrocompact([user('go'), ...rounds(7, 5_000)], now)).toBeNull();
+  expect(planMicrocompact([user('go'), ...rounds(7, 1_000, cold)], now)).toBeNull();
+  expect(planMicrocompact([user('go'), ...rounds(5, 50_000, cold)], now)).toBeNull();
 });
 
 test('what is shrunk, snipped, before the boundary or small is not counted again (L8)', () => {
   const entries = [user('go'), ...rounds(7, 42_000)];
-  const once = [...entries, microcompact(entries, now) as Entry];
-  expect(microcompact(once, now)).toBeNull();
-  expect(microcompact([...once, ...rounds(1, 90_000)], now)).toBeNull();
-  expect(microcompact([...once, ...rounds(2, 42_000)], now)).toMatchObject({ before: 8 });
-  expect(microcompact([...entries, snip(1)], now)).toBeNull();
-  expect(microcompact([...entries, boundary('So far.', 3)], now)).toBeNull();
-  expect(microcompact([user('go'), ...rounds(500, 190, cold)], now)).toBeNull();
+  const once = [...entries, planMicrocompact(entries, now) as Entry];
+  expect(planMicrocompact(once, now)).toBeNull();
+  expect(planMicrocompact([...once, ...rounds(1, 90_000)], now)).toBeNull();
+  expect(planMicrocompact([...once, ...rounds(2, 42_000)], now)).toMatchObject({ before: 8 });
+  expect(planMicrocompact([...entries, snip(1)], now)).toBeNull();
+  expect(planMicrocompact([...entries, boundary('So far.', 3)], now)).toBeNull();
+  expect(planMicrocompact([user('go'), ...rounds(500, 190, cold)], now)).toBeNull();
 });
 
 test('results of one reply stay or go together (L8)', () => {
   const many = Array.from({ length: 4 }, (_, n) => callBlock(`m${n}`));
   const wide: Entry[] = [reply(many, { at: warm }), outcomes(...many.map((_, n) => outcome(n, 'x'.repeat(42_000))))];
-  expect(microcompact([user('go'), ...wide, ...wide, ...wide], now)).toMatchObject({ before: 2 });
+  expect(planMicrocompact([user('go'), ...wide, ...wide, ...wide], now)).toMatchObject({ before: 2 });
 });
 
 test('the choice is one more entry to append, and the same ever after (L8)', async () => {
@@ -72,12 +72,12 @@ test('the choice is one more entry to append, and the same ever after (L8)', asy
   const { head } = await stored(store, entries);
   const transcripts = createTranscripts(store, () => Promise.resolve(null));
   const base = await transcripts.extend(session, head, []);
-  const prepared = transcripts.prepared(base, now, {});
+  const prepared = transcripts.shrinkResults(base, now, {});
   expect(prepared.added).toMatchObject([{ kind: 'microcompact' }]);
   const next = transcripts.next(prepared, [reply([textBlock('ok')], { at: now })]);
   await store.put(next.bytes);
   const after = await transcripts.extend(session, next.hash, []);
   const before = await transcripts.messages(prepared);
-  const later = await transcripts.messages(transcripts.prepared(after, now + MINUTE, {}));
+  const later = await transcripts.messages(transcripts.shrinkResults(after, now + MINUTE, {}));
   expect(later.slice(0, before.length)).toEqual(before);
 });

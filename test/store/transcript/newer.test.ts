@@ -1,7 +1,7 @@
-// What a newer Perdure wrote, met by this one in a deploy that goes from worker to worker: it is no
-// damage, and is left alone.
+// This version meets values of a newer one, as in a deploy that goes from worker to worker: they
+// are not damage, and are left alone.
 import { expect, test } from 'vitest';
-import { configReader } from '../../../store/configuration.ts';
+import { createConfigReader } from '../../../store/configuration.ts';
 import { verifyTranscript } from '../../../store/log/audit.ts';
 import type { Segment } from '../../../store/log/entries.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
@@ -43,7 +43,7 @@ test.each(segments)('%s is newer, not damaged, and the sentence says what to do 
 
 test('a run configuration of a later version is newer, and one of no version is damaged (L50 L57)', async () => {
   const later = await put({ v: 2 });
-  await expect(configReader(later.store)(later.hash)).rejects.toEqual(
+  await expect(createConfigReader(later.store)(later.hash)).rejects.toEqual(
     new StoreError(
       'newer',
       `run configuration ${later.hash} was written by a newer Perdure (version 2, this one reads 1): ${todo}`,
@@ -51,6 +51,6 @@ test('a run configuration of a later version is newer, and one of no version is 
   );
   for (const value of [{}, null, 'v', { v: '2' }, { v: 0 }]) {
     const { store, hash } = await put(value);
-    await expect(configReader(store)(hash)).rejects.toMatchObject({ problem: 'corrupt' });
+    await expect(createConfigReader(store)(hash)).rejects.toMatchObject({ problem: 'corrupt' });
   }
 });

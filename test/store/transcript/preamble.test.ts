@@ -1,4 +1,4 @@
-// What is told of the system prompt and the tools, from one request to the next.
+// Changes of the system prompt and the tools are told from one request to the next.
 import type { Tool } from '@anthropic-ai/sdk/resources/messages';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';

@@ -1,5 +1,5 @@
-// What it costs to get a long transcript ready to be sent: little when it is warm, not much more
-// from disk.
+// Measures the cost of getting a long transcript ready to be sent: little when it is warm, not much
+// more from disk.
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';
 import { fileStore } from '../../../store/values/file-store.ts';
@@ -29,7 +29,7 @@ const turn = (n: number): Entry[] => [
 
 function timePreparation(transcripts: Transcripts, head: Hash | null, turns: number): Promise<number> {
   return cpuTime(async () => {
-    const extended = transcripts.prepared(await transcripts.extend(session, head, []), 0, {});
+    const extended = transcripts.shrinkResults(await transcripts.extend(session, head, []), 0, {});
     expect(await transcripts.messages(extended, { name: 'claude-test' })).toHaveLength(2 * turns + 1);
   });
 }

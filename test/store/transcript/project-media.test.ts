@@ -1,10 +1,10 @@
-// What the model sees of images and documents in a transcript (L85).
+// The model sees images and documents of a transcript (L85).
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';
 import { mediaKey } from '../../../store/log/bodies.ts';
 import { hashOf } from '../../../store/values/store.ts';
 import { BARE } from '../../../store/view/notices.ts';
-import { requestCharacters } from '../../../store/transcript/request-size.ts';
+import { countRequestCharacters } from '../../../store/transcript/request-size.ts';
 import { project } from '../../../store/view/project.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import { pdfOf } from '../../support/images.ts';
@@ -38,7 +38,7 @@ describe('what a tool shows', () => {
         { type: 'document', source: { ...source, media_type: 'application/pdf', data: pdfOf(2).toString('base64') } },
       ],
     ]);
-    const size = requestCharacters(project(round, bodies));
+    const size = countRequestCharacters(project(round, bodies));
     expect(size).toBeGreaterThan(26_400);
     expect(size).toBeLessThan(27_500);
   });
@@ -64,7 +64,7 @@ describe('what a tool shows', () => {
     const data = pdfOf(2).toString('base64');
     const shown = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data } };
     expect(messages).toEqual([{ role: 'user', content: [said('Read it.'), shown, said(' What is it?')] }]);
-    expect(requestCharacters(messages)).toBeGreaterThan(20_000);
+    expect(countRequestCharacters(messages)).toBeGreaterThan(20_000);
   });
 
   test('in a prompt is named in the same way (L24 L85)', () => {

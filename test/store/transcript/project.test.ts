@@ -1,11 +1,11 @@
-// What the model sees of a transcript.
+// A transcript is projected onto the messages that the model sees.
 import type { ContentBlock, MessageParam } from '@anthropic-ai/sdk/resources/messages';
 import { expect, test } from 'vitest';
 import type { Entry, ReplyEntry } from '../../../store/log/entries.ts';
 import { hashOf } from '../../../store/values/store.ts';
 import { CALL_CUT, CONTINUE, GO_ON, INTERRUPTED, NO_OUTCOME, NO_OUTPUT } from '../../../store/view/notices.ts';
 import { mediaKey } from '../../../store/log/bodies.ts';
-import { requestCharacters } from '../../../store/transcript/request-size.ts';
+import { countRequestCharacters } from '../../../store/transcript/request-size.ts';
 import { project } from '../../../store/view/project.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import {
@@ -221,7 +221,7 @@ test('an image is shown where it stands in its message, and counts by its size o
   expect(messages).toEqual([
     { role: 'user', content: [said('Look:'), { type: 'image', source }, said(' what is it?')] },
   ]);
-  expect(requestCharacters(messages)).toBeLessThan(7_000);
+  expect(countRequestCharacters(messages)).toBeLessThan(7_000);
 });
 
 test('a message that was too large for its run is shown in part, without its images (L6 Q7)', () => {

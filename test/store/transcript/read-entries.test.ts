@@ -1,6 +1,7 @@
-// What was shrunk, shortened or summarised can be opened by the name given in its place (L8–L10).
+// Entries that were shrunk, shortened or summarised can be opened by the name given in their place
+// (L8–L10).
 import { expect, test } from 'vitest';
-import { entryName, entryRange } from '../../../store/log/entries.ts';
+import { entryName, parseEntryName } from '../../../store/log/entry-names.ts';
 import { readTool } from '../../../tools/builtin/read.ts';
 import type { Sandbox } from '../../../tools/sandbox.ts';
 import { toolContext } from '../../../activities/calls/workbench.ts';
@@ -85,5 +86,5 @@ test('a name means what it was made of', () => {
     { from: 0, to: 1 },
     { from: 3, to: 9 },
   ])
-    expect(entryRange(entryName(range))).toEqual(range);
+    expect(parseEntryName(entryName(range))).toEqual(range);
 });

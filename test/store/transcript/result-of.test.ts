@@ -1,4 +1,4 @@
-// What a run came to, from its entries.
+// The result of a run, read from its entries.
 import { expect, test } from 'vitest';
 import { resultOf } from '../../../store/view/result.ts';
 import type { Entry } from '../../../store/log/entries.ts';

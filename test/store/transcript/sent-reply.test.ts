@@ -1,14 +1,14 @@
-// What is left out of a stored reply when it is sent: for one kind or field that the API does not
-// know, it would refuse the session for good.
+// Some blocks and fields are left out of a stored reply when it is sent: for one kind or field that
+// the API does not know, it would refuse the session for good.
 import type { ContentBlock } from '@anthropic-ai/sdk/resources/messages';
 import { expect, test } from 'vitest';
-import { sentReply } from '../../../store/view/sent-reply.ts';
+import { prepareReply } from '../../../store/view/sent-reply.ts';
 import { callBlock, reply, textBlock, thinkingBlock } from '../../support/transcript.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 const sent = (...content: readonly Fields[]): readonly unknown[] =>
-  sentReply(reply(content as unknown as ContentBlock[]), new Set()).blocks;
+  prepareReply(reply(content as unknown as ContentBlock[]), new Set()).blocks;
 const hi = textBlock('Hi.') as unknown as Fields;
 const use = (id: string, name = 'web_search', more: Fields = {}) => ({
   type: 'server_tool_use',

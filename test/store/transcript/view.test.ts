@@ -7,7 +7,8 @@ import type { Entry } from '../../../store/log/entries.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
 import { nextSegment } from '../../../store/view/next-segment.ts';
 import type { Store } from '../../../store/values/store.ts';
-import { createViewCache, emptyView, loadView, type View } from '../../../store/view/view.ts';
+import { emptyView, loadView, type View } from '../../../store/view/view.ts';
+import { createViewCache } from '../../../store/view/view-cache.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { appendSegment, reply, session, stored, textBlock, user } from '../../support/transcript.ts';
 

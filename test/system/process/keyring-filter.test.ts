@@ -5,7 +5,7 @@ import { keyringFilter } from '../../../system/process/keyring-filter.mjs';
 const ALLOWED = 0x7fff0000;
 const NOT_THERE = 0x00050026;
 
-/** What it answers to a call of a system. */
+/** Returns the filter's answer to a call of a system. */
 function ask(filter: Buffer, system: number, call: number): number | undefined {
   const data = new Map([
     [0, call],

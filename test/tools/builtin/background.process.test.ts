@@ -2,7 +2,7 @@
 // told.
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { backgroundFolder, sweepBackground } from '../../../system/process/background-files.ts';
+import { openBackgroundFolder, sweepBackground } from '../../../system/process/background-files.ts';
 import { processIdentity } from '../../../system/process/identity.ts';
 import { bashOutputTool, bashStopTool } from '../../../tools/builtin/background-commands.ts';
 import { bashTool } from '../../../tools/builtin/bash.ts';
@@ -92,7 +92,7 @@ test('another worker of the machine reads it and ends it; what the model ended i
 
 test('it is gone when its worker is dead, and this is told (L84)', async () => {
   const { background, root, read } = shells();
-  const files = backgroundFolder(join(root, 'background'), SESSION);
+  const files = openBackgroundFolder(join(root, 'background'), SESSION);
   files.openOutput('bg-00000000').add(Buffer.from('half a li'));
   const owner = { ...processIdentity(), startTime: '1' };
   const leader = { pid: 1, startTime: '1', bootId: 'none' };
@@ -134,7 +134,7 @@ test('it ends with its session, and nothing of it is kept (L84)', async () => {
 
 test('of those that have ended sixteen are kept, the newest (L84)', async () => {
   const { start, root, reads } = shells();
-  const files = backgroundFolder(join(root, 'background'), SESSION);
+  const files = openBackgroundFolder(join(root, 'background'), SESSION);
   const leader = { pid: 1, startTime: '1', bootId: 'none' };
   const ended = { command: 'x', mark: 'x', leader, owner: processIdentity(), end: { kind: 'lost' }, told: 1 } as const;
   for (let n = 10; n < 30; n++) {
@@ -148,7 +148,7 @@ test('of those that have ended sixteen are kept, the newest (L84)', async () => 
 
 test('an end that was not told is kept, however many end between two model calls (L84)', async () => {
   const { start, root, reads, background } = shells();
-  const files = backgroundFolder(join(root, 'background'), SESSION);
+  const files = openBackgroundFolder(join(root, 'background'), SESSION);
   const leader = { pid: 1, startTime: '1', bootId: 'none' };
   const ended = { command: 'x', mark: 'x', leader, owner: processIdentity(), end: { kind: 'lost' } } as const;
   files.openOutput('bg-00000010').close();
@@ -159,7 +159,7 @@ test('an end that was not told is kept, however many end between two model calls
 
 test('what a worker left that died before its session is removed after a month (L84)', () => {
   const root = tempFolder();
-  const files = backgroundFolder(root, SESSION);
+  const files = openBackgroundFolder(root, SESSION);
   files.openOutput('bg-00000000').add(Buffer.from('x'));
   const ended = { command: 'x', mark: 'x', leader: { pid: 1, startTime: '1', bootId: 'none' }, startedAt: 1 };
   files.write({ id: 'bg-00000000', owner: processIdentity(), ...ended });
@@ -175,7 +175,7 @@ test('what a worker left that died before its session is removed after a month (
 });
 
 test('of a flood the newest is kept, and a reader is told what is not (L84)', () => {
-  const files = backgroundFolder(tempFolder(), SESSION);
+  const files = openBackgroundFolder(tempFolder(), SESSION);
   const output = files.openOutput('bg-00000000');
   const line = Buffer.alloc(1_000_000, 'x');
   for (let n = 0; n < 20; n++) output.add(line);

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { childEnvironment } from '../../../system/process/environment.ts';
-import { killTree, type Killed } from '../../../system/process/kill-tree.ts';
+import { killTree, type KillResult } from '../../../system/process/kill-tree.ts';
 import { spawnTree, type ProcessTree } from '../../../system/process/spawn-tree.ts';
 import type { Sandbox } from '../../../tools/sandbox.ts';
 import { unfiltered, workingSandboxes } from '../sandboxes.ts';
@@ -12,7 +12,11 @@ import { processesWith, tempFolder } from '../support.ts';
 
 const sandboxes = await workingSandboxes();
 
-type Started = { readonly tree: ProcessTree; readonly output: () => string; kill(graceMs: number): Promise<Killed> };
+type Started = {
+  readonly tree: ProcessTree;
+  readonly output: () => string;
+  kill(graceMs: number): Promise<KillResult>;
+};
 
 async function start(sandbox: Sandbox, command: string): Promise<Started> {
   const cwd = tempFolder();

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { findPrograms } from '../../../system/process/programs.ts';
 import { spawnPiped } from '../../../system/process/spawn-piped.ts';
-import { pipePlace } from '../../../system/process/spawn-tree.ts';
+import { pipePlace } from '../../../system/process/pipes.ts';
 
 const [moment, pipe = ''] = process.argv.slice(2);
 const programs = findPrograms(process.env);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { processIdentity, startTimeOf } from '../../../system/process/identity.ts';
-import { fileLock, withLock } from '../../../worker/embedded/file-lock.ts';
+import { takeFileLock, withLock } from '../../../worker/embedded/file-lock.ts';
 import { temporaryFolder } from './support.ts';
 
 const patient = { doing: 'testing', waitMs: 10_000 };
@@ -37,21 +37,21 @@ test.each([
   ['a container that is gone', { ...processIdentity(), host: 'gone', bootId: '11111111-2222-3333-4444-555555555555' }],
 ])('the lock of %s is taken over', async (_who, holder) => {
   const dir = heldBy(holder);
-  const release = await fileLock(dir, impatient);
+  const release = await takeFileLock(dir, impatient);
   expect(readdirSync(dir)).toEqual(['8']);
   release();
 });
 
 test('of many who find the lock of a dead process one takes it over', async () => {
   const dir = heldBy({ ...processIdentity(), startTime: '1' });
-  const taken = await Promise.allSettled(Array.from({ length: 10 }, () => fileLock(dir, impatient)));
+  const taken = await Promise.allSettled(Array.from({ length: 10 }, () => takeFileLock(dir, impatient)));
   expect(taken.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
 });
 
 test('a lock file that a power cut left empty is taken over', async () => {
   const dir = heldBy(null);
   writeFileSync(join(dir, '8'), '');
-  (await fileLock(dir, impatient))();
+  (await takeFileLock(dir, impatient))();
   expect(readdirSync(dir)).toEqual(['9']);
 });
 
@@ -61,7 +61,7 @@ test('a living process keeps its lock, and whoever waits too long is told which 
   const pid = child.pid ?? 0;
   const dir = heldBy({ ...processIdentity(), pid, startTime: startTimeOf(pid) });
   const waits: number[] = [];
-  const waiting = fileLock(dir, { doing: 'building', waitMs: 50, onWait: (holder) => waits.push(holder) });
+  const waiting = takeFileLock(dir, { doing: 'building', waitMs: 50, onWait: (holder) => waits.push(holder) });
   await expect(waiting).rejects.toThrow(new RegExp(`process ${pid} has been building .*\`kill ${pid}\``));
   expect(waits).toEqual([pid]);
 });
@@ -69,5 +69,5 @@ test('a living process keeps its lock, and whoever waits too long is told which 
 test('a lock is free after work that failed', async () => {
   const dir = join(temporaryFolder(), 'lock');
   await expect(withLock(dir, patient, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
-  (await fileLock(dir, impatient))();
+  (await takeFileLock(dir, impatient))();
 });

@@ -9,13 +9,14 @@ import type { DataFolder } from '../../../connection/data-folder.ts';
 import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import { joinServer } from '../../../worker/embedded/join-server.ts';
 import {
-  databaseRecord,
+  readDatabaseRecord,
   findUnrecordedServer,
   recordDatabase,
   recordServer,
-  runningServer,
+  findRunningServer,
 } from '../../../worker/embedded/server-record.ts';
-import { startServer, stopServer } from '../../../worker/embedded/start-server.ts';
+import { startServer } from '../../../worker/embedded/start-server.ts';
+import { stopServer } from '../../../worker/embedded/stop-server.ts';
 import { joining, otherProcess, realBinary, serverOf, temporaryData } from './support.ts';
 
 const onLinux = test.runIf(process.platform === 'linux');
@@ -56,7 +57,7 @@ test('the server of a killed starter is joined by the next, also when nothing re
   expect(next).toMatchObject({ startedHere: false, address: orphan.address });
   expect(serverOf(folder).pid).toBe(orphan.pid);
   await next.leave();
-  expect(runningServer(folder)).toBeNull();
+  expect(findRunningServer(folder)).toBeNull();
 });
 
 test('only the last to leave stops the server, and a command counts as little as a dead process for the live workers', async () => {
@@ -70,7 +71,7 @@ test('only the last to leave stops the server, and a command counts as little as
   await here.leave();
   expect(serverOf(folder).address).toBe(here.address);
   await command.leave();
-  expect(runningServer(folder)).toBeNull();
+  expect(findRunningServer(folder)).toBeNull();
   expect(readdirSync(folder.membersDir)).toEqual([]);
 });
 
@@ -94,7 +95,7 @@ test('a process that joins while the last one leaves gets a server that stays', 
   const [second] = await Promise.all([joinServer(joining(folder)), first.leave()]);
   expect(serverOf(folder).address).toBe(second.address);
   await second.leave();
-  expect(runningServer(folder)).toBeNull();
+  expect(findRunningServer(folder)).toBeNull();
 });
 
 onLinux.each(['C#/data', 'what?', 'feature%2Fx', '100%'])(
@@ -198,7 +199,7 @@ test('a database that another version made is refused and left as it is', async 
   await expect(joinServer(joining(folder, { binary: () => realBinary(null) }))).rejects.toThrow(
     /temporal\.db was made by Temporal server 1\.28\.0 and .* does not migrate it: install .* or set PERDURE_DATA/,
   );
-  expect(databaseRecord(folder)).toEqual({ server: '1.28.0', complete: true });
+  expect(readDatabaseRecord(folder)).toEqual({ server: '1.28.0', complete: true });
 });
 
 test('a database without a word on who made it is refused', async () => {
@@ -218,7 +219,7 @@ test('a damaged database is named with the reason and the log, and nothing is de
     new RegExp(`^the Temporal server of ${folder.temporalDb} did not start: .*not a database.* ${folder.serverLog}.*$`),
   );
   expect(readFileSync(folder.temporalDb, 'utf8')).toBe('damaged'.repeat(1000));
-  expect(runningServer(folder)).toBeNull();
+  expect(findRunningServer(folder)).toBeNull();
 });
 
 test('a database whose making was cut short is set aside and made anew', async () => {
@@ -226,7 +227,7 @@ test('a database whose making was cut short is set aside and made anew', async (
   writeFileSync(folder.temporalDb, '');
   recordDatabase(folder, { server: '1.29.1', complete: false });
   await joinServer(joining(folder));
-  expect(databaseRecord(folder)?.complete).toBe(true);
+  expect(readDatabaseRecord(folder)?.complete).toBe(true);
   expect(readdirSync(folder.root).some((name) => name.startsWith('temporal.db.incomplete-'))).toBe(true);
 });
 
@@ -235,7 +236,7 @@ test('a database is complete for those who find the server of a starter that was
   await joinServer(joining(folder));
   recordDatabase(folder, { server: serverOf(folder).server, complete: false });
   await joinServer(joining(folder));
-  expect(databaseRecord(folder)?.complete).toBe(true);
+  expect(readDatabaseRecord(folder)?.complete).toBe(true);
 });
 
 test('the record of a server whose pid now belongs to another process starts a new one, and kills nobody', async () => {

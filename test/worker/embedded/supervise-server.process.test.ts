@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { joinServer } from '../../../worker/embedded/join-server.ts';
 import { connectClient } from '../../../connection/connect-client.ts';
-import { runningServer } from '../../../worker/embedded/server-record.ts';
+import { findRunningServer } from '../../../worker/embedded/server-record.ts';
 import { type Supervise, superviseServer } from '../../../worker/embedded/supervise-server.ts';
 import { joining, serverOf, temporaryData, until } from './support.ts';
 
@@ -39,7 +39,7 @@ test('a killed server is started again on the same port, by one of those who wat
   expect((await client.workflow.getHandle('kept').describe()).status.name).toBe('RUNNING');
   await close();
   await Promise.all(members.map((member) => member.leave()));
-  expect(runningServer(folder)).toBeNull();
+  expect(findRunningServer(folder)).toBeNull();
 });
 
 test('a server that cannot be started again is said once, and started as soon as it can be', async () => {
@@ -66,5 +66,5 @@ test('a server that is stopped because the last one leaves is not started again'
   const stop = superviseServer(member, listener());
   await member.leave();
   await stop();
-  expect(runningServer(folder)).toBeNull();
+  expect(findRunningServer(folder)).toBeNull();
 });

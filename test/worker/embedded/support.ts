@@ -9,13 +9,13 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { dataFolder, type DataFolder, type Env } from '../../../connection/data-folder.ts';
+import { openDataFolder, type DataFolder, type Env } from '../../../connection/data-folder.ts';
 import { findBinary } from '../../../worker/embedded/find-binary.ts';
 import type { JoinServer } from '../../../worker/embedded/join-server.ts';
-import { runningServer, findUnrecordedServer } from '../../../worker/embedded/server-record.ts';
-import { stopServer } from '../../../worker/embedded/start-server.ts';
+import { findRunningServer, findUnrecordedServer } from '../../../worker/embedded/server-record.ts';
+import { stopServer } from '../../../worker/embedded/stop-server.ts';
 
-/** What finding the real binary needs of this machine's environment, and nothing else. */
+/** The part of this machine's environment that finding the real binary needs, and nothing else. */
 export const hostEnv: Env = Object.fromEntries(
   ['PATH', 'HOME', 'XDG_CACHE_HOME', 'GOPROXY', 'GOFLAGS', 'GOPATH'].map((name) => [name, process.env[name]]),
 );
@@ -27,9 +27,9 @@ export function temporaryFolder(): string {
 }
 
 export function temporaryData(name = 'data'): DataFolder {
-  const folder = dataFolder({ PERDURE_DATA: join(temporaryFolder(), name) });
+  const folder = openDataFolder({ PERDURE_DATA: join(temporaryFolder(), name) });
   onTestFinished(async () => {
-    const running = runningServer(folder) ?? findUnrecordedServer(folder);
+    const running = findRunningServer(folder) ?? findUnrecordedServer(folder);
     if (running !== null) await stopServer(running);
   });
   return folder;
@@ -75,7 +75,7 @@ export async function until(state: () => boolean): Promise<void> {
 }
 
 export function serverOf(folder: DataFolder) {
-  const running = runningServer(folder);
+  const running = findRunningServer(folder);
   if (running === null) throw new Error(`no server runs on ${folder.root}`);
   return running;
 }

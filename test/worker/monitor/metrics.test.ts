@@ -6,7 +6,13 @@ import { describe, expect, test } from 'vitest';
 import type { Observation } from '../../../store/live/observe.ts';
 import { noSpend } from '../../../workflows/contract/loop.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import { boundedLabel, COUNTERS, HISTOGRAMS, type Meter, observeByMetrics } from '../../../worker/monitor/metrics.ts';
+import {
+  createBoundedLabel,
+  COUNTERS,
+  HISTOGRAMS,
+  type Meter,
+  observeByMetrics,
+} from '../../../worker/monitor/metrics.ts';
 import { observeAll } from '../../../worker/monitor/watchers.ts';
 
 const about = { session: 's-1' as SessionId, chain: 'c', run: 1, queryId: 'c.1', depth: 0, iteration: 1 };
@@ -59,7 +65,7 @@ describe('metrics of a worker', () => {
     }
     expect(new Set(recorded.map(({ tags }) => tags['gen_ai_request_model'])).size).toBeLessThanOrEqual(52);
     expect(new Set(recorded.map(({ tags }) => tags['tool'])).size).toBeLessThanOrEqual(52);
-    const bounded = boundedLabel(2);
+    const bounded = createBoundedLabel(2);
     expect(['a', 'b', 'c', 'a'].map(bounded)).toEqual(['a', 'b', 'other', 'a']);
   });
 

@@ -1,9 +1,9 @@
-// What a monitor answers, and to whom.
+// A monitor answers its paths, and only known hosts.
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { hostname } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
-import { isKnownHost, namedHosts } from '../../../worker/monitor/known-hosts.ts';
+import { isKnownHost, parseNamedHosts } from '../../../worker/monitor/known-hosts.ts';
 import { serveMonitor } from '../../../worker/monitor/serve-monitor.ts';
 
 async function served(hosts: readonly string[] = []) {
@@ -68,13 +68,13 @@ test('one that others reach is asked by any address, which no page of another si
 });
 
 test('names of hosts are read from a list, and what is none is refused in one sentence (O17)', () => {
-  expect([namedHosts(), namedHosts(''), namedHosts(' Worker , worker.internal,')]).toEqual([
+  expect([parseNamedHosts(), parseNamedHosts(''), parseNamedHosts(' Worker , worker.internal,')]).toEqual([
     [],
     [],
     ['worker', 'worker.internal'],
   ]);
   for (const wrong of ['worker:9464', 'http://worker', '*', 'a b'])
-    expect(() => namedHosts(wrong)).toThrow(/^PERDURE_METRICS_HOSTS has "[^\n]*": give names without ports/);
+    expect(() => parseNamedHosts(wrong)).toThrow(/^PERDURE_METRICS_HOSTS has "[^\n]*": give names without ports/);
 });
 
 test('what cannot be had of its metrics is told, and the process goes on (O17)', async () => {

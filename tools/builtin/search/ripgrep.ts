@@ -8,7 +8,7 @@ import { importApart } from '../../../system/process/import-apart.mjs';
 import { killTree } from '../../../system/process/kill-tree.ts';
 import { ownProcessId } from '../../../system/process/orphans.ts';
 import { spawnPiped } from '../../../system/process/spawn-piped.ts';
-import { pipePlace } from '../../../system/process/spawn-tree.ts';
+import { pipePlace } from '../../../system/process/pipes.ts';
 import { ToolFailure, type ToolContext } from '../../tool.ts';
 import { isNeverBuilt } from '../../../system/process/bwrap.ts';
 import { foldersUp, isInside } from '../../../system/process/places.ts';

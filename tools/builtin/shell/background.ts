@@ -3,7 +3,7 @@
 // this machine it reads the files.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { atExit } from '../../../system/process/at-exit.ts';
+import { createExitHandlers } from '../../../system/process/at-exit.ts';
 import { processIdentity } from '../../../system/process/identity.ts';
 import { killNow, killTree } from '../../../system/process/kill-tree.ts';
 import { ownProcessId } from '../../../system/process/orphans.ts';
@@ -12,7 +12,7 @@ import { onOneLine, quoteLines } from '../../../system/text.ts';
 import { ToolFailure } from '../../failures.ts';
 import { dropPartialEnd, dropPartialStart } from '../files/lines.ts';
 import {
-  backgroundFolder,
+  openBackgroundFolder,
   sweepBackground,
   type BackgroundCommands,
   type BackgroundEnd,
@@ -62,8 +62,8 @@ const OWNER_MS = 5_000;
 export function createBackground({ folder: root, held, lookMs = LOOK_MS }: Options): BackgroundCommands {
   sweepBackground(root, Date.now());
   const own = new Map<string, Own>();
-  const exits = atExit(process);
-  const folderOf = (session: string) => backgroundFolder(root, session);
+  const exits = createExitHandlers(process);
+  const folderOf = (session: string) => openBackgroundFolder(root, session);
   let looking: NodeJS.Timeout | null = null;
 
   const end = async (one: Own, by: NonNullable<Own['by']>): Promise<void> => {
@@ -189,7 +189,7 @@ export function createBackground({ folder: root, held, lookMs = LOOK_MS }: Optio
  * null for one that is not known on this machine.
  */
 export async function endCommand(root: string, session: string, id: string): Promise<BackgroundRecord | null> {
-  const files = backgroundFolder(root, session);
+  const files = openBackgroundFolder(root, session);
   const record = files.read(id);
   if (record === null || record.end) return record;
   await killTree({ callId: record.mark, leader: record.leader }, { graceMs: GRACE_MS });

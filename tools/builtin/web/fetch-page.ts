@@ -5,7 +5,7 @@ import { request as httpsRequest, type RequestOptions } from 'node:https';
 import { pipeline, Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { TimedOut, within } from '../../../system/async.ts';
+import { TimedOut, runWithin } from '../../../system/async.ts';
 import { type Network, whyFetchFailed } from '../../../system/network.ts';
 import { ToolFailure } from '../../failures.ts';
 import {
@@ -63,7 +63,7 @@ const HEADERS = {
 export async function fetchPage(url: URL, rules: FetchRules, signal: AbortSignal): Promise<Fetched> {
   const { timeoutMs = TIMEOUT_MS } = rules;
   try {
-    return await within(timeoutMs, signal, (both) => followRedirects(url, rules, both));
+    return await runWithin(timeoutMs, signal, (both) => followRedirects(url, rules, both));
   } catch (error) {
     if (error instanceof ToolFailure) throw error;
     if (error instanceof TimedOut) throw new ToolFailure(`${url.href} was not there within ${timeoutMs / 1_000} s.`);

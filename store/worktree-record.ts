@@ -1,52 +1,50 @@
-// What a record of a work tree may say: it leads the worker to folders that it makes and removes,
-// and may have been written elsewhere.
+// Checks the record of a work tree, which leads the worker to folders that it makes and removes,
+// and may have been written on another machine.
 import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
 import { agentName, type SessionId } from '../workflows/contract/ids.ts';
 import { realOf } from '../system/process/places.ts';
 import { keySegment } from './values/store.ts';
 
-/**
- * `holder`: the folder, out of its agent's reach, that holds a work tree and what is needed for it.
- */
+/** `holder` is the folder, out of the agent's reach, that holds a work tree and its git data. */
 export type WorktreePlace = { readonly holder: string; readonly tree: string; readonly common: string };
 
-/** The record of a work tree, written before anything of it is made. */
-export type Begun = WorktreePlace & {
+/** The record of a work tree, written before any part of it is made. */
+export type WorktreeRecord = WorktreePlace & {
   readonly v: 1;
   readonly host: string | null;
-  /** The commit it began at. */
+  /** The commit that the work tree began at. */
   readonly base: string;
   readonly branch: string;
-  /** The workspace in the work tree. */
+  /** The path of the workspace within the work tree. */
   readonly prefix: string;
 };
 
-/** Where the work trees of a data folder lie. */
-export function worktreesBeside(dataDir: string): string {
+/** Returns the folder in which the work trees of a data folder lie. */
+export function worktreesFolderOf(dataDir: string): string {
   return `${realOf(dataDir) ?? dataDir}-worktrees`;
 }
 
 /**
- * A folder of its own in one for work trees, with the tree in it under the same name; of whichever
- * data folder of this machine.
+ * Tells whether `holder` is a folder in one for work trees, of any data folder of this machine, and
+ * `tree` lies in it under the same name.
  */
-export function isTreePlace({ holder, tree }: Partial<Pick<Begun, 'holder' | 'tree'>>): boolean {
+export function isWorktreePlace({ holder, tree }: Partial<Pick<WorktreeRecord, 'holder' | 'tree'>>): boolean {
   if (typeof holder !== 'string' || !isAbsolute(holder) || normalize(holder) !== holder) return false;
   return dirname(holder).endsWith('-worktrees') && tree === join(holder, basename(holder));
 }
 
 /**
- * Why nothing is to be done by it, or null: it is for no other place than this worker would have
- * made it in.
+ * Returns why a record must not be followed, or null: it must name the one place where this worker
+ * would have made the work tree.
  */
-export function begunProblem(
-  { holder, tree, branch, base, common, prefix }: { readonly [Key in keyof Begun]?: unknown },
+export function worktreeRecordProblem(
+  { holder, tree, branch, base, common, prefix }: { readonly [Key in keyof WorktreeRecord]?: unknown },
   session: SessionId,
   dataDir: string,
 ): string | null {
   const name = keySegment(agentName(session));
-  const beside = worktreesBeside(dataDir);
-  const own = join(realOf(beside) ?? beside, name);
+  const folder = worktreesFolderOf(dataDir);
+  const own = join(realOf(folder) ?? folder, name);
   const isOwn =
     holder === own &&
     tree === join(own, name) &&

@@ -1,0 +1,64 @@
+// Tells watchers a stored reply as live events.
+import { queryOf } from '../transcript/server-tools.ts';
+import type { CallLog, Outcome, ReplyEntry } from '../log/entries.ts';
+import type { LiveWriter, LiveEvent } from './events.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
+
+/**
+ * Tells watchers a stored reply again: the attempt that streamed it died before it could say that
+ * it was stored, so its events were taken back.
+ */
+export function retellReply(live: LiveWriter, reply: ReplyEntry, outcomes: readonly Outcome[]): void {
+  for (const event of listContentEvents(reply)) live.write(event);
+  for (const outcome of outcomes) for (const event of listOutcomeEvents(reply, outcome, true)) live.write(event);
+  live.write(replyEvent(reply));
+}
+
+/** Returns the events of a reply, from its request on: its words and calls. */
+export function listContentEvents({
+  iteration,
+  message,
+  attempt,
+}: Pick<ReplyEntry, 'iteration' | 'message' | 'attempt'>): readonly LiveEvent[] {
+  const blocks = message.content.flatMap((block, index): LiveEvent[] => {
+    if (block.type === 'text') return [{ type: 'text_delta', iteration, index, text: block.text }];
+    if (block.type === 'thinking') return [{ type: 'thinking_delta', iteration, index, text: block.thinking }];
+    const query = queryOf(block);
+    if (query !== null) return [{ type: 'web_search', iteration, index, query }];
+    if (block.type !== 'tool_use') return [];
+    const { id, name, input } = block;
+    return [{ type: 'tool_use', iteration, index, id, name, input }];
+  });
+  return [{ type: 'request_start', iteration, attempt, model: message.model }, ...blocks];
+}
+
+export function listOutcomeEvents({ iteration }: ReplyEntry, outcome: Outcome, early: boolean): readonly LiveEvent[] {
+  const { index, log } = outcome;
+  return [{ type: 'tool_start', iteration, index, name: log.name, early }, toolEnd(iteration, outcome)];
+}
+
+/** `head` is the head that the reply is stored under, where it is known to stay. */
+export function replyEvent(
+  { iteration, message, fate, spend }: Pick<ReplyEntry, 'iteration' | 'message' | 'fate' | 'spend'>,
+  head?: Hash,
+): LiveEvent {
+  return { type: 'reply', iteration, stopReason: message.stop_reason, fate, ...(head && { head }), spend };
+}
+
+/** Characters of an outcome that watchers see: the beginning, or the end of a failure. */
+export const SHOWN_OF_OUTCOME = 8_192;
+
+export function toolEnd(
+  iteration: number,
+  { index, isError, content, log }: Pick<Outcome, 'index' | 'isError' | 'content' | 'log'>,
+): Extract<LiveEvent, { type: 'tool_end' }> {
+  const part = isError ? content.slice(-SHOWN_OF_OUTCOME) : content.slice(0, SHOWN_OF_OUTCOME);
+  const shown = { index, name: log.name, isError, content: part };
+  const untimed = isUntimed(log) ? { untimed: true as const } : {};
+  return { type: 'tool_end', iteration, ...shown, durationMs: log.duration, ...untimed };
+}
+
+/** Tells whether the measured time is not a tool's: it did not run, or not here. */
+export function isUntimed({ outcome }: Pick<CallLog, 'outcome'>): boolean {
+  return outcome === 'not_run' || outcome === 'unknown';
+}

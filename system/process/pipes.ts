@@ -1,0 +1,96 @@
+// Makes true pipes for a child's input and output, on a system without pipe(2) in Node.
+import { closeSync, constants, fstatSync, open as openCallback } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { startCommand, type PipeEnd } from './spawner.ts';
+import type { Programs } from './programs.ts';
+
+/** `own` is the file descriptor of our end, which the caller closes. */
+type Pipe = PipeEnd & { readonly own: number };
+
+export type PipeName = 'in' | 'out' | 'err';
+
+type Pipes<Names extends readonly PipeName[]> = {
+  /** In the order of the names. */
+  readonly pipes: { readonly [At in keyof Names]: Pipe };
+  /** Removes the pipes from the file system; those that are open keep working. */
+  unlink(): Promise<void>;
+};
+
+export type PipePlace = {
+  /**
+   * A folder that no command of an agent reaches: it could put a link to any file in a pipe's
+   * place. It is made when it is missing.
+   */
+  readonly folder: string;
+  readonly programs: Programs;
+};
+
+/**
+ * Without a data folder pipes are made in the temporary one, where a file in a pipe's place is
+ * noticed and refused.
+ */
+export function pipePlace(programs: Programs, dataDir: string | undefined): PipePlace {
+  return { folder: dataDir === undefined ? tmpdir() : join(dataDir, 'pipes'), programs };
+}
+
+const open = promisify<string, number, number>(openCallback);
+
+/**
+ * Makes true pipes for a child's input and output. child_process makes socket pairs, and a socket
+ * cannot be opened as /dev/stdout or /dev/stderr: `echo x > /dev/stderr` fails on one. Node has no
+ * pipe(2), so these are FIFOs, unlinked as soon as both ends are open. Rejects when an opened path
+ * is not a pipe that we made.
+ */
+export async function openPipes<const Names extends readonly PipeName[]>(
+  { folder, programs }: PipePlace,
+  names: Names,
+): Promise<Pipes<Names>> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const place = await mkdtemp(join(folder, 'pipe-'));
+  const unlink = (): Promise<void> => rm(place, { recursive: true, force: true });
+  const opened: Pipe[] = [];
+  try {
+    const paths = names.map((name) => join(place, name));
+    await makePipes(paths, programs);
+    for (const [at, path] of paths.entries()) opened.push(await openOwn(path, names[at] as PipeName));
+    return { pipes: opened as unknown as Pipes<Names>['pipes'], unlink };
+  } catch (error) {
+    opened.forEach(({ own }) => closeSync(own));
+    await unlink();
+    throw error;
+  }
+}
+
+async function makePipes(paths: readonly string[], programs: Programs): Promise<void> {
+  const env = programs.environment();
+  const { exit } = await startCommand({ argv: [programs.at('mkfifo'), '-m', '600', ...paths], cwd: '/', env }, env);
+  const { code, signal } = await exit;
+  if (code !== 0) throw new Error(`mkfifo ${paths[0]} failed: ${signal ?? `status ${code}`}`);
+}
+
+async function openOwn(path: string, name: PipeName): Promise<Pipe> {
+  if (name !== 'in') return pipeAt(path, await openWithoutWaiting(path, constants.O_RDONLY));
+  // A pipe that no one reads cannot be opened for writing without waiting.
+  const other = await openWithoutWaiting(path, constants.O_RDONLY);
+  try {
+    return pipeAt(path, await openWithoutWaiting(path, constants.O_WRONLY));
+  } finally {
+    closeSync(other);
+  }
+}
+
+/** Opens without waiting for the other end, as an open without O_NONBLOCK would. */
+const openWithoutWaiting = (path: string, flags: number): Promise<number> =>
+  open(path, flags | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+
+/** Closes `own` and throws unless it is a pipe that we have made. */
+function pipeAt(path: string, own: number): Pipe {
+  const found = fstatSync(own);
+  const isOurs = found.isFIFO() && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
+  if (isOurs) return { path, inode: found.ino, own };
+  closeSync(own);
+  throw new Error('a pipe of a command was replaced by something else while it was being opened');
+}
