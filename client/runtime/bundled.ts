@@ -24,7 +24,7 @@ const TURBOPACK = /expression is too dynamic/;
 
 /** CommonJS made by a bundler has no URL. */
 const here = import.meta.url as string | undefined;
-const [place, ending = 'js'] = /\/client\/connect\/bundled\.([jt]s)$/.exec(here ?? '') ?? [];
+const [place, ending = 'js'] = /\/client\/runtime\/bundled\.([jt]s)$/.exec(here ?? '') ?? [];
 
 /**
  * Loads a module below worker/ that bundles leave out. In a bundled program it throws SetupProblem,
