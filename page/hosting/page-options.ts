@@ -76,9 +76,9 @@ export async function serveThePage(
   { folder }: Opened,
   { host, ...here }: PagePlace,
 ): Promise<ServedPage> {
-  const [{ servePage, serveHostedPage }, { openAddress: keptAddress }] = await Promise.all([
+  const [{ servePage, serveHostedPage }, { openAddress }] = await Promise.all([
     import('../serve-page.ts'),
     import('../page-address.ts'),
   ]);
-  return host === null ? servePage(ports, keptAddress(folder.root), here) : serveHostedPage(ports, host);
+  return host === null ? servePage(ports, openAddress(folder.root), here) : serveHostedPage(ports, host);
 }
