@@ -60,8 +60,8 @@ const notYet = ({ done }: Stop, session: SessionId): string =>
 /** Tells whether the server is not ours and no worker polls there; none is brought up then. */
 async function isLeftAlone({ embedded, temporal }: Opened, { taskQueue }: SessionDescription): Promise<boolean> {
   if (embedded !== null) return false;
-  const { isQueuePolled: workerPolls } = await import('../client/sessions/worker-polls.ts');
-  return !(await workerPolls({ temporal: temporal.client, taskQueue }));
+  const { isQueuePolled } = await import('../client/sessions/worker-polls.ts');
+  return !(await isQueuePolled({ temporal: temporal.client, taskQueue }));
 }
 
 async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDescription): Promise<boolean> {

@@ -53,13 +53,6 @@ export function refuseUnknown(what: string, given: unknown, known: Readonly<Reco
   throw new ClientProblem('refused', `${what} has no option ${shown}: ${suggestOption(unknown, known)}`);
 }
 
-type Given<Fields> = { [Key in keyof Fields]: Exclude<Fields[Key], undefined> };
-
-/** Returns the fields without those that are undefined. */
-export function dropAbsent<Fields extends object>(fields: Fields): Given<Fields> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<Fields>;
-}
-
 /** Suggests a name only if the method has it: `send()` does not take "hooks". */
 function suggestOption(unknown: string, known: Readonly<Record<string, true>>): string {
   const name = Object.hasOwn(ELSEWHERE, unknown) ? ELSEWHERE[unknown] : undefined;

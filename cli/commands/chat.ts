@@ -19,7 +19,7 @@ import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run
 import { withinWorkplace } from '../within-workplace.ts';
 import { CONFIG_OPTION, type ConfigFlags, ofNewSession, workerConfig } from '../worker-config.ts';
 import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
-import { dropAbsent } from '../../client/options.ts';
+import { dropAbsent } from '../../system/drop-absent.ts';
 
 type Flags = RunFlags & ConfigFlags & MediaFlags & { readonly continue?: boolean; readonly resume?: string | true };
 

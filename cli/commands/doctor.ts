@@ -13,8 +13,8 @@ export function doctorCommand(program: Command, cli: Cli): void {
     .description('check this machine: what is found, what is missing, what to do')
     .option(...CONFIG_OPTION)
     .action(async ({ config }: ConfigFlags) => {
-      const { runChecks: examine } = await import('../../client/runtime/doctor.ts');
-      const checks = await examine(cli.env, config === undefined ? undefined : resolve(cli.cwd(), config));
+      const { runChecks } = await import('../../client/runtime/doctor.ts');
+      const checks = await runChecks(cli.env, config === undefined ? undefined : resolve(cli.cwd(), config));
       const width = Math.max(...checks.map(({ name }) => name.length));
       cli.print(checks.map((check) => `${checkLine(cli, check, width)}\n`).join(''));
       cli.exit(checks.every(({ state }) => state !== 'missing') ? STATUS.ok : STATUS.failed);

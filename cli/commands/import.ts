@@ -43,7 +43,7 @@ async function accept(cli: Cli, path: string, { lines, widens }: ImportedOptions
 async function importIt(cli: Cli, path: string, { cwd, yes }: Required<Flags>): Promise<number> {
   const { importSession } = await import('../../client/store-care/import-session.ts');
   const { openStore } = await import('../../store/values/open-store.ts');
-  const { canUseAttributes: attributesUsable } = await import('../../client/sessions/find/attributes.ts');
+  const { canUseAttributes } = await import('../../client/sessions/find/attributes.ts');
   return withServer(cli, async ({ temporal: { client, connection }, folder, target, embedded }) => {
     const { store, id } = openStore({ ...folder, dataDir: folder.root });
     const { session, again } = await importSession({
@@ -55,7 +55,7 @@ async function importIt(cli: Cli, path: string, { cwd, yes }: Required<Flags>): 
       accept: (brought) => accept(cli, path, brought, yes),
       profile: embedded ? 'machine' : 'fleet',
       sealed: target.keys !== undefined,
-      visibility: await attributesUsable(connection, client.options.namespace),
+      visibility: await canUseAttributes(connection, client.options.namespace),
     });
     cli.print(`${session}\n`);
     const rest = again

@@ -8,7 +8,7 @@ import { sessionTable } from '../../client/render/tables.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withServer } from '../with-server.ts';
-import { dropAbsent } from '../../client/options.ts';
+import { dropAbsent } from '../../system/drop-absent.ts';
 
 type Flags = { readonly json?: boolean; readonly limit: number };
 

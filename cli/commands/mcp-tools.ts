@@ -61,11 +61,11 @@ function chooseServers(servers: McpServers, only: string | undefined): McpServer
 
 /** Asks all servers at once and returns their tools in the order of the configuration. */
 async function listOffers(cli: Cli, servers: McpServers): Promise<readonly ServerOffer[]> {
-  const [{ tryServer }, { prepareServers: aroundServers }] = await Promise.all([
+  const [{ tryServer }, { prepareServers }] = await Promise.all([
     import('../../tools/mcp/open-servers.ts'),
     import('../../client/runtime/network-checks.ts'),
   ]);
-  const around = await aroundServers(cli.env, openDataFolder(cli.env).root);
+  const around = await prepareServers(cli.env, openDataFolder(cli.env).root);
   const tried = Object.entries(servers).map(async ([server, settings]): Promise<ServerOffer> => {
     try {
       return { server, trusted: settings.trusted === true, list: await tryServer(settings, around) };

@@ -15,7 +15,7 @@ import { STATUS, UsageError } from '../errors.ts';
 import { addRunOptions, parseTime, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withServer } from '../with-server.ts';
 import { CONFIG_OPTION, type ConfigFlags, placeConfig, workerConfig, workersOfNew } from '../worker-config.ts';
-import { dropAbsent } from '../../client/options.ts';
+import { dropAbsent } from '../../system/drop-absent.ts';
 
 type Flags = RunFlags &
   ConfigFlags & {
@@ -173,10 +173,10 @@ function triggerText(name: string, { outcome, session }: Triggered): string {
 async function sayIfNobodyStays(cli: Cli, { embedded, folder, temporal }: Opened, made: ScheduleInfo): Promise<void> {
   const { taskQueue, configuration } = made;
   const { workersOf } = await import('../../worker/embedded/members.ts');
-  const { isQueuePolled: workerPolls } = await import('../../client/sessions/worker-polls.ts');
+  const { isQueuePolled } = await import('../../client/sessions/worker-polls.ts');
   const isThere =
     embedded === null
-      ? await workerPolls({ temporal: temporal.client, taskQueue })
+      ? await isQueuePolled({ temporal: temporal.client, taskQueue })
       : workersOf(folder, taskQueue).length > 0;
   if (isThere) return;
   const config = configuration?.file === undefined ? '' : ` --config ${configuration.file}`;

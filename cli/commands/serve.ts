@@ -30,8 +30,8 @@ type Flags = MonitorFlags & PortFlags & { readonly token?: boolean };
 
 async function printToken(cli: Cli, others: object): Promise<number> {
   if (Object.keys(others).length > 0) throw new UsageError('--token goes with no other option');
-  const { readApiToken: keptApiToken } = await import('../../page/page-address.ts');
-  cli.print(`${keptApiToken(openDataFolder(cli.env).root)}\n`);
+  const { readApiToken } = await import('../../page/page-address.ts');
+  cli.print(`${readApiToken(openDataFolder(cli.env).root)}\n`);
   return STATUS.ok;
 }
 

@@ -76,7 +76,7 @@ async function commandsOf(
   { description, entries, first }: SessionReading,
 ): Promise<readonly BackgroundCommand[]> {
   const [
-    { backgroundCommands, findBackgroundCommands: startedCommands },
+    { backgroundCommands, findBackgroundCommands },
     { backgroundReader },
     { backgroundRoot },
     { transcriptItems },
@@ -89,7 +89,7 @@ async function commandsOf(
   const items = transcriptItems(first);
   items.add(entries);
   const files = backgroundReader(backgroundRoot(root), description.session);
-  return backgroundCommands(startedCommands(items.all), files, description.status !== 'open');
+  return backgroundCommands(findBackgroundCommands(items.all), files, description.status !== 'open');
 }
 
 async function* timelinePieces(

@@ -5,7 +5,7 @@ import type { Paint } from '../../client/paint.ts';
 import { inlineSpans, type Span } from './inline-markdown.ts';
 import { isTableRow, LOOKS, tableRows } from './markdown-table.ts';
 import { truncateToWidth, displayWidth, splitGraphemes } from '../../client/render/width.ts';
-import { dropAbsent } from '../../client/options.ts';
+import { dropAbsent } from '../../system/drop-absent.ts';
 
 export type TextStream = {
   /** Returns the rows that are complete. */

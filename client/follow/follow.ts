@@ -21,7 +21,7 @@ import type { TranscriptReader } from '../sessions/transcript-reader.ts';
 import { type News, pushLiveEvents, pushLooks, LIVE_AGAIN, headReader } from './news.ts';
 import { watchApprovals } from './approval-news.ts';
 
-export type FollowPorts = TranscriptReader & {
+type FollowPorts = TranscriptReader & {
   readonly live: LiveEvents;
   /**
    * Reads the newest head, which only the server knows. Absent: steps are seen by the live channel
@@ -70,8 +70,6 @@ export type FollowOptions = {
  */
 const SETTLE_MS = 2_000;
 const SETTLE_LOOK_MS = 15;
-/** Most events that wait in memory for a slow reader, who sees the rest when it is stored. */
-export const MOST_WAITING = 5_000;
 
 /**
  * Yields events up to the end of the run, then its outcome. Throws ClientProblem when the session

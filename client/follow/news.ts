@@ -6,7 +6,9 @@ import type { Mailbox } from '../mailbox.ts';
 import { pause } from '../../system/async.ts';
 import { ClientProblem } from '../problem.ts';
 import type { SessionDescription } from '../sessions/info.ts';
-import { type FollowPorts, MOST_WAITING } from './follow.ts';
+
+/** Most events that wait in memory for a slow reader, who sees the rest when it is stored. */
+const MOST_WAITING = 5_000;
 
 export type News =
   | { readonly kind: 'event'; readonly event: Told }
@@ -66,7 +68,7 @@ export const LIVE_AGAIN = 'the live channel is back: what happens is shown while
 
 /** Reads the head while the live channel is lost, and returns it when it has changed. */
 export function headReader(
-  { head: read }: FollowPorts,
+  { head: read }: { readonly head?: (session: SessionId) => Promise<Hash | null> },
   session: SessionId,
   channel: { readonly isLost: boolean },
 ): () => Promise<Hash | null> {

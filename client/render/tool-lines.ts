@@ -126,7 +126,7 @@ function changeLines(paint: Paint, change: FileChange): readonly string[] {
   return hidden > 0 || left > 0 ? [...shown, `  ${paint.dim(`(${more})`)}`] : shown;
 }
 
-/** Cuts a line but, unlike cutMeasured, keeps blanks at its beginning. */
+/** Cuts a line but, unlike truncateWithCount, keeps blanks at its beginning. */
 function truncateRow(text: string): string {
   const characters = Array.from(showUnseen(text.slice(0, ROW * 4)).replaceAll('\t', '    '));
   const left = Math.max(0, characters.length - ROW) + Math.max(0, text.length - ROW * 4);

@@ -24,7 +24,7 @@ const TURBOPACK = /expression is too dynamic/;
 
 /** CommonJS made by a bundler has no URL. */
 const here = import.meta.url as string | undefined;
-const [place, ending = 'js'] = /\/client\/runtime\/bundled\.([jt]s)$/.exec(here ?? '') ?? [];
+const place = /\/client\/runtime\/bundled\.([jt]s)$/.exec(here ?? '');
 
 /**
  * Loads a module below worker/ that bundles leave out. In a bundled program it throws SetupProblem,
@@ -32,7 +32,7 @@ const [place, ending = 'js'] = /\/client\/runtime\/bundled\.([jt]s)$/.exec(here 
  */
 export async function loadApart<Name extends keyof Apart>(name: Name, what: string): Promise<Apart[Name]> {
   const isWebpack = typeof __webpack_require__ !== 'undefined';
-  const url = place === undefined || isWebpack ? null : new URL(`../../worker/${name}.${ending}`, here);
+  const url = place === null || isWebpack ? null : new URL(`../../worker/${name}.${place[1]}`, here);
   if (url === null || !existsSync(fileURLToPath(url))) throw bundledProblem(what);
   try {
     return (await importApart(url.href)) as Apart[Name];

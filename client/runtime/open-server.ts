@@ -13,7 +13,8 @@ import type { QuerySource } from '../../workflows/contract/facts.ts';
 import { isTraceparent } from '../../workflows/contract/ids.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';
 import type { PerdureClient } from '../perdure-client.ts';
-import { type KeysOf, refuseUnknown, dropAbsent } from '../options.ts';
+import { type KeysOf, refuseUnknown } from '../options.ts';
+import { dropAbsent } from '../../system/drop-absent.ts';
 
 export type OpenServer = {
   /** Environment that names the data folder and the server. Absent: this process's environment. */

@@ -23,11 +23,11 @@ import { findWrongOption } from '../sessions/message.ts';
 import { type ClientOptions, describeOwnSession, sessionInput } from '../sessions/start.ts';
 import { type ClockPlan, planClockChanges } from './clock-changes.ts';
 import { asServersSpell, cronProblem, timeZoneProblem } from './cron.ts';
-import { dropAbsent } from '../options.ts';
+import { dropAbsent } from '../../system/drop-absent.ts';
 
 export const overlapPolicies = ['skip', 'buffer-one', 'buffer-all', 'cancel-other', 'allow-all'] as const;
 
-/** What happens when a firing is due while the one before still runs. */
+/** Decides about a firing that is due while the one before still runs. */
 export type OverlapPolicy = (typeof overlapPolicies)[number];
 
 /**
@@ -60,7 +60,7 @@ export type ScheduleFacts = {
   readonly title: string;
   /** The session that it sends prompts to; null where each firing opens its own. */
   readonly session: string | null;
-  /** Null when it sends prompts to a session. */
+  /** Policy for firings that meet; null when it sends prompts to a session. */
   readonly overlap: OverlapPolicy | null;
   readonly configuration: Configuration | null;
 };

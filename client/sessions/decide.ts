@@ -22,7 +22,7 @@ import { sessionClosedProblem } from './send.ts';
 import { nameProblem } from './message.ts';
 import { storeTextBody } from '../../store/log/bodies.ts';
 import type { SessionDescription } from './info.ts';
-import { dropAbsent } from '../options.ts';
+import { dropAbsent } from '../../system/drop-absent.ts';
 
 export type DecidePorts = {
   readonly store: Store;

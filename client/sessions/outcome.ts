@@ -8,7 +8,7 @@ import { formatTokens } from '../units.ts';
 import { createConfigReader } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { Store } from '../../store/values/store.ts';
-import { dropAbsent } from '../options.ts';
+import { dropAbsent } from '../../system/drop-absent.ts';
 
 export type RunOutcome = {
   readonly type: 'result';

@@ -32,7 +32,7 @@ import {
   STORE_KEY,
   IMPORTED_KEY,
 } from './info.ts';
-import { dropAbsent } from '../options.ts';
+import { dropAbsent } from '../../system/drop-absent.ts';
 
 type Opening = {
   readonly session: SessionId;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
 import { eventKinds, following, named } from './schemas.ts';
-import { dropAbsent } from '../../client/options.ts';
+import { dropAbsent } from '../../system/drop-absent.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

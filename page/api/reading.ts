@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { TranscriptEntry } from '../../client/perdure-client.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import { dropAbsent } from '../../client/options.ts';
+import { dropAbsent } from '../../system/drop-absent.ts';
 import { type Asking, getOperation, type Operation } from './operation.ts';
 import * as shapes from './schemas.ts';
 

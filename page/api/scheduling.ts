@@ -1,7 +1,7 @@
 // Operations on schedules (L87).
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { dropAbsent } from '../../client/options.ts';
+import { dropAbsent } from '../../system/drop-absent.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
 import { type Asking, getOperation, type Operation, postOperation } from './operation.ts';

@@ -10,7 +10,7 @@ import type { ServedPage } from '../serve-page.ts';
 import { type Env, refuseReadable } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import type { Person } from './people.ts';
-import { dropAbsent } from '../../client/options.ts';
+import { dropAbsent } from '../../system/drop-absent.ts';
 
 export function addPageOptions(command: Command): Command {
   return command
@@ -76,9 +76,9 @@ export async function serveThePage(
   { folder }: Opened,
   { host, ...here }: PagePlace,
 ): Promise<ServedPage> {
-  const [{ servePage, serveHostedPage }, { openAddress: keptAddress }] = await Promise.all([
+  const [{ servePage, serveHostedPage }, { openAddress }] = await Promise.all([
     import('../serve-page.ts'),
     import('../page-address.ts'),
   ]);
-  return host === null ? servePage(ports, keptAddress(folder.root), here) : serveHostedPage(ports, host);
+  return host === null ? servePage(ports, openAddress(folder.root), here) : serveHostedPage(ports, host);
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { createLimit } from '../../system/async.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { dropAbsent } from '../../client/options.ts';
+import { dropAbsent } from '../../system/drop-absent.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { formatCount, shortAge } from '../../client/units.ts';
 import { newMessageId } from '../../client/sessions/message-id.ts';

@@ -3,7 +3,7 @@
 import { didYouMean } from '../../../workflows/contract/did-you-mean.ts';
 import { ClientProblem } from '../../problem.ts';
 import { fieldOf, fields, type FieldName, shortChoices } from './fields.ts';
-import { dropAbsent } from '../../options.ts';
+import { dropAbsent } from '../../../system/drop-absent.ts';
 
 export type Operator = ':' | '=' | '>' | '>=' | '<' | '<=';
 
