@@ -1,6 +1,6 @@
 // Interrupting and cancelling: asked of the server, done by a worker. Where there is none, one is
 // brought up that does this and nothing else.
-import type { Stops } from '../activities/guards.ts';
+import type { StopOrder } from '../activities/guards.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { isKeyless } from '../worker/keyless.ts';
 import type { ForWorkers } from '../workflows/contract/task-queue.ts';
@@ -95,7 +95,7 @@ type Staff = { readonly end: () => Promise<void>; readonly failed: AbortSignal }
 /** On a server that is not ours nobody is brought up: it is said when nobody works there. */
 async function stoppers(cli: Cli, opened: Opened, { wait }: Stop, before: SessionDescription): Promise<Staff> {
   const workers: ForWorkers = before;
-  const stops: Stops = { session: before.session, run: (before.last?.run ?? 0) + 1 };
+  const stops: StopOrder = { session: before.session, run: (before.last?.run ?? 0) + 1 };
   const failure = new AbortController();
   const fail = (error: unknown): void => failure.abort(error);
   if (opened.embedded === null) {
@@ -121,7 +121,7 @@ async function stoppers(cli: Cli, opened: Opened, { wait }: Stop, before: Sessio
   return { end: kept.stop, failed: failure.signal };
 }
 
-async function stopper(cli: Cli, opened: Opened, stops: Stops): Promise<RunningWorker> {
+async function stopper(cli: Cli, opened: Opened, stops: StopOrder): Promise<RunningWorker> {
   const chosen = await workerConfig(cli);
   const mine = await workersOfNew(cli, chosen, stops.session);
   // It begins nothing, so that one without the session's configuration may do it as well.

@@ -6,13 +6,13 @@ import type { Redact } from '../system/text.ts';
 import { createAttachments } from '../activities/attachments/attachments.ts';
 import type { AttachmentProvider } from '../activities/attachments/prefetch.ts';
 import type { AfterStopHandler, Deps, RunDefaults } from '../activities/deps.ts';
-import type { HookConfig } from '../activities/hooks/hooks.ts';
-import { hookRunner } from '../activities/hooks/hook-runner.ts';
+import type { HookConfig } from '../activities/hooks/hook-config.ts';
+import { createHookRunner } from '../activities/hooks/hook-runner.ts';
 import type { Network } from '../system/network.ts';
 import type { Live } from '../store/live/follow.ts';
 import { openLive } from '../store/live/open-live.ts';
 import { createMemory } from '../activities/memory/memory.ts';
-import { smallModelOfCalls } from '../activities/compaction/small-model.ts';
+import { createSmallModelFactory } from '../activities/compaction/small-model.ts';
 import { openServers, type ToolServers } from '../tools/mcp/open-servers.ts';
 import type { McpBounds, McpServers } from '../tools/mcp/servers.ts';
 import { configReader } from '../store/configuration.ts';
@@ -23,7 +23,7 @@ import { backgroundRoot } from '../system/process/background-files.ts';
 import { createBackground } from '../tools/builtin/shell/background.ts';
 import { builtinTools } from '../tools/builtin/builtin-tools.ts';
 import { changingRegistry, createRegistry, type ToolRegistry } from '../tools/registry.ts';
-import { callRunner } from '../activities/calls/runner.ts';
+import { createCallRunner } from '../activities/calls/runner.ts';
 import type { Tool } from '../tools/tool.ts';
 import { pipePlace } from '../system/process/spawn-tree.ts';
 import { findPlaces } from '../system/process/places.ts';
@@ -107,7 +107,7 @@ export async function createDeps(
     ...(skills && { skills }),
   });
   const { registry, servers } = withServers(await registryOf(own, tools, log), { ...settings, sandbox, log });
-  const hooks = hookRunner(settings.hooks ?? {}, {
+  const hooks = createHookRunner(settings.hooks ?? {}, {
     env,
     pipes: pipePlace(sandbox.programs, dataDir),
     folder: join(dataDir, 'told'),
@@ -132,11 +132,11 @@ export async function createDeps(
     model: access.model,
     models,
     scripted: access.scripted,
-    tools: callRunner(store, registry, hooks, {
+    tools: createCallRunner(store, registry, hooks, {
       ofHost,
       observe,
       traced: settings.traced ?? false,
-      small: smallModelOfCalls(asking),
+      small: createSmallModelFactory(asking),
       seen: seenByTools(transcripts.view),
       ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
     }),

@@ -10,7 +10,7 @@ export { loadConfig } from './config/load-config.ts';
 export type { LoadedConfig } from './config/load-config.ts';
 export type { Log, LogFields, LogLevel } from '../system/log.ts';
 export type { AttachmentContext, AttachmentProvider } from '../activities/attachments/prefetch.ts';
-export type { AfterStopHandler, EndedRun } from '../activities/deps.ts';
+export type { AfterStopHandler, FinishedRun as EndedRun } from '../activities/deps.ts';
 export type {
   CommandHook,
   FunctionHook,
@@ -19,5 +19,5 @@ export type {
   HookConfig,
   HookFunction,
   HookInput,
-} from '../activities/hooks/hooks.ts';
-export type { HookName } from '../activities/hooks/hooks.ts';
+} from '../activities/hooks/hook-config.ts';
+export type { HookName } from '../activities/hooks/payloads.ts';

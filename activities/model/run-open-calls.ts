@@ -109,7 +109,7 @@ async function begin({ step, reply, blocks }: Beginning, { index, safe }: Call, 
   // Only calls of a reply that this attempt was the first to store.
   const given = { safe: plan === 'delegated' && safe, fresh: true, context: input.context };
   try {
-    const done = await deps.tools.claimed(config, block, key, attempt, port, given);
+    const done = await deps.tools.runClaimed(config, block, key, attempt, port, given);
     if ('ask' in done) return null;
     if (!('delegate' in done)) return { ran: done.facts };
     const isLast = reply.calls.findLast(({ outcome }) => !outcome)?.index === index;

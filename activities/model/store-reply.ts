@@ -7,7 +7,7 @@ import { requestCharacters } from '../../store/transcript/request-size.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import { describeGivenUp, isGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
-import type { CallRunner, EarlyOutcome, CallBlock } from '../calls/call-port.ts';
+import type { CallRunner, CallOutcome, CallBlock } from '../calls/call-port.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
 import { replyEvent } from '../../store/live/tell.ts';
 import type { RunConfig } from '../../store/configuration.ts';
@@ -22,7 +22,7 @@ import { StoreError } from '../../store/values/store.ts';
 import type { View } from '../../store/view/view.ts';
 import { clip } from '../../system/text.ts';
 import { inDoubt } from './run-open-calls.ts';
-import { hookContext } from '../hooks/hook-context.ts';
+import { buildHookContext } from '../hooks/hook-context.ts';
 import { contextOf, pricesOf, spendOf } from './bill.ts';
 import type { ModelStep } from './step.ts';
 
@@ -33,7 +33,7 @@ type Storing = {
   /** All attempts of this call. */
   readonly spend: Spend;
   /** Finished early calls (L37). */
-  readonly early?: ReadonlyMap<number, EarlyOutcome>;
+  readonly early?: ReadonlyMap<number, CallOutcome>;
 };
 
 /** `first`: this attempt's reply is the one that counts. */
@@ -142,17 +142,17 @@ function resultOf(
  * Those before the first that had not finished: outcomes are stored in the model's order, whatever
  * finished first (L35). What finished after it runs again, which changes nothing.
  */
-function inOrder(calls: readonly CallBlock[], early: Storing['early']): ReadonlyMap<number, EarlyOutcome> {
+function inOrder(calls: readonly CallBlock[], early: Storing['early']): ReadonlyMap<number, CallOutcome> {
   const open = calls.findIndex(({ index }) => !early?.has(index));
   const first = open < 0 ? calls : calls.slice(0, open);
-  return new Map(first.flatMap(({ index }) => (early?.has(index) ? [[index, early.get(index) as EarlyOutcome]] : [])));
+  return new Map(first.flatMap(({ index }) => (early?.has(index) ? [[index, early.get(index) as CallOutcome]] : [])));
 }
 
 /** Fitted into one message (L6). */
 async function adopted(
   { store }: Deps,
   calls: readonly CallBlock[],
-  early: ReadonlyMap<number, EarlyOutcome>,
+  early: ReadonlyMap<number, CallOutcome>,
 ): Promise<readonly Entry[]> {
   const outcomes = calls.flatMap(({ index }) => early.get(index)?.outcome ?? []);
   if (outcomes.length === 0) return [];
@@ -162,7 +162,7 @@ async function adopted(
 /** Characters of a name in the history: no tool has a longer one. */
 export const MOST_NAME = 128;
 
-function describe({ deps, config, input }: ModelStep, call: CallBlock, done: EarlyOutcome | undefined): Call {
+function describe({ deps, config, input }: ModelStep, call: CallBlock, done: CallOutcome | undefined): Call {
   const { safe, signature } = deps.tools.traits(config, call, input.context);
   const name = clip(call.name, MOST_NAME);
   return { index: call.index, name, safe, signature, ...(done ? { outcome: done.facts } : {}) };
@@ -184,7 +184,7 @@ function observe(
   const { signal } = new AbortController();
   const seen = observableMessage(tools, message);
   setImmediate(() => {
-    void hooks.postSampling(hookContext(config, { iteration, signal }), seen).then(({ failed }) => {
+    void hooks.postSampling(buildHookContext(config, { iteration, signal }), seen).then(({ failed }) => {
       for (const { hook, detail } of failed) {
         log('warn', `post-sampling hook ${hook}: ${detail}`, { ...aboutRun(config), iteration });
       }
@@ -193,11 +193,11 @@ function observe(
 }
 
 /** Another message; the one that is stored and sent keeps its inputs. */
-export function observableMessage({ observable }: Pick<CallRunner, 'observable'>, message: Message): Message {
+export function observableMessage({ copyInput }: Pick<CallRunner, 'copyInput'>, message: Message): Message {
   const content = message.content.map((block, index) => {
     if (block.type !== 'tool_use') return block;
     const { id, name, input } = block;
-    return { ...block, input: observable({ index, id, name, input }) };
+    return { ...block, input: copyInput({ index, id, name, input }) };
   });
   return { ...message, content };
 }

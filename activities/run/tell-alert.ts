@@ -1,13 +1,15 @@
-// Tells the hooks `waiting`, `failed` and `agentEnded` of a worker (O14): that a person is waited
-// for, that a run has ended badly, an agent at all. Each hook is told at least once, and again only
-// when its worker died, or the session was handed over, before that was recorded.
+// Tells the hooks `waiting`, `failed` and `agentEnded` of a worker (O14): a person is waited for, a
+// run has ended badly, an agent has ended. Each hook is told at least once, and again only when its
+// worker died, or the session was handed over, before that was recorded.
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import type { AgentEnded, Alert, TellAlert } from '../../workflows/contract/activities.ts';
 import { agentName, queryIdOf } from '../../workflows/contract/ids.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
-import { type Attempt, forAnotherWorker, describeGivenUp, isGivenUp } from '../attempt.ts';
+import { type Attempt, describeGivenUp, isGivenUp } from '../attempt.ts';
+import { forAnotherWorker } from '../another-worker.ts';
 import type { Deps } from '../deps.ts';
-import type { HookContext, HookFailure, HookPayload } from '../hooks/hooks.ts';
+import type { HookContext, HookFailure } from '../hooks/hooks.ts';
+import type { HookPayload } from '../hooks/payloads.ts';
 import { CONTEXT_LIMIT } from '../hooks/run-hook.ts';
 import type { ObservedAbout } from '../../store/live/observe.ts';
 import { aboutRun } from '../../system/log.ts';
@@ -15,15 +17,18 @@ import { clip } from '../../system/text.ts';
 import type { Store } from '../../store/values/store.ts';
 import { lastWords } from '../../store/view/agent-end.ts';
 
-/** At once in one worker: when a pager hangs, what ends runs must find a slot. */
+/**
+ * The most alerts that one worker tells at once: when a pager hangs, activities that end runs must
+ * find a slot.
+ */
 const MOST_AT_ONCE = 20;
 
-/** Throws for another attempt while a hook fails. */
+/** Tells an alert. Throws for another attempt while a hook fails. */
 export function tellAlert(deps: Deps): (attempt: Attempt, input: TellAlert) => Promise<void> {
   let telling = 0;
   return async (attempt, input) => {
     const { alert } = input;
-    const { context, about } = await contextOf(deps, attempt, input);
+    const { context, about } = await buildContext(deps, attempt, input);
     if (!deps.hooks.has(alert.kind)) return;
     if (telling >= MOST_AT_ONCE) throw forAnotherWorker('Busy', `this worker tells ${telling} alerts already`, true);
     telling += 1;
@@ -38,7 +43,7 @@ export function tellAlert(deps: Deps): (attempt: Attempt, input: TellAlert) => P
   };
 }
 
-async function contextOf(
+async function buildContext(
   deps: Deps,
   { session, signal }: Attempt,
   { alert: { run, iteration }, chain, config }: TellAlert,

@@ -4,7 +4,7 @@ import type { Log } from '../../system/log.ts';
 import type { Env } from '../../connection/data-folder.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
-import type { Stops } from '../../activities/guards.ts';
+import type { StopOrder } from '../../activities/guards.ts';
 import { loadApart } from './bundled.ts';
 import type { Opened } from './open-server.ts';
 import { pause } from '../../system/async.ts';
@@ -19,7 +19,7 @@ export type OwnWorker = {
   /** It works on a second one, that of its own configuration. */
   readonly ownQueue?: string;
   /** It stops this run, and begins nothing. */
-  readonly stops?: Stops;
+  readonly stops?: StopOrder;
   /** Its log has a line for each event of a run. */
   readonly logEvents?: boolean;
   /** Where the metrics of Temporal's runtime are to be had. */

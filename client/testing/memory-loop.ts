@@ -2,7 +2,7 @@
 // the activities directly. What it comes to is what a session on a server must come to, whatever
 // happens to the workers of that one. The one file outside workflows/ that drives the machine.
 import type { ApplicationFailure } from '@temporalio/common';
-import type { Attempt, Body } from '../../activities/attempt.ts';
+import type { Attempt, ActivityBody } from '../../activities/attempt.ts';
 import { callModel } from '../../activities/call-model.ts';
 import { commit } from '../../activities/commit.ts';
 import { collapse } from '../../activities/compaction/collapse.ts';
@@ -148,7 +148,11 @@ export async function memoryLoop(
 }
 
 /** Temporal's part: a call that died is attempted again, with what it remembered. */
-async function attempts<Input, Output>(session: SessionId, body: Body<Input, Output>, input: Input): Promise<Output> {
+async function attempts<Input, Output>(
+  session: SessionId,
+  body: ActivityBody<Input, Output>,
+  input: Input,
+): Promise<Output> {
   let remembered: unknown;
   for (let number = 1; ; number += 1) {
     const attempt: Attempt = {

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Deps } from '../../activities/deps.ts';
 import { noHooks } from './no-hooks.ts';
-import { callRunner } from '../../activities/calls/runner.ts';
+import { createCallRunner } from '../../activities/calls/runner.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';
 import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
@@ -107,7 +107,7 @@ export async function converse(asked: Conversation): Promise<Conversed> {
     [turn, clock] = [0, clock + Math.floor((days * DAY) / prompts)];
     const names = even || prompt % 4 === 0 ? [] : [`tool-${Math.floor(prompt / 8)}`];
     const tools = [toolNamed('look', 60), ...names.map((name) => toolNamed(name, 10))];
-    const has = { ...deps, tools: callRunner(deps.store, createRegistry(tools), noHooks) };
+    const has = { ...deps, tools: createCallRunner(deps.store, createRegistry(tools), noHooks) };
     const words = prompt === 0 ? 'word '.repeat(Math.ceil(first / 5)) : '';
     run = await memoryLoop(has, SESSION, `Prompt ${prompt}. ${words}`, options, run);
     ends.push(run.terminal.reason);

@@ -1,7 +1,8 @@
 // The end of a question or a wait goes into the transcript with the next step, which records it
 // first.
 import { describe, expect, test } from 'vitest';
-import { callModel, findReply } from '../../activities/call-model.ts';
+import { callModel } from '../../activities/call-model.ts';
+import { findReply } from '../../activities/find-reply.ts';
 import { collapse } from '../../activities/compaction/collapse.ts';
 import { compact } from '../../activities/compaction/compact.ts';
 import type { Deps } from '../../activities/deps.ts';

@@ -9,7 +9,7 @@ import { executeCall } from '../../activities/calls/execute.ts';
 import { prepareCall } from '../../activities/calls/prepare.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import type { ContextModifier } from '../../tools/tool.ts';
-import type { Workbench } from '../../activities/calls/workbench.ts';
+import type { CallEnvironment } from '../../activities/calls/call-environment.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import { workingSandboxes } from './sandboxes.ts';
 import { bench, callRun, done, request, simpleTool, tempFolder } from './support.ts';
@@ -29,7 +29,7 @@ function place(): { root: string; sub: string; outside: string } {
   return { root, sub: join(root, 'sub'), outside };
 }
 
-async function modified(modify: unknown, more: Partial<Workbench> = {}) {
+async function modified(modify: unknown, more: Partial<CallEnvironment> = {}) {
   const { root } = place();
   const tool = simpleTool({ call: async () => ({ content: 'done', modify: modify as ContextModifier }) });
   const ran = done(await executeCall(bench([tool], { cwd: root, ...more }), request('simple'), callRun()));

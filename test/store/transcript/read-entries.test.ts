@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { entryName, entryRange } from '../../../store/log/entries.ts';
 import { readTool } from '../../../tools/builtin/read.ts';
 import type { Sandbox } from '../../../tools/sandbox.ts';
-import { toolContext } from '../../../activities/calls/workbench.ts';
+import { buildToolContext } from '../../../activities/calls/tool-context.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
 import { readEntries } from '../../../store/view/render-entries.ts';
 import { callKey, type Hash, type SessionId } from '../../../workflows/contract/ids.ts';
@@ -67,10 +67,13 @@ test('a call reads entries of the transcript that its key is of (L8)', async () 
   const parts = { id: callKey('chain', head as Hash, 1), generation: null, iteration: 1, signal, progress: () => {} };
   const output = await readTool({ sandbox: {} as Sandbox }).call(
     { path: 'perdure:entry/0' },
-    toolContext(bench, parts),
+    buildToolContext(bench, parts),
   );
   expect(output.content).toContain('Fix it.');
-  const unknown = readTool({ sandbox: {} as Sandbox }).call({ path: 'perdure:entry/99' }, toolContext(bench, parts));
+  const unknown = readTool({ sandbox: {} as Sandbox }).call(
+    { path: 'perdure:entry/99' },
+    buildToolContext(bench, parts),
+  );
   await expect(unknown).rejects.toThrow('There is no stored result perdure:entry/99');
 });
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { bashTool } from '../../../tools/builtin/bash.ts';
-import { runTool, validateInput } from '../../../activities/calls/call-tool.ts';
+import { callTool, validateInput } from '../../../activities/calls/call-tool.ts';
 import type { Sandbox } from '../../../tools/sandbox.ts';
 import type { ToolContext, ToolOutput } from '../../../tools/tool.ts';
 import { workingSandboxes } from '../sandboxes.ts';
@@ -205,7 +205,7 @@ test.each([
 
 test('a workspace that is gone is said to be', async () => {
   const tool = bashTool({ sandbox: group });
-  const ran = await runTool(tool, { command: 'ls' }, toolContext('/perdure/no/such'));
+  const ran = await callTool(tool, { command: 'ls' }, toolContext('/perdure/no/such'));
   expect(ran).toEqual({
     kind: 'failed',
     text: 'The command could not be started: the folder /perdure/no/such is not there.',

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { builtinTools } from '../../../tools/builtin/builtin-tools.ts';
-import { runTool } from '../../../activities/calls/call-tool.ts';
+import { callTool } from '../../../activities/calls/call-tool.ts';
 import { prepareCall } from '../../../activities/calls/prepare.ts';
 import { findPlaces } from '../../../system/process/places.ts';
 import { createRegistry } from '../../../tools/registry.ts';
@@ -42,7 +42,7 @@ function machine(sandbox: Sandbox = group, ...more: readonly string[]) {
   const call = async (name: string, input: object): Promise<string> => {
     const tool = tools.get(name);
     if (tool === undefined) throw new Error(`no tool ${name}`);
-    const ran = await runTool(tool, inputFor(tool, input), toolContext(cwd, run));
+    const ran = await callTool(tool, inputFor(tool, input), toolContext(cwd, run));
     return ran.kind === 'output' ? ran.output.content : `${ran.kind}: ${ran.kind === 'failed' ? ran.text : ''}`;
   };
   const judged = (name: string, input: object, mode: PermissionMode = 'default'): string => {

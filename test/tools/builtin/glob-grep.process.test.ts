@@ -6,7 +6,7 @@ import { globTool } from '../../../tools/builtin/glob.ts';
 import { grepTool } from '../../../tools/builtin/grep.ts';
 import { prepareCall } from '../../../activities/calls/prepare.ts';
 import { createRegistry } from '../../../tools/registry.ts';
-import { runTool } from '../../../activities/calls/call-tool.ts';
+import { callTool } from '../../../activities/calls/call-tool.ts';
 import { probeSandbox, type Sandbox } from '../../../tools/sandbox.ts';
 import type { ToolContext } from '../../../tools/tool.ts';
 import { inputFor, tempFolder, toolContext } from '../support.ts';
@@ -31,7 +31,7 @@ async function call(
 ): Promise<string> {
   const options = dataDir === undefined ? { sandbox } : { sandbox, dataDir };
   const tool = kind === 'glob' ? globTool(options) : grepTool(options);
-  const ran = await runTool(tool, inputFor(tool, input), toolContext(cwd, more));
+  const ran = await callTool(tool, inputFor(tool, input), toolContext(cwd, more));
   return ran.kind === 'output' ? ran.output.content : `${ran.kind}: ${ran.kind === 'failed' ? ran.text : ran.partial}`;
 }
 
@@ -180,7 +180,7 @@ test.runIf(bwrap)(
         : [program, ...args.toSpliced(at, 0, '--ro-bind', '/dev/null', '/gone/a.sock')];
     };
     const tool = globTool({ sandbox: { ...held, wrap } });
-    const ran = await runTool(tool, inputFor(tool, { pattern: '*.ts' }), toolContext(cwd));
+    const ran = await callTool(tool, inputFor(tool, { pattern: '*.ts' }), toolContext(cwd));
     expect(ran).toMatchObject({ output: { content: 'a.ts\nb.ts\n(2 files)' } });
     expect(tries).toBe(2);
   },

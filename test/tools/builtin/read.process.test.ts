@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readTool } from '../../../tools/builtin/read.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
-import { runTool } from '../../../activities/calls/call-tool.ts';
+import { callTool } from '../../../activities/calls/call-tool.ts';
 import type { ToolContext } from '../../../tools/tool.ts';
 import { pdfOf, pngOf } from '../../support/images.ts';
 import { inputFor, tempFolder, toolContext } from '../support.ts';
@@ -24,7 +24,7 @@ async function read(
 
 async function call(input: object, context: ToolContext): Promise<string> {
   const tool = readTool({ sandbox });
-  const ran = await runTool(tool, inputFor(tool, input), context);
+  const ran = await callTool(tool, inputFor(tool, input), context);
   return ran.kind === 'output' ? ran.output.content : `${ran.kind}: ${ran.kind === 'failed' ? ran.text : ran.partial}`;
 }
 
@@ -149,7 +149,7 @@ test('images and PDF documents are shown, whatever they are called; broken and l
   writeFileSync(join(cwd, 'paper'), pdfOf(2));
   const tool = readTool({ sandbox });
   const shown = async (path: string, more: Partial<ToolContext> = {}) =>
-    await runTool(tool, inputFor(tool, { path }), toolContext(cwd, more));
+    await callTool(tool, inputFor(tool, { path }), toolContext(cwd, more));
   expect(await shown('notes.txt')).toMatchObject({
     output: { content: 'notes.txt', media: [pngOf(3, 4)], seen: [{}] },
   });

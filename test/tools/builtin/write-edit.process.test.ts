@@ -15,7 +15,7 @@ import { editTool } from '../../../tools/builtin/edit.ts';
 import { writeTool } from '../../../tools/builtin/write.ts';
 import { prepareCall } from '../../../activities/calls/prepare.ts';
 import { createRegistry } from '../../../tools/registry.ts';
-import { runTool } from '../../../activities/calls/call-tool.ts';
+import { callTool } from '../../../activities/calls/call-tool.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
 import type { ToolContext } from '../../../tools/tool.ts';
 import { inputFor, tempFolder, toolContext } from '../support.ts';
@@ -24,7 +24,7 @@ const sandbox = await probeSandbox({ kinds: ['group'] });
 const tools = { write: writeTool({ sandbox }), edit: editTool({ sandbox }) };
 
 async function call(name: keyof typeof tools, input: object, context: ToolContext): Promise<string> {
-  const ran = await runTool(tools[name], inputFor(tools[name], input), context);
+  const ran = await callTool(tools[name], inputFor(tools[name], input), context);
   return ran.kind === 'output' ? ran.output.content : `${ran.kind}: ${ran.kind === 'failed' ? ran.text : ran.partial}`;
 }
 

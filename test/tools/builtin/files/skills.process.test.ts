@@ -2,11 +2,11 @@
 import { mkdirSync, realpathSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { skillsFor } from '../../../../activities/attachments/skills.ts';
+import { tellNewSkills } from '../../../../activities/attachments/skills.ts';
 import { filesOf, findSkills, type SkillSettings } from '../../../../tools/builtin/files/skills.ts';
 import { readTool } from '../../../../tools/builtin/read.ts';
 import { skillTool } from '../../../../tools/builtin/skill.ts';
-import { runTool } from '../../../../activities/calls/call-tool.ts';
+import { callTool } from '../../../../activities/calls/call-tool.ts';
 import { probeSandbox } from '../../../../tools/sandbox.ts';
 import { tempDir } from '../../../support/temp-dir.ts';
 import { inputFor, toolContext } from '../../support.ts';
@@ -117,7 +117,7 @@ test('names and descriptions are told once, new ones when they come, within 2 % 
   const models = [{ name: 'm', window: 10_000, maxOutput: 1, price: null }] as const;
   const config = { cwd: '/nowhere', models };
   const told = (texts: readonly string[] = [], more: object = {}) =>
-    skillsFor(of(root), { ...config, ...more }, texts, undefined);
+    tellNewSkills(of(root), { ...config, ...more }, texts, undefined);
   const first = await told();
   expect(first?.text.split('\n').slice(1)).toEqual(['- review: Reviews code']);
   expect(await told([first?.text ?? ''])).toBeNull();
@@ -140,7 +140,7 @@ test('the tool skill gives its text and the names of its files, which read opens
   const cwd = folder({});
   const [tool, read] = [skillTool(skills, undefined), readTool({ sandbox, skills })];
   const said = async (which: typeof tool, input: object) => {
-    const ran = await runTool(which, inputFor(which, input), toolContext(cwd, { mayRead: () => true }));
+    const ran = await callTool(which, inputFor(which, input), toolContext(cwd, { mayRead: () => true }));
     return ran.kind === 'output' ? ran.output.content : ran.kind === 'failed' ? `failed: ${ran.text}` : ran.kind;
   };
   const file = join(root, 'review/lib/check.sh');

@@ -2,7 +2,7 @@
 import { editTool } from '../../../../tools/builtin/edit.ts';
 import { readTool } from '../../../../tools/builtin/read.ts';
 import { writeTool } from '../../../../tools/builtin/write.ts';
-import { runTool } from '../../../../activities/calls/call-tool.ts';
+import { callTool } from '../../../../activities/calls/call-tool.ts';
 import { probeSandbox } from '../../../../tools/sandbox.ts';
 import type { Tool, ToolContext } from '../../../../tools/tool.ts';
 import { inputFor, toolContext } from '../../support.ts';
@@ -18,7 +18,7 @@ export type FileTools = {
 
 export function fileTools(cwd: string, more: Partial<ToolContext> = {}): FileTools {
   const call = async (tool: Tool, input: object): Promise<string> => {
-    const ran = await runTool(tool, inputFor(tool, input), toolContext(cwd, more));
+    const ran = await callTool(tool, inputFor(tool, input), toolContext(cwd, more));
     return ran.kind === 'output'
       ? ran.output.content
       : `${ran.kind}: ${ran.kind === 'failed' ? ran.text : ran.partial}`;
