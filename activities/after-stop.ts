@@ -3,7 +3,7 @@
 import type { Activities, AfterStop } from '../workflows/contract/activities.ts';
 import { addSpend, noSpend } from '../workflows/contract/loop.ts';
 import { type Attempt, describeGivenUp, isGivenUp } from './attempt.ts';
-import type { Deps, AfterStopHandler, FinishedRun } from './deps.ts';
+import type { Deps, AfterStopHandler, EndedRun } from './deps.ts';
 import { suggestPrompt } from './memory/suggest-prompt.ts';
 import { aboutRun } from '../system/log.ts';
 import { TimedOut, within } from '../system/async.ts';
@@ -63,7 +63,7 @@ function splitAttempt(attempt: Attempt): readonly [Attempt, Attempt] {
 
 async function runHandler(
   { name, timeoutMs, run }: AfterStopHandler,
-  ended: Omit<FinishedRun, 'signal'>,
+  ended: Omit<EndedRun, 'signal'>,
   { signal: stopped, number }: Attempt,
   log: Deps['log'],
 ): Promise<void> {

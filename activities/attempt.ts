@@ -5,8 +5,8 @@ import { Context } from '@temporalio/activity';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Answer } from '../workflows/contract/activities.ts';
 import { STORE_CORRUPT, findUndecodable } from '../workflows/contract/failures.ts';
-import { firingsOf, type FiringsSeen, isOver } from '../tools/people/ask-server.ts';
-import { peopleOf, type People } from '../tools/people/ask-people.ts';
+import { readFirings, type FiringsSeen, isSessionOver } from '../tools/people/ask-server.ts';
+import { createPeople, type People } from '../tools/people/ask-people.ts';
 import { isDamage, StoreError } from '../store/values/store.ts';
 import { createFence } from './fence.ts';
 import { forAnotherWorker, isForAnotherWorker } from './another-worker.ts';
@@ -138,9 +138,9 @@ function createAttempt(context: Context): Attempt & { latest(): unknown } {
     signal: context.cancellationSignal,
     abortedBy: () => (fence.isLost() ? 'lost' : readAbortCause(context)),
     fence: fence.check,
-    isOver: (session) => isOver(context.client, session),
-    firingsOf: (schedule) => firingsOf(context.client, schedule),
-    people: peopleOf(() => context.client.workflow.getHandle(workflowId)),
+    isOver: (session) => isSessionOver(context.client, session),
+    firingsOf: (schedule) => readFirings(context.client, schedule),
+    people: createPeople(() => context.client.workflow.getHandle(workflowId)),
     remembered,
     latest: () => latest,
     remember: (details, when) => {

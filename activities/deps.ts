@@ -94,10 +94,10 @@ export type OpenedWorktree =
 export type AfterStopHandler = {
   readonly name: string;
   readonly timeoutMs: number;
-  readonly run: (ended: FinishedRun) => Promise<void>;
+  readonly run: (ended: EndedRun) => Promise<void>;
 };
 
-export type FinishedRun = {
+export type EndedRun = {
   readonly session: SessionId;
   readonly queryId: string;
   readonly depth: number;
@@ -126,7 +126,7 @@ export type Memory = {
   extract(
     attempt: Attempt,
     about: { readonly config: RunConfig; readonly step: number },
-    ended: Pick<FinishedRun, 'entries'>,
+    ended: Pick<EndedRun, 'entries'>,
   ): Promise<Spend>;
 };
 

@@ -12,7 +12,7 @@ import type { ChosenConfig, Staffing } from '../client/runtime/session-workers.t
 import type { Cli } from './cli.ts';
 import { DUMP_OPTION, DUMP_READABLE_OPTION, type DumpFlags } from '../client/runtime/dump-options.ts';
 import { isKeyless } from '../worker/keyless.ts';
-import { DEMO_TASK, isDemoTask } from '../scripted-model/demo/rounds.ts';
+import { DEMO_TASK, isDemoTask } from '../scripted-model/demo/demo-task.ts';
 import type { PerdureClient } from '../client/perdure-client.ts';
 import { oneLine } from '../client/paint.ts';
 import { isUnderWay } from '../client/sessions/info.ts';

@@ -16,13 +16,14 @@ import { createSmallModelFactory } from '../activities/compaction/small-model.ts
 import { openServers, type ToolServers } from '../tools/mcp/open-servers.ts';
 import type { McpBounds, McpServers } from '../tools/mcp/servers.ts';
 import { configReader } from '../store/configuration.ts';
-import { skillSettings } from '../tools/builtin/files/skills.ts';
+import { readSkillSettings } from '../tools/builtin/files/skills.ts';
 import type { WebSettings } from '../tools/builtin/files/options.ts';
 import type { SandboxSettings } from './config/tools.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
 import { createBackground } from '../tools/builtin/shell/background.ts';
-import { builtinTools } from '../tools/builtin/builtin-tools.ts';
-import { changingRegistry, createRegistry, type ToolRegistry } from '../tools/registry.ts';
+import { createBuiltinTools } from '../tools/builtin/builtin-tools.ts';
+import { createRegistry, type ToolRegistry } from '../tools/registry.ts';
+import { createChangingRegistry } from '../tools/changing-registry.ts';
 import { createCallRunner } from '../activities/calls/runner.ts';
 import type { Tool } from '../tools/tool.ts';
 import { pipePlace } from '../system/process/spawn-tree.ts';
@@ -95,8 +96,8 @@ export async function createDeps(
   const background = createBackground({ folder: backgroundRoot(dataDir), held: sandbox.kind !== 'group' });
   const web = settings.webFetch ? { web: settings.webFetch } : {};
   const keys = settings.sandbox?.agents ? { keyAgents: settings.sandbox.agents } : {};
-  const skills = skillSettings(settings);
-  const own = builtinTools({
+  const skills = readSkillSettings(settings);
+  const own = createBuiltinTools({
     sandbox,
     dataDir,
     agents: chosen.agents,
@@ -164,7 +165,7 @@ export async function createDeps(
 /** The first list of a changing one is there before the first run opens. */
 async function registryOf(own: readonly Tool[], others: ToolSource, log: Log): Promise<ToolRegistry> {
   if (typeof others !== 'function') return createRegistry([...own, ...others]);
-  const changing = changingRegistry(async () => [...own, ...(await others())], { initial: own, log });
+  const changing = createChangingRegistry(async () => [...own, ...(await others())], { initial: own, log });
   await changing.refresh();
   return changing;
 }

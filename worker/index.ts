@@ -10,7 +10,7 @@ export { loadConfig } from './config/load-config.ts';
 export type { LoadedConfig } from './config/load-config.ts';
 export type { Log, LogFields, LogLevel } from '../system/log.ts';
 export type { AttachmentContext, AttachmentProvider } from '../activities/attachments/prefetch.ts';
-export type { AfterStopHandler, FinishedRun as EndedRun } from '../activities/deps.ts';
+export type { AfterStopHandler, EndedRun } from '../activities/deps.ts';
 export type {
   CommandHook,
   FunctionHook,

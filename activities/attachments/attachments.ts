@@ -16,7 +16,7 @@ import type { SkillSettings } from '../../tools/builtin/files/skills.ts';
 import { createPrefetch, type Attachment, type AttachmentProvider } from './prefetch.ts';
 import type { BackgroundCommands } from '../../system/process/background-files.ts';
 import { isInReach, isInside, type Reach } from '../../system/process/places.ts';
-import { factsOf } from '../../tools/builtin/files/open-inside.ts';
+import { readFileFacts } from '../../tools/builtin/files/file-facts.ts';
 import { type SeenFiles, seenFiles } from '../../store/view/seen-files.ts';
 
 export type Attachments = {
@@ -121,7 +121,7 @@ function noticeChangedFiles(files: readonly SeenFile[], cwd: string): FilesChang
  */
 async function findChangedFiles(seen: SeenFiles, reach: Reach, most: number): Promise<readonly SeenFile[]> {
   const known = [...seen.values()].filter(({ path }) => isInReach(reach, path));
-  const now = await Promise.all(known.map(async (file) => ({ file, now: await factsOf(file.path) })));
+  const now = await Promise.all(known.map(async (file) => ({ file, now: await readFileFacts(file.path) })));
   return now
     .flatMap(({ file, now: facts }) => (facts === null || isSameFile(file, facts) ? [] : [facts]))
     .slice(0, most);

@@ -2,7 +2,7 @@
 import type { RunConfig } from '../../store/configuration.ts';
 import { isListed } from '../../tools/listed.ts';
 import { findSkills, type Skill, type SkillSettings } from '../../tools/builtin/files/skills.ts';
-import { mayReadByRules, touchingRule } from '../../tools/rules/match-rules.ts';
+import { mayReadByRules, findTouchingRule } from '../../tools/rules/match-rules.ts';
 import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/ids.ts';
 import type { View } from '../../store/view/view.ts';
 import type { Attachment } from './prefetch.ts';
@@ -30,7 +30,7 @@ export async function tellNewSkills(
   const { skills } = await findSkills(settings, { cwd, hidden, mayRead: (path) => mayReadByRules(config, path) });
   const known = new Set(told.flatMap((text) => text.split('\n')));
   const isDenied = ({ name }: Skill): boolean =>
-    touchingRule(permissions.deny, { tool: { name: 'skill' }, cwd, subject: () => ({ kind: 'name', name }) }) !==
+    findTouchingRule(permissions.deny, { tool: { name: 'skill' }, cwd, subject: () => ({ kind: 'name', name }) }) !==
     undefined;
   const lines = skills
     .filter((skill) => !isDenied(skill))

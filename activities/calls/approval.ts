@@ -8,7 +8,7 @@ import type { JudgedInput } from './check-call.ts';
 import { hashInput, recordQuestion, hasQuestion } from './journal.ts';
 import { clip } from '../../system/text.ts';
 import { deeperThan, MAX_DEPTH } from '../../system/json.ts';
-import { askReason } from '../../tools/rules/permission.ts';
+import { describeQuestion } from '../../tools/rules/permission.ts';
 import type { Verdict } from './verdict.ts';
 import type { ApprovalNeeded, CallRequest, CallRun, CallEnvironment } from './call-environment.ts';
 
@@ -38,7 +38,8 @@ export async function askAbout(
   { ready, input, by }: JudgedInput,
 ): Promise<Ask> {
   const { tool, risk, permission } = ready;
-  const reason = permission.kind === 'ask' ? askReason(environment.mode, risk, tool.name, permission) : tool.name;
+  const reason =
+    permission.kind === 'ask' ? describeQuestion(environment.mode, risk, tool.name, permission) : tool.name;
   const hash = hashInput(input);
   if (by) {
     const bytes = Buffer.from(JSON.stringify(input));

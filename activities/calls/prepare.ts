@@ -2,8 +2,8 @@
 // decide while a reply still streams whether a call may start early (L37).
 import { isBrokenInput, deeperThan, MAX_DEPTH } from '../../system/json.ts';
 import { acceptInput, type InputProblem } from '../../system/schema/input-schema.ts';
-import { decide, judgeContext, type PermissionSettings } from '../../tools/rules/permission.ts';
-import { sieve } from '../../tools/rules/match-rules.ts';
+import { decide, buildJudgeContext, type PermissionSettings } from '../../tools/rules/permission.ts';
+import { createSieve } from '../../tools/rules/match-rules.ts';
 import { isListed } from '../../tools/listed.ts';
 import type { ToolRegistry } from '../../tools/registry.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../../tools/tool.ts';
@@ -67,9 +67,9 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
     const checked = acceptInput(tool, call.input);
     if (!checked.ok) return { kind: 'invalid', text: describeSchemaProblems(tool.name, checked.problems) };
     const { value: input } = checked;
-    const judged = judgeRisk(tool, input, judgeContext(settings));
+    const judged = judgeRisk(tool, input, buildJudgeContext(settings));
     const called = { kind: 'ready', tool, input, ...judged } as const;
-    const own = tool.canUse?.(input, { ...judgeContext(settings), mode: settings.mode });
+    const own = tool.canUse?.(input, { ...buildJudgeContext(settings), mode: settings.mode });
     if (own === undefined || !('then' in own)) return applyRules(settings, called, own);
     const undecided = Promise.resolve(own).then((said) => applyRules(settings, called, said));
     // A caller that only asks whether the call may start early does not wait.
@@ -86,7 +86,7 @@ type UndecidedCall = Omit<ReadyCall, 'permission' | 'mayUse' | 'mayShow'>;
 
 function applyRules(settings: CallSettings, call: UndecidedCall, own: PermissionDecision | undefined): ReadyCall {
   const ready = { ...call, own, permission: decide(settings, call.risk, call.tool, call.input, own) };
-  const mayShow = sieve(settings.permissions?.deny, { ...settings, tool: call.tool });
+  const mayShow = createSieve(settings.permissions?.deny, { ...settings, tool: call.tool });
   const { permission } = ready;
   return {
     ...call,
@@ -106,7 +106,7 @@ function mayUseSubject(
   other: string,
 ): boolean {
   const { tool, input, risk, permission, own } = ready;
-  const subject = tool.subject?.(input, judgeContext(settings));
+  const subject = tool.subject?.(input, buildJudgeContext(settings));
   if (subject?.kind === 'name') {
     // A hook or a person has spoken about the name it saw, not about this one.
     const { hook: _, ...rules } = settings;

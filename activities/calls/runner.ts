@@ -11,7 +11,7 @@ import { toolEnd } from '../../store/live/tell.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { ToolEnv } from '../../workflows/contract/facts.ts';
 import { observedRun, type Observe, type ToolCallSeen } from '../../store/live/observe.ts';
-import { askPeople, withdrawAsked } from '../../tools/people/ask-people.ts';
+import { createAskPeople, withdrawQuestions } from '../../tools/people/ask-people.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { SeenByTools } from '../../store/view/seen-files.ts';
 import { deeperThan, MAX_DEPTH } from '../../system/json.ts';
@@ -189,8 +189,8 @@ function pickSettings(
  */
 async function findAskers(store: Store, { mode }: RunConfig, { people, number }: Attempt, key: CallKey) {
   if (!people || mode === 'dontAsk') return {};
-  if (number > 1) await withdrawAsked(people, key);
-  return { askPeople: askPeople(people, store, key) };
+  if (number > 1) await withdrawQuestions(people, key);
+  return { askPeople: createAskPeople(people, store, key) };
 }
 
 const toRequest = ({ index, id, name, input }: CallBlock): CallRequest => ({ index, toolUseId: id, name, input });

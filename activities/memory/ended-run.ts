@@ -1,5 +1,5 @@
 // A run that has ended, as the small model is asked about it.
-import type { FinishedRun, Deps } from '../deps.ts';
+import type { EndedRun, Deps } from '../deps.ts';
 import type { BlockItem } from '../compaction/blocks.ts';
 import { fitText } from '../compaction/fit-text.ts';
 import type { RunConfig } from '../../store/configuration.ts';
@@ -9,7 +9,7 @@ import { type Left, noSpend, totalTokens } from '../../workflows/contract/loop.t
 /** Returns what is left of a run's limits when it has ended (L51). */
 export function limitsLeft(
   { rules, run }: Pick<RunConfig, 'rules' | 'run'>,
-  { entries }: Pick<FinishedRun, 'entries'>,
+  { entries }: Pick<EndedRun, 'entries'>,
 ): Left {
   const { maxBudgetUsd, maxTokens } = rules;
   const last = entries.findLast((entry) => entry.kind === 'run_ended');

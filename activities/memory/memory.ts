@@ -4,7 +4,7 @@
 // one of the run.
 import { timed } from '../../system/async.ts';
 import { boundAttempt, describeGivenUp, isGivenUp, type Attempt } from '../attempt.ts';
-import type { Deps, FinishedRun, Memory, MemoryStep } from '../deps.ts';
+import type { Deps, EndedRun, Memory, MemoryStep } from '../deps.ts';
 import { writeQuestion } from '../compaction/questions.ts';
 import { openSmallModel, type SmallModel } from '../compaction/small-model.ts';
 import type { RunConfig } from '../../store/configuration.ts';
@@ -19,7 +19,7 @@ import { finishMerge } from './merge-notes.ts';
 import { addNote, hasNote, MOST_NOTES, type Note, noteName, notesFolder, readNotes } from './notes.ts';
 import { quoteNote } from './quote-note.ts';
 
-type RunEntries = Pick<FinishedRun, 'entries'>;
+type RunEntries = Pick<EndedRun, 'entries'>;
 
 type MemoryDeps = Pick<Deps, 'model' | 'models' | 'observe' | 'redact' | 'now' | 'log' | 'transcripts'> & {
   readonly dataDir: string;

@@ -6,7 +6,7 @@ import { type Attempt, boundAttempt, isGivenUp } from '../attempt.ts';
 import { openSmallModel } from '../compaction/small-model.ts';
 import { writeQuestion } from '../compaction/questions.ts';
 import type { RunConfig } from '../../store/configuration.ts';
-import type { Deps, FinishedRun } from '../deps.ts';
+import type { Deps, EndedRun } from '../deps.ts';
 import { aboutRun } from '../../system/log.ts';
 import { limitsLeft, renderFinishedRun } from './ended-run.ts';
 import { reasonOf } from '../../system/text.ts';
@@ -27,7 +27,7 @@ export async function suggestPrompt(
   deps: SuggestDeps,
   attempt: Attempt,
   { config, step }: { readonly config: RunConfig; readonly step: number },
-  ended: Pick<FinishedRun, 'entries'>,
+  ended: Pick<EndedRun, 'entries'>,
 ): Promise<SuggestedPrompt> {
   const bounds = timed(SUGGEST_MS, attempt.signal);
   const bound = boundAttempt(attempt, bounds.signal);

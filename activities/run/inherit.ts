@@ -8,8 +8,14 @@ import type { Attempt } from '../attempt.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { Deps } from '../deps.ts';
 import { refuseScriptedModel, refuseWithoutHooks } from '../guards.ts';
-import { lowestLimits, narrowedRules, narrowestMode, narrowestTools, type AgentType } from '../../tools/agent-types.ts';
-import { asRelative } from '../../tools/rules/match-rules.ts';
+import {
+  pickLowestLimits,
+  narrowRules,
+  pickNarrowestMode,
+  intersectTools,
+  type AgentType,
+} from '../../tools/agent-types.ts';
+import { toRelativeRules } from '../../tools/rules/path-rules.ts';
 
 export type InheritedOptions = { readonly options: RunOptions; readonly permissions: PermissionRules };
 
@@ -31,12 +37,12 @@ export async function inherit(
   const parent = await config(hash);
   refuseWithoutHooks(deps, parent);
   refuseScriptedModel(deps, parent);
-  const mode = narrowestMode([parent.mode, type.permissionMode, options.permissionMode]);
-  const tools = narrowestTools([parent.tools, type.tools, left, options.tools]);
+  const mode = pickNarrowestMode([parent.mode, type.permissionMode, options.permissionMode]);
+  const tools = intersectTools([parent.tools, type.tools, left, options.tools]);
   const { permissions: added, ...given } = options;
   const opened = isolation && (await openWorktree(deps, attempt, parent.cwd));
   if (opened?.kind === 'problem') return opened.detail;
-  const permissions = narrowedRules(parent, mode, added);
+  const permissions = narrowRules(parent, mode, added);
   return {
     options: {
       ...parentOptions(parent),
@@ -44,7 +50,7 @@ export async function inherit(
       ...given,
       ...(opened && { appendSystemPrompt: [options.appendSystemPrompt ?? [], WORKTREE_NOTE].flat().join('\n\n') }),
       cwd: opened?.path ?? parent.cwd,
-      ...lowestLimits([type.limits, options, grant]),
+      ...pickLowestLimits([type.limits, options, grant]),
       permissionMode: mode,
       ...(tools && { tools }),
       // An agent whose parent has no extra folders gets none from the worker.
@@ -80,8 +86,8 @@ function addTreeRules(
   // Each character of a folder's name stands for itself, or for any character.
   const tree = `/${above(path).replaceAll(/[^\p{L}\p{N}/._-]/gu, '?')}/`;
   const there = (rule: string): readonly string[] => [
-    ...asRelative(rule, workspace),
-    ...(prefix === '' ? [] : asRelative(rule, above(workspace) || sep, tree)),
+    ...toRelativeRules(rule, workspace),
+    ...(prefix === '' ? [] : toRelativeRules(rule, above(workspace) || sep, tree)),
   ];
   const both = (list: readonly string[]): readonly string[] => [...list, ...list.flatMap(there)];
   return { ...rules, deny: both(deny), ask: both(ask) };

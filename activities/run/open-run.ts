@@ -21,8 +21,8 @@ import { findRunModels } from './run-models.ts';
 import { createRunNews } from './run-news.ts';
 import { findExtraFolders, findWorkspace } from './folders.ts';
 import { buildRules } from './rules.ts';
-import { OF_SERVER, RESOURCES, serverOf } from '../../tools/listed.ts';
-import { namesSome } from '../../tools/rules/match-rules.ts';
+import { SERVER_PREFIX, RESOURCES, findServerName } from '../../tools/listed.ts';
+import { isAboutSome } from '../../tools/rules/match-rules.ts';
 
 const MAX_EMPTY_REPLIES = 3;
 
@@ -187,7 +187,7 @@ function checkRuleNames(
 ): { readonly mistaken?: string } {
   const names = tools.definitions.map(({ name }) => name);
   const { deny = [], ask = [], allow = [] } = joinRules(defaults.permissions, options.permissions);
-  const idle = [...deny, ...ask, ...allow].filter((rule) => !namesSome(rule, names));
+  const idle = [...deny, ...ask, ...allow].filter((rule) => !isAboutSome(rule, names));
   const there = `there are ${names.join(', ')}`;
   for (const rule of idle) {
     const near = nearName(parseRule(rule)?.tool ?? '', names);
@@ -218,7 +218,7 @@ function findMissingTool({ tools, servers }: Deps, { tools: wanted = [] }: RunOp
   // A server may be away, and its tools come and go.
   const isOfServer = (name: string): boolean =>
     name === RESOURCES ||
-    servers?.names.some((server) => name === `${OF_SERVER}${server}` || serverOf(name) === server) === true;
+    servers?.names.some((server) => name === `${SERVER_PREFIX}${server}` || findServerName(name) === server) === true;
   const missing = wanted.find((name) => !names.includes(name) && !isOfServer(name));
   if (missing === undefined) return undefined;
   const near = nearName(missing, names);

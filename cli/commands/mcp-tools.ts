@@ -2,7 +2,7 @@
 // lists of tools have for it.
 import type { Command } from 'commander';
 import type { ListedTool, ToolList } from '../../tools/mcp/list-tools.ts';
-import { type McpServers, toolName } from '../../tools/mcp/servers.ts';
+import { type McpServers, nameServerTool } from '../../tools/mcp/servers.ts';
 import { jsonLine, reasonOf } from '../../system/text.ts';
 import { didYouMean } from '../../workflows/contract/options-problem.ts';
 import { dataFolder } from '../../connection/data-folder.ts';
@@ -82,14 +82,14 @@ async function offeredBy(cli: Cli, servers: McpServers): Promise<readonly Offere
 
 function jsonLines(server: string, tools: readonly ListedTool[]): string {
   const lines = tools.map(({ name: tool, description, readOnly, destructive, idempotent }) =>
-    jsonLine({ name: toolName(server, tool), server, tool, readOnly, destructive, idempotent, description }),
+    jsonLine({ name: nameServerTool(server, tool), server, tool, readOnly, destructive, idempotent, description }),
   );
   return lines.map((line) => `${line}\n`).join('');
 }
 
 /** The names stand in a column of their own, to be taken into a rule. */
 function table({ out }: Cli, { server, trusted, list: { tools } }: Listed): string {
-  const names = tools.map(({ name }) => toolName(server, name));
+  const names = tools.map(({ name }) => nameServerTool(server, name));
   const width = Math.max(0, ...names.map(({ length }) => length));
   const count = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`;
   const rows = tools.map((tool, at) => {

@@ -1,5 +1,5 @@
 // Types of agents of such programs, as a configuration has them.
-import { meansTool } from '../../tools/listed.ts';
+import { isListedAs } from '../../tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { modelProblem } from '../../models/find-model.ts';
 import { ClientProblem } from '../problem.ts';
@@ -87,9 +87,9 @@ function listOf(
   if (tools === undefined && disallowed.length === 0) return undefined;
   const wanted = (tools ?? [...OFFERED, ...own]).map(inwardName);
   const isThere = (name: string): boolean =>
-    KNOWN.includes(name) || own.some((each) => meansTool(each, name) || meansTool(name, each));
+    KNOWN.includes(name) || own.some((each) => isListedAs(each, name) || isListedAs(name, each));
   const missing = wanted.filter((name) => !isThere(name));
   if (missing.length > 0) say(`has no ${missing.join(', ')}: there is no such tool here`);
   const denied = disallowed.map(inwardName);
-  return wanted.filter((name) => isThere(name) && !denied.some((each) => meansTool(each, name)));
+  return wanted.filter((name) => isThere(name) && !denied.some((each) => isListedAs(each, name)));
 }

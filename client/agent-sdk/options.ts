@@ -1,7 +1,7 @@
 // The options of such programs: what each is here, and a sentence for each that is not there. One
 // that guards is refused; one that would change nothing here is passed over, and said so.
 import { resolve } from 'node:path';
-import { OF_SERVER, RESOURCES } from '../../tools/listed.ts';
+import { SERVER_PREFIX, RESOURCES } from '../../tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/facts.ts';
@@ -33,7 +33,7 @@ export function translateOptions(options: Options, say: (line: string) => void):
   const tools = toolsOf(mcpServers);
   const servers = serversOf(mcpServers, options.onElicitation);
   const toolEnv = toolEnvOf(options.env);
-  const others = Object.keys(servers).map((name) => `${OF_SERVER}${name}`);
+  const others = Object.keys(servers).map((name) => `${SERVER_PREFIX}${name}`);
   const names = [...tools.map(({ name }) => name), ...others, ...(others.length > 0 ? [RESOURCES] : [])];
   const config: PerdureConfig = {
     ...(tools.length > 0 && { tools }),

@@ -15,11 +15,12 @@ export function toolsProblem(request: Json): string | undefined {
   );
 }
 
-/** `path`: where it stands, also in a message. */
+/** Checks one tool. `path` is where it stands, also in a message. */
 export function toolProblem(tool: unknown, path: string): string | undefined {
   if (!isObject(tool)) return `${path}: Input should be a valid dictionary or object to extract fields from`;
   const { type, name, input_schema: schema, description } = tool;
-  if (type !== undefined && type !== null && type !== 'custom') return undefined; // The API's own tools have their own shapes.
+  // The API's own tools have their own shapes.
+  if (type !== undefined && type !== null && type !== 'custom') return undefined;
   if (name === undefined) return `${path}.custom.name: Field required`;
   if (typeof name !== 'string' || !NAME.test(name)) {
     return `${path}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'`;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { createHookRunner } from '../../activities/hooks/hook-runner.ts';
-import { builtinTools } from '../../tools/builtin/builtin-tools.ts';
+import { createBuiltinTools } from '../../tools/builtin/builtin-tools.ts';
 import type { Confinement } from '../../system/process/bwrap.ts';
 import { probeSandbox, type Sandbox } from '../../tools/sandbox.ts';
 import { createDeps } from '../../worker/create-deps.ts';
@@ -74,7 +74,7 @@ describe.runIf(works)('in bubblewrap', () => {
       ...bwrap,
       wrap: (argv, confinement) => (seen.push(confinement), bwrap.wrap(argv, confinement)),
     };
-    const tools = builtinTools({ sandbox, dataDir });
+    const tools = createBuiltinTools({ sandbox, dataDir });
     const search = (name: string, pattern: string) =>
       tools.find((tool) => tool.name === name)?.call({ pattern }, toolContext(cwd));
     expect(await search('grep', 'needle')).toMatchObject({ content: expect.stringContaining('a.txt:1:needle') });

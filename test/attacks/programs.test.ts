@@ -14,7 +14,7 @@ import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createHookRunner } from '../../activities/hooks/hook-runner.ts';
-import { builtinTools } from '../../tools/builtin/builtin-tools.ts';
+import { createBuiltinTools } from '../../tools/builtin/builtin-tools.ts';
 import { findPrograms } from '../../system/process/programs.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
@@ -62,7 +62,7 @@ test('no program of the workspace or the home folder is run to hold a command or
   withEnvironment(env);
   for (const { kind } of await workingSandboxes()) {
     const sandbox = await probeSandbox({ kinds: [kind] });
-    const tools = builtinTools({ sandbox, dataDir: join(root, 'data') });
+    const tools = createBuiltinTools({ sandbox, dataDir: join(root, 'data') });
     for (const [name, input] of [
       ['bash', { command: 'echo $((6 * 7))' }],
       ['grep', { pattern: 'exit', path: 'node_modules' }],

@@ -84,7 +84,7 @@ export async function converse(asked: Conversation): Promise<Conversed> {
     const before = last.get(request.model);
     const differs = before && continuationProblem(before, request);
     last.set(request.model, request);
-    sent.push({ model: request.model, digest: digestOf(request), ...(differs && { differs: differs.slice(0, 400) }) });
+    sent.push({ model: request.model, digest: digestTexts(request), ...(differs && { differs: differs.slice(0, 400) }) });
     turn += 1;
     const thought = thinking(`Thought ${prompt}.${turn}. ${'Then more. '.repeat(drawn.nat(40))}`);
     if (turn >= perPrompt) return reply([thought, text(`Answer ${prompt}.`)]);
@@ -123,7 +123,7 @@ export async function converse(asked: Conversation): Promise<Conversed> {
  */
 type Sent = { readonly model: string; readonly digest: string; readonly differs?: string };
 
-function digestOf({ system, tools, messages }: Pick<ParsedRequest, 'system' | 'tools' | 'messages'>): string {
+function digestTexts({ system, tools, messages }: Pick<ParsedRequest, 'system' | 'tools' | 'messages'>): string {
   const plain = JSON.stringify({ system, tools, messages }, (key, value: unknown) =>
     key === 'cache_control' ? undefined : value,
   );
@@ -157,7 +157,7 @@ async function notAgain(deps: Deps, entries: readonly Entry[], sent: readonly Se
     const messages = await deps.transcripts.messages(extended, { name, ...deps.models.facts(name) });
     const { system = [], tools = [] } = currentEpoch(before)?.epoch ?? {};
     const again = { system: [{ type: 'text' as const, text: systemText(system) }], tools: [...tools], messages };
-    if (digestOf(again) !== sent[n]?.digest) different.push(`request ${n} is not what its transcript comes to`);
+    if (digestTexts(again) !== sent[n]?.digest) different.push(`request ${n} is not what its transcript comes to`);
   }
   return different;
 }

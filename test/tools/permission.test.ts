@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
-import { askReason, decide as judge, type PermissionSettings } from '../../tools/rules/permission.ts';
+import { describeQuestion, decide as judge, type PermissionSettings } from '../../tools/rules/permission.ts';
 import type { PermissionDecision, Risk, Tool } from '../../tools/tool.ts';
 import { simpleTool } from './support.ts';
 
@@ -39,7 +39,7 @@ test('deny > ask > allow: a deny holds in every mode, also bypass (L55)', () => 
 });
 
 test('who is asked reads what would happen, and which rule, hook or mode asks (L55)', () => {
-  const reason = (asks: object): string => askReason('default', 'write', 'edit', { kind: 'ask', ...asks });
+  const reason = (asks: object): string => describeQuestion('default', 'write', 'edit', { kind: 'ask', ...asks });
   expect(reason({})).toBe('edit would change files; permission mode "default" asks before that');
   expect(reason({ rule: 'e*' })).toBe('edit would change files; the rule "e*" asks before it');
   expect(reason({ hook: 'why' })).toBe('edit would change files; a hook asks before it: why');

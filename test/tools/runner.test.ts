@@ -5,7 +5,8 @@ import type { Attempt } from '../../activities/attempt.ts';
 import type { HookRunner } from '../../activities/hooks/hooks.ts';
 import type { LiveEvent } from '../../store/live/events.ts';
 import type { RunConfig } from '../../store/configuration.ts';
-import { changingRegistry, createRegistry } from '../../tools/registry.ts';
+import { createRegistry } from '../../tools/registry.ts';
+import { createChangingRegistry } from '../../tools/changing-registry.ts';
 import { createCallRunner } from '../../activities/calls/runner.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
@@ -103,7 +104,7 @@ test('tools get the variables of the worker and, before those, of the session (Q
 
 test('definitions are those of the last refresh (L44)', async () => {
   const log = (): void => undefined;
-  const registry = changingRegistry(() => [simpleTool({ name: 'came' })], { initial: [], log });
+  const registry = createChangingRegistry(() => [simpleTool({ name: 'came' })], { initial: [], log });
   const calls = createCallRunner(memoryStore(), registry, noHooks);
   expect(calls.definitions).toEqual([]);
   await calls.refresh();

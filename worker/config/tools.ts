@@ -2,8 +2,8 @@
 import { isIP } from 'node:net';
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
-import { builtinNames } from '../../tools/builtin/builtin-tools.ts';
-import { definitionOf, VALID_NAME } from '../../tools/registry.ts';
+import { builtinNames } from '../../tools/builtin/builtin-names.ts';
+import { buildDefinition, VALID_NAME } from '../../tools/registry.ts';
 import { nearName } from '../../workflows/contract/options-problem.ts';
 import { MOST_NOTES } from '../../activities/memory/notes.ts';
 import { modelProblem } from '../../models/find-model.ts';
@@ -140,7 +140,7 @@ const tool = z.looseObject(parts, 'give a tool made with defineTool').superRefin
 /** Returns the registry's complaint about it. */
 function definitionProblem(given: unknown): string | undefined {
   try {
-    definitionOf(given as Tool);
+    buildDefinition(given as Tool);
     return undefined;
   } catch (error) {
     // The schema is foreign code: whatever it throws is its own mistake.

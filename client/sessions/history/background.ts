@@ -1,6 +1,12 @@
 // Commands in the background of a session (L84): those that its transcript tells of, and, on the
 // machine that has them, how each stands now and what it wrote last.
-import { describeCommand, describeEnd, sourceOf, startedIn, textOf } from '../../../tools/builtin/shell/background.ts';
+import {
+  describeCommand,
+  describeEnd,
+  sourceName,
+  readStartedId,
+  decodeOutput,
+} from '../../../tools/builtin/shell/background-words.ts';
 import type { BackgroundReader } from './background-reader.ts';
 import { isReply, type Item } from './items.ts';
 
@@ -46,7 +52,7 @@ export function startedCommands(items: readonly Item[]): readonly StartedCommand
     entry.message.content.flatMap((block, index) => {
       const outcome = outcomes.get(index);
       if (block.type !== 'tool_use' || block.name !== 'bash' || outcome === undefined) return [];
-      const id = startedIn(outcome.content);
+      const id = readStartedId(outcome.content);
       const { command, background } = (block.input ?? {}) as {
         readonly command?: unknown;
         readonly background?: unknown;
@@ -67,7 +73,7 @@ function lastTold(items: readonly Item[], { id, command }: Pick<StartedCommand, 
     return line.replace(/\.(?: The end of its output:| It wrote nothing that is kept\.)?$/, '');
   };
   for (const { entry } of items.toReversed()) {
-    if (entry.kind === 'notice' && entry.notice.kind === 'attachment' && entry.notice.source === sourceOf(id))
+    if (entry.kind === 'notice' && entry.notice.kind === 'attachment' && entry.notice.source === sourceName(id))
       return stands(entry.notice.text);
     if (entry.kind !== 'outcomes') continue;
     const told = entry.outcomes.findLast(
@@ -91,6 +97,6 @@ async function standing(
   }
   const { startedAt, endedAt = null, end } = record;
   const state = end ? describeEnd(end) : 'is running';
-  const last = textOf(await files.lastOf(started.id, LAST_BYTES)).trim();
+  const last = decodeOutput(await files.lastOf(started.id, LAST_BYTES)).trim();
   return { ...started, startedAt, endedAt, running: !end, state, last };
 }

@@ -1,7 +1,7 @@
 // What was shrunk, shortened or summarised can be opened by the name given in its place (L8–L10).
 import { expect, test } from 'vitest';
 import { entryName, entryRange } from '../../../store/log/entries.ts';
-import { readTool } from '../../../tools/builtin/read.ts';
+import { createReadTool } from '../../../tools/builtin/read.ts';
 import type { Sandbox } from '../../../tools/sandbox.ts';
 import { buildToolContext } from '../../../activities/calls/tool-context.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
@@ -65,12 +65,12 @@ test('a call reads entries of the transcript that its key is of (L8)', async () 
   const bench = { cwd: '/work', store, ofHost: store, session, queryId: 'q', depth: 0 };
   const signal = new AbortController().signal;
   const parts = { id: callKey('chain', head as Hash, 1), generation: null, iteration: 1, signal, progress: () => {} };
-  const output = await readTool({ sandbox: {} as Sandbox }).call(
+  const output = await createReadTool({ sandbox: {} as Sandbox }).call(
     { path: 'perdure:entry/0' },
     buildToolContext(bench, parts),
   );
   expect(output.content).toContain('Fix it.');
-  const unknown = readTool({ sandbox: {} as Sandbox }).call(
+  const unknown = createReadTool({ sandbox: {} as Sandbox }).call(
     { path: 'perdure:entry/99' },
     buildToolContext(bench, parts),
   );

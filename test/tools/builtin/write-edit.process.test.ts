@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { editTool } from '../../../tools/builtin/edit.ts';
-import { writeTool } from '../../../tools/builtin/write.ts';
+import { createEditTool } from '../../../tools/builtin/edit.ts';
+import { createWriteTool } from '../../../tools/builtin/write.ts';
 import { prepareCall } from '../../../activities/calls/prepare.ts';
 import { createRegistry } from '../../../tools/registry.ts';
 import { callTool } from '../../../activities/calls/call-tool.ts';
@@ -21,7 +21,7 @@ import type { ToolContext } from '../../../tools/tool.ts';
 import { inputFor, tempFolder, toolContext } from '../support.ts';
 
 const sandbox = await probeSandbox({ kinds: ['group'] });
-const tools = { write: writeTool({ sandbox }), edit: editTool({ sandbox }) };
+const tools = { write: createWriteTool({ sandbox }), edit: createEditTool({ sandbox }) };
 
 async function call(name: keyof typeof tools, input: object, context: ToolContext): Promise<string> {
   const ran = await callTool(tools[name], inputFor(tools[name], input), context);

@@ -1,12 +1,12 @@
 // Rules for shell commands, held against what the bash tool says of its input.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { bashTool } from '../../../tools/builtin/bash.ts';
+import { createBashTool } from '../../../tools/builtin/bash.ts';
 import { decide } from '../../../tools/rules/permission.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
 import type { PermissionMode, PermissionRules } from '../../../workflows/contract/session.ts';
 
-const bash = bashTool({ sandbox: await probeSandbox({ kinds: ['group'] }) });
+const bash = createBashTool({ sandbox: await probeSandbox({ kinds: ['group'] }) });
 
 /** Each in a text of the one around it. */
 const shells = (deep: number, command: string): string =>

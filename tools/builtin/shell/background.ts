@@ -1,6 +1,6 @@
 // Commands in the background (L84): they belong to the worker that started them, and end with it,
-// with their session, or by themselves. Each worker knows its own; of those of other workers of
-// this machine it reads the files.
+// with their session, or by themselves. Each worker knows its own; it reads the files of those of
+// other workers of this machine.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { atExit } from '../../../system/process/at-exit.ts';
@@ -8,9 +8,7 @@ import { processIdentity } from '../../../system/process/identity.ts';
 import { killNow, killTree } from '../../../system/process/kill-tree.ts';
 import { ownProcessId } from '../../../system/process/orphans.ts';
 import type { ProcessTree } from '../../../system/process/spawn-tree.ts';
-import { onOneLine, quoteLines } from '../../../system/text.ts';
 import { ToolFailure } from '../../failures.ts';
-import { dropPartialEnd, dropPartialStart } from '../files/lines.ts';
 import {
   backgroundFolder,
   sweepBackground,
@@ -19,18 +17,18 @@ import {
   type BackgroundRecord,
   type StartBackground,
 } from '../../../system/process/background-files.ts';
-import { cleanText } from './output.ts';
+import { sourceName, describeEnded } from './background-words.ts';
 
-type Options = {
-  /** Where no command of an agent reaches. */
+type BackgroundOptions = {
+  /** A folder that no command of an agent reaches. */
   readonly folder: string;
-  /** By a sandbox whose processes end with its first. */
+  /** The sandbox ends all processes with its first one. */
   readonly held: boolean;
   /** Milliseconds between two looks at whether sessions are over. */
   readonly lookMs?: number;
 };
 
-type Own = {
+type OwnCommand = {
   readonly session: string;
   readonly tree: ProcessTree;
   readonly mark: string;
@@ -39,11 +37,11 @@ type Own = {
   ended: Promise<void>;
 };
 
-/** Of one session. */
+/** The most commands of one session. */
 const MOST = 8;
 /**
- * Of one session, the newest of those whose end was told: what older ones wrote is dropped when
- * another begins.
+ * The most ended commands of one session, the newest of those whose end was told: the output of
+ * older ones is dropped when another begins.
  */
 const MOST_ENDED = 16;
 /**
@@ -59,14 +57,14 @@ const GRACE_MS = 1_500;
 /** Milliseconds in which the worker of a command that was ended says so. */
 const OWNER_MS = 5_000;
 
-export function createBackground({ folder: root, held, lookMs = LOOK_MS }: Options): BackgroundCommands {
+export function createBackground({ folder: root, held, lookMs = LOOK_MS }: BackgroundOptions): BackgroundCommands {
   sweepBackground(root, Date.now());
-  const own = new Map<string, Own>();
+  const own = new Map<string, OwnCommand>();
   const exits = atExit(process);
   const folderOf = (session: string) => backgroundFolder(root, session);
   let looking: NodeJS.Timeout | null = null;
 
-  const end = async (one: Own, by: NonNullable<Own['by']>): Promise<void> => {
+  const end = async (one: OwnCommand, by: NonNullable<OwnCommand['by']>): Promise<void> => {
     one.by ??= by;
     await killTree(
       { callId: one.mark, leader: one.tree.leader, fresh: true },
@@ -74,7 +72,7 @@ export function createBackground({ folder: root, held, lookMs = LOOK_MS }: Optio
     );
     await Promise.race([one.ended, sleep(OWNER_MS)]);
   };
-  const endAll = async (which: readonly Own[], by: NonNullable<Own['by']>): Promise<void> => {
+  const endAll = async (which: readonly OwnCommand[], by: NonNullable<OwnCommand['by']>): Promise<void> => {
     await Promise.all(which.map((one) => end(one, by)));
   };
   const endSession = async (session: string): Promise<void> => {
@@ -112,12 +110,12 @@ export function createBackground({ folder: root, held, lookMs = LOOK_MS }: Optio
       for (const { id: old } of told.slice(0, -MOST_ENDED)) files.drop(old);
       const mark = ownProcessId('bash');
       const output = files.openOutput(id);
-      let one: Own | null = null;
+      let one: OwnCommand | null = null;
       const keep = (bytes: Uint8Array): void => {
         try {
           if (output.add(bytes) <= MOST_OUTPUT) return;
         } catch {
-          // A full disk: what follows could not be kept either.
+          // The disk is full: the rest could not be kept either.
         }
         if (one?.by === null) void end(one, 'output');
       };
@@ -145,7 +143,7 @@ export function createBackground({ folder: root, held, lookMs = LOOK_MS }: Optio
       files.write(record);
       one = { session, tree, mark, isOver, by: null, ended: Promise.resolve() };
       own.set(mark, one);
-      // Nobody waits for the record of an end that cannot be written.
+      // No caller waits for the record of an end that cannot be written.
       one.ended = finish().catch(() => undefined);
       watch();
       return record;
@@ -174,7 +172,7 @@ export function createBackground({ folder: root, held, lookMs = LOOK_MS }: Optio
         if (!how || (told !== undefined && told !== since)) return [];
         if (told === undefined) files.write({ ...record, told: since });
         const { bytes } = files.readOutput(record.id, undefined, TOLD_BYTES);
-        return [{ source: sourceOf(record.id), text: wordEnd(record, how, bytes) }];
+        return [{ source: sourceName(record.id), text: describeEnded(record, how, bytes) }];
       });
     },
     endSession,
@@ -183,55 +181,3 @@ export function createBackground({ folder: root, held, lookMs = LOOK_MS }: Optio
     },
   };
 }
-
-// The words that the model is given about a command, and what people are shown of them.
-
-export function wordStart(id: string): string {
-  return `It runs in the background as ${id}, until it ends, bash_stop ends it, or this session ends. You are told when it has ended.`;
-}
-
-/** The id of the command that the result of a call says was started; null in any other. */
-export function startedIn(result: string): string | null {
-  const id = /^It runs in the background as (bg-[0-9a-f]{8}),/.exec(result)?.[1];
-  return id !== undefined && result === wordStart(id) ? id : null;
-}
-
-/** The source that the end of a command is told by. */
-export const sourceOf = (id: string): string => `command ${id} in the background`;
-
-/** Cut where characters begin and end. */
-export function textOf(bytes: Buffer): string {
-  return cleanText(dropPartialEnd(dropPartialStart(bytes)));
-}
-
-function wordEnd(record: BackgroundRecord, how: BackgroundEnd, last: Buffer): string {
-  const words = `${describeCommand(record)} ${describeEnd(how)}.`;
-  const text = textOf(last).trim();
-  return text === ''
-    ? `${words} It wrote nothing that is kept.`
-    : `${words} The end of its output:\n${quoteLines(text)}`;
-}
-
-/** Its beginning, on one line. */
-export function describeCommand({ id, command }: Pick<BackgroundRecord, 'id' | 'command'>): string {
-  const line = onOneLine(command).trim();
-  return `${id} (${line.length > 100 ? `${line.slice(0, 100)}…` : line})`;
-}
-
-export function describeEnd(how: BackgroundEnd): string {
-  switch (how.kind) {
-    case 'exit':
-      return how.code === null ? `was killed by ${how.signal}` : `has ended with exit status ${how.code}`;
-    case 'lost':
-      return 'is gone: its worker has died, and it with it. Start it again if it is needed';
-    case 'stopped':
-      return STOPPED[how.by];
-  }
-}
-
-const STOPPED = {
-  agent: 'was ended by bash_stop',
-  session: 'was ended with its session',
-  worker: 'was ended, for its worker was shut down. Start it again if it is needed',
-  output: 'was ended, for no more of its output can be kept: it has written 1 GiB, or the disk is full',
-} as const;
