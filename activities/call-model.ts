@@ -47,7 +47,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       if (input.retells) retellLast(deps, live, given.view);
       announceGiven(live, input, given);
       if (known) {
-        await retellStored(deps, attempt.session, live, known, given);
+        await retellStored(deps, live, { session: attempt.session, known, given });
         return await finish(live, inDoubt(known));
       }
       const tries = readTries(attempt, input);

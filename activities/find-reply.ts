@@ -29,7 +29,7 @@ export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => P
     return tellIfDies(live, async () => {
       const given = await deps.transcripts.extend(session, call.head, call.append);
       announceGiven(live, call, given);
-      await retellStored(deps, session, live, known, given);
+      await retellStored(deps, live, { session, known, given });
       return finish(live, inDoubt(known));
     });
   };
@@ -62,10 +62,8 @@ function isLast({ iteration }: CallModel): (entry: Entry) => boolean {
  */
 export async function retellStored(
   { transcripts, tools }: Pick<Deps, 'transcripts' | 'tools'>,
-  session: SessionId,
   live: LiveWriter,
-  known: ModelResult,
-  given: Extended,
+  { session, known, given }: { readonly session: SessionId; readonly known: ModelResult; readonly given: Extended },
 ): Promise<void> {
   const view = 'head' in known ? await transcripts.view(session, known.head) : null;
   if (!view || !lastReply(view)) return;

@@ -28,7 +28,7 @@ export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks
       const transcript = (): Promise<string> => renderRun(deps, session, head);
       const context = buildHookContext(config, { iteration, signal }, live);
       const stopped = await deps.hooks.stop(context, { text, active }, transcript);
-      const ran = await askIdle(deps, config, context, { text, active }, stopped);
+      const ran = await askIdle(deps, config, context, { text, active, stopped });
       // Another attempt asks the hooks again.
       if (isGivenUp(attempt)) throw describeGivenUp(attempt);
       await live.end({ type: 'fate', fate: 'done' });
@@ -42,8 +42,7 @@ async function askIdle(
   { hooks }: Deps,
   { agent, session }: RunConfig,
   context: HookContext,
-  reply: { readonly text: string; readonly active: boolean },
-  stopped: StopHooksRan,
+  { stopped, ...reply }: { readonly text: string; readonly active: boolean; readonly stopped: StopHooksRan },
 ): Promise<StopHooksRan> {
   if (!agent || stopped.verdict.kind !== 'passed' || !hooks.has('agentIdle')) return stopped;
   const { verdict, failed } = await hooks.agentIdle(context, { ...reply, agent: { id: agentName(session), ...agent } });

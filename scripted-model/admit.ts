@@ -49,9 +49,8 @@ export type AdmissionRules = Omit<RequestRules, 'betas' | 'sampling' | 'counting
 export function admit(
   headers: IncomingHttpHeaders,
   body: ReadBody,
-  rules: AdmissionRules,
+  { counting, ...rules }: AdmissionRules & Pick<RequestRules, 'counting'>,
   bindings: Bindings,
-  counting: boolean,
 ): Admission {
   const key = headerProblem(headers);
   if (key !== undefined) return refuseRequest(key, key.status === 400);

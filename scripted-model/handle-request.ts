@@ -32,34 +32,32 @@ type ServerParts = {
 /** A response and its context. */
 type Exchange = { readonly response: ServerResponse; readonly gone: AbortSignal; readonly requestId: string };
 
-export function createRequestHandler(
-  backstage: ServerParts,
-): (request: IncomingMessage, response: ServerResponse) => void {
+export function createRequestHandler(parts: ServerParts): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     const gone = new AbortController();
     response.on('close', () => gone.abort());
     response.on('error', () => gone.abort());
     const requestId = `req_scripted_${randomUUID().replaceAll('-', '')}`;
     const exchange: Exchange = { response, gone: gone.signal, requestId };
-    routeRequest(backstage, request, exchange).catch((error: unknown) => {
-      backstage.problem(`scripted model: a defect of its own: ${String(error)}`);
+    routeRequest(parts, request, exchange).catch((error: unknown) => {
+      parts.problem(`scripted model: a defect of its own: ${String(error)}`);
       if (response.headersSent) response.destroy();
       else answerError(exchange, buildApiError(500, String(error)));
     });
   };
 }
 
-async function routeRequest(backstage: ServerParts, request: IncomingMessage, exchange: Exchange): Promise<void> {
+async function routeRequest(parts: ServerParts, request: IncomingMessage, exchange: Exchange): Promise<void> {
   const [path = '/', search = ''] = (request.url ?? '/').split('?');
   const asked = `${request.method} ${path}`;
-  if (asked === 'POST /v1/messages') return answerMessages(backstage, request, exchange);
-  if (asked === 'POST /v1/messages/count_tokens') return answerCount(backstage, request, exchange);
-  const found = answerModels(asked, search, backstage.rules, readBetas(request.headers));
+  if (asked === 'POST /v1/messages') return answerMessages(parts, request, exchange);
+  if (asked === 'POST /v1/messages/count_tokens') return answerCount(parts, request, exchange);
+  const found = answerModels(asked, search, parts.rules, readBetas(request.headers));
   const refusal = found === undefined ? buildApiError(404, `Not found: ${asked}`) : headerProblem(request.headers);
   request.resume();
   if (found !== undefined && refusal === undefined) answerJson(exchange, 200, found);
   else answerError(exchange, refusal ?? buildApiError(404));
-  backstage.log(`${asked} → ${exchange.response.statusCode}`);
+  parts.log(`${asked} → ${exchange.response.statusCode}`);
 }
 
 /** Answers the Models API; undefined for another path. */
@@ -85,69 +83,68 @@ function decodeName(id: string): string {
   }
 }
 
-async function answerCount(backstage: ServerParts, request: IncomingMessage, exchange: Exchange): Promise<void> {
+async function answerCount(parts: ServerParts, request: IncomingMessage, exchange: Exchange): Promise<void> {
   const body = await readBody(request);
   if (body.kind === 'left') return;
-  const admission = admit(request.headers, body, { ...backstage.rules, window: undefined }, backstage.bindings, true);
+  const admission = admit(request.headers, body, { ...parts.rules, window: undefined, counting: true }, parts.bindings);
   if (admission.kind === 'admitted') {
     answerJson(exchange, 200, { input_tokens: countPromptTokens(listPromptBlocks(admission.shown)) });
   } else {
-    if (admission.misshapen) backstage.problem(`count_tokens: ${admission.error.message}`);
+    if (admission.misshapen) parts.problem(`count_tokens: ${admission.error.message}`);
     answerError(exchange, admission.error);
   }
-  backstage.log(`POST /v1/messages/count_tokens → ${exchange.response.statusCode}`);
+  parts.log(`POST /v1/messages/count_tokens → ${exchange.response.statusCode}`);
 }
 
-async function answerMessages(backstage: ServerParts, request: IncomingMessage, exchange: Exchange): Promise<void> {
-  const record = backstage.records.begin(request.headers);
+async function answerMessages(parts: ServerParts, request: IncomingMessage, exchange: Exchange): Promise<void> {
+  const record = parts.records.begin(request.headers);
   const body = await readBody(request);
   if (body.kind === 'left') {
     record.ended = 'left';
     return;
   }
-  const admission = admit(request.headers, body, backstage.rules, backstage.bindings, false);
+  const admission = admit(request.headers, body, { ...parts.rules, counting: false }, parts.bindings);
   record.body = admission.kind === 'admitted' ? admission.request : admission.body;
-  backstage.records.arrived(record);
-  if (admission.kind === 'admitted') await answerFromScript(backstage, admission, record, exchange);
+  parts.records.arrived(record);
+  if (admission.kind === 'admitted') await answerFromScript(parts, admission, record, exchange);
   else {
-    if (admission.misshapen) backstage.problem(`request ${record.n}: ${admission.error.message}`);
+    if (admission.misshapen) parts.problem(`request ${record.n}: ${admission.error.message}`);
     refuse(exchange, record, admission.error);
   }
   const step = record.step === null ? '' : `, replies.${record.step}`;
-  backstage.log(`POST /v1/messages → ${record.status ?? 'no answer'} (request ${record.n}${step}, ${record.ended})`);
+  parts.log(`POST /v1/messages → ${record.status ?? 'no answer'} (request ${record.n}${step}, ${record.ended})`);
 }
 
 async function answerFromScript(
-  backstage: ServerParts,
+  parts: ServerParts,
   admitted: AdmittedRequest,
   record: RecordedRequest,
   exchange: Exchange,
 ): Promise<void> {
-  const answer = await backstage.run(admitted.request, `request ${record.n}`);
-  if (answer.kind === 'broken') return reportBrokenScript(backstage, exchange, record, answer.why);
+  const answer = await parts.run(admitted.request, `request ${record.n}`);
+  if (answer.kind === 'broken') return reportBrokenScript(parts, exchange, record, answer.why);
   const { reply } = answer;
   record.step = answer.step;
   if (reply.delayMs !== undefined) await pause(reply.delayMs, exchange.gone);
   const instead = answerByFault(reply.fault);
-  if (instead === undefined) return answerMessage(backstage, admitted, reply, record, exchange);
+  if (instead === undefined) return answerMessage(parts, { admitted, reply }, record, exchange);
   if (instead.kind === 'error') return refuse(exchange, record, instead.error);
   const action: Action = instead.kind === 'silence' ? { do: 'silence' } : { do: 'cut' };
   record.ended = await playActions(exchange.response, [action], exchange.gone);
 }
 
 async function answerMessage(
-  backstage: ServerParts,
-  admitted: AdmittedRequest,
-  reply: Reply,
+  parts: ServerParts,
+  { admitted, reply }: { readonly admitted: AdmittedRequest; readonly reply: Reply },
   record: RecordedRequest,
   exchange: Exchange,
 ): Promise<void> {
   const { request, shown } = admitted;
-  const { bindings, display } = backstage;
-  const message = buildAnswer({ admitted, cache: backstage.cache.use(shown), bindings, display }, reply);
+  const { bindings, display } = parts;
+  const message = buildAnswer({ admitted, cache: parts.cache.use(shown), bindings, display }, reply);
   const stream = request.stream === true;
   const delivery = deliver(reply, message, stream);
-  if (delivery.kind === 'broken') return reportBrokenScript(backstage, exchange, record, delivery.why);
+  if (delivery.kind === 'broken') return reportBrokenScript(parts, exchange, record, delivery.why);
   record.status = 200;
   exchange.response.writeHead(200, {
     'content-type': stream ? 'text/event-stream; charset=utf-8' : 'application/json',
@@ -162,8 +159,8 @@ async function answerMessage(
  * Reports that the script cannot answer: a 400, which no client retries, and a problem for the test
  * to see.
  */
-function reportBrokenScript(backstage: ServerParts, exchange: Exchange, record: RecordedRequest, why: string): void {
-  backstage.problem(why);
+function reportBrokenScript(parts: ServerParts, exchange: Exchange, record: RecordedRequest, why: string): void {
+  parts.problem(why);
   refuse(exchange, record, buildInvalidRequest(why));
 }
 

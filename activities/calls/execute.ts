@@ -47,7 +47,7 @@ export async function executeEarly(
   const chosen =
     checked.kind === 'ready' ? await storeReplacedInput(environment.store, checked, { input: call.input }) : null;
   const final = chosen ? addApproval(verdict, chosen) : verdict;
-  return { kind: 'done', ...(await formatTimed(environment, call, null, final, began)) };
+  return { kind: 'done', ...(await formatTimed(environment, { ...call, key: null }, final, began)) };
 }
 
 /**
@@ -69,7 +69,7 @@ export async function executeCall(
   const verdict =
     state.kind === 'taken' ? await recoverCall(environment, call, run, state) : await beginCall(environment, call, run);
   if (verdict.kind !== 'verdict') return verdict;
-  const outcome = addSpendOfCall(await formatTimed(environment, call, run.key, verdict, began), run);
+  const outcome = addSpendOfCall(await formatTimed(environment, { ...call, key: run.key }, verdict, began), run);
   return { kind: 'done', ...(await recordOutcome(store, own, outcome)) };
 }
 
@@ -220,10 +220,9 @@ function needsClaim({ safe, tool }: ReadyCall): boolean {
 
 async function formatTimed(
   environment: CallEnvironment,
-  call: CallRequest,
-  key: CallKey | null,
+  call: CallRequest & { readonly key: CallKey | null },
   verdict: Verdict,
   began: number,
 ): Promise<RecordedOutcome> {
-  return await formatOutcome(environment.store, { ...call, key }, verdict, performance.now() - began);
+  return await formatOutcome(environment.store, call, verdict, performance.now() - began);
 }

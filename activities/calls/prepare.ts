@@ -85,7 +85,7 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
 type UndecidedCall = Omit<ReadyCall, 'permission' | 'mayUse' | 'mayShow'>;
 
 function applyRules(settings: CallSettings, call: UndecidedCall, own: PermissionDecision | undefined): ReadyCall {
-  const ready = { ...call, own, permission: decide(settings, call.risk, call.tool, call.input, own) };
+  const ready = { ...call, own, permission: decide(settings, { ...call, own }) };
   const mayShow = createSieve(settings.permissions?.deny, { ...settings, tool: call.tool });
   const { permission } = ready;
   return {
@@ -111,10 +111,10 @@ function mayUseSubject(
     // A hook or a person has spoken about the name it saw, not about this one.
     const { hook: _, ...rules } = settings;
     const named = { ...tool, subject: () => ({ kind: 'name', name: other }) as const };
-    return decide(rules, risk, named, input, own).kind === 'allow';
+    return decide(rules, { risk, tool: named, input, own }).kind === 'allow';
   }
   if (subject?.kind !== 'path') return true;
-  const now = decide(settings, risk, { ...tool, subject: () => ({ ...subject, path: other }) }, input, own);
+  const now = decide(settings, { risk, tool: { ...tool, subject: () => ({ ...subject, path: other }) }, input, own });
   return now.kind === 'allow' || (now.kind === 'ask' && permission.kind === 'ask');
 }
 

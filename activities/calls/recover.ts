@@ -128,7 +128,7 @@ async function verifyStarted(
   const found = await verifyCall(ready.tool, ready.input, context, startedCall);
   const { signal } = run;
   if (found.kind === 'done')
-    return await concludeOutput(environment, run, { ready, input: chosen.input }, context, found.output);
+    return await concludeOutput(environment, run, { ready, input: chosen.input, output: found.output }, context);
   if (signal.aborted && !endsCall(abortCause(signal))) return reportStopped(abortCause(signal));
   if (found.kind === 'not_done' && left.mayGoOn)
     return report(`Its check found nothing done, but ${describeLivingWorker(claimed)}.`);

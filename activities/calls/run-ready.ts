@@ -36,7 +36,8 @@ export async function runReady(
     const { cause, tool } = ran;
     return { kind: 'void', cause, ...(tool === undefined ? {} : { tool }) };
   }
-  if (ran.kind === 'output') return await concludeOutput(environment, run, { ready, input }, context, ran.output);
+  if (ran.kind === 'output')
+    return await concludeOutput(environment, run, { ready, input, output: ran.output }, context);
   return await runPostToolHooks(environment, run, { tool: ready.tool, input }, concludeCall(ran, ready.safe));
 }
 
@@ -44,9 +45,8 @@ export async function runReady(
 export async function concludeOutput(
   environment: CallEnvironment,
   run: RunningCall,
-  { ready, input }: RunnableCall,
+  { ready, input, output }: RunnableCall & { readonly output: ToolOutput },
   context: ToolContext,
-  output: ToolOutput,
 ): Promise<Verdict> {
   const verdict = await applyModifier(concludeCall({ kind: 'output', output }, ready.safe), context, output);
   return await runPostToolHooks(environment, run, { tool: ready.tool, input }, verdict);

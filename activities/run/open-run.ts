@@ -90,7 +90,7 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
     const permissions = inherited?.permissions ?? joinRules(deps.defaults.permissions, options.permissions);
     const config = takeSnapshot(deps, attempt, input, { ...found, permissions });
     const hash = await deps.store.put(new TextEncoder().encode(JSON.stringify(config)));
-    await announceRun(deps, attempt, step, config, { ...started, news: await newsOf(config) });
+    await announceRun(deps, attempt, config, { ...started, step, news: await newsOf(config) });
     deps.attachments.prefetch(config);
     const { host } = deps;
     const names = chosen.models.map(({ name }) => name);
@@ -160,9 +160,8 @@ function takeSnapshot(
 async function announceRun(
   { live: channel, log }: Deps,
   { session, number }: Attempt,
-  step: number,
   config: RunConfig,
-  { failed, news }: SessionStartWords & { readonly news: readonly Notice[] },
+  { step, failed, news }: SessionStartWords & { readonly step: number; readonly news: readonly Notice[] },
 ): Promise<void> {
   const { run, queryId: query, depth, cwd, models, scripted } = config;
   const live = channel.open({ session, step, attempt: number, activity: 'openRun' });

@@ -36,7 +36,7 @@ export function tellAlert(deps: Deps): (attempt: Attempt, input: TellAlert) => P
       const { failed } = await tell(deps, attempt, context, input);
       if (isGivenUp(attempt)) throw describeGivenUp(attempt, 'the alert');
       deps.observe({ kind: 'alert', about, alert: alert.kind, failed: failed.length > 0 });
-      report(deps, attempt, about, alert, failed);
+      reportFailures(deps, attempt, about, { alert, failed });
     } finally {
       telling -= 1;
     }
@@ -100,12 +100,11 @@ async function describeAgent(store: Store, title: string, ended: AgentEnded): Pr
   };
 }
 
-function report(
+function reportFailures(
   { log }: Deps,
   { number }: Attempt,
   run: ObservedAbout,
-  { kind }: Alert,
-  failed: readonly HookFailure[],
+  { alert: { kind }, failed }: { readonly alert: Alert; readonly failed: readonly HookFailure[] },
 ): void {
   const about = { ...aboutRun(run), attempt: number };
   for (const { hook, detail } of failed) log('warn', `hook ${hook} of the alert "${kind}" failed: ${detail}`, about);

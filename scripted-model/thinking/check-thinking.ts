@@ -74,7 +74,10 @@ export function checkThinking(check: CheckWork): CheckedThinking {
     const { path, read } = block;
     const reason = describeUnreadable(read, profile, account);
     if (reason !== undefined) transformations.push({ type: 'thinking_dropped', path, reason });
-    const why = reason === undefined ? describeMismatch(check, outcome, block, found[at - 1], last, failed) : undefined;
+    const why =
+      reason === undefined
+        ? describeMismatch(check, outcome, { block, before: found[at - 1], last, failed })
+        : undefined;
     if (why !== undefined && outcome === 'error')
       return { ...toChecked([], last), problem: describeRefusal(check, block, why) };
     if (why !== undefined) {
@@ -145,6 +148,13 @@ function describeUnreadable(read: KnownBlocks, profile: ModelProfile, account: A
   return own.some((block) => canReadThinking(profile.id, block.model)) ? undefined : 'model_binding_mismatch';
 }
 
+type BlockInTurn = {
+  readonly block: FoundThinking;
+  readonly before: FoundThinking | undefined;
+  readonly last: KnownBlocks | undefined;
+  readonly failed: ReadonlySet<string>;
+};
+
 /**
  * Describes the difference from when the block was made, '' when there is no word for it;
  * undefined: nothing differs. `last` is the block kept before it.
@@ -152,10 +162,7 @@ function describeUnreadable(read: KnownBlocks, profile: ModelProfile, account: A
 function describeMismatch(
   check: CheckWork,
   outcome: Outcome,
-  block: FoundThinking,
-  before: FoundThinking | undefined,
-  last: KnownBlocks | undefined,
-  failed: ReadonlySet<string>,
+  { block, before, last, failed }: BlockInTurn,
 ): string | undefined {
   if (outcome === 'not_run' || block.read.length === 0) return undefined;
   if (isDroppedWith(block, before, failed)) return '';

@@ -12,7 +12,7 @@ const risks: readonly Risk[] = ['read', 'write', 'execute', 'external'];
 
 function decided(mode: PermissionMode, risk: Risk, own?: PermissionDecision): string {
   const tool = simpleTool(own === undefined ? {} : { canUse: () => own });
-  return decide({ mode, cwd: '/workspace' }, risk, tool, {}).kind;
+  return decide({ mode, cwd: '/workspace' }, { risk, tool, input: {} }).kind;
 }
 
 test('each mode allows what it says and asks for the rest (L55)', () => {
@@ -48,7 +48,11 @@ test('who is asked reads what would happen, and which rule, hook or mode asks (L
 test('a hook that allows overrules the mode and the tool, not a rule or plan mode; one that asks is a rule (L33 L55)', () => {
   const by = (hook: PermissionSettings['hook'] & object, permissions: PermissionRules = {}): readonly string[] =>
     modes.map(
-      (mode) => decide({ mode, permissions, hook, cwd: '/workspace' }, 'execute', simpleTool({ name: 'act' }), {}).kind,
+      (mode) =>
+        decide(
+          { mode, permissions, hook, cwd: '/workspace' },
+          { risk: 'execute', tool: simpleTool({ name: 'act' }), input: {} },
+        ).kind,
     );
   // In the order of the modes: default, acceptEdits, plan, dontAsk, bypass.
   expect(by({ kind: 'allow' })).toEqual(['allow', 'allow', 'deny', 'allow', 'allow']);
@@ -58,7 +62,10 @@ test('a hook that allows overrules the mode and the tool, not a rule or plan mod
 });
 
 const everyMode = (permissions: PermissionRules, risk: Risk): readonly string[] =>
-  modes.map((mode) => decide({ mode, permissions, cwd: '/workspace' }, risk, simpleTool({ name: 'act' }), {}).kind);
+  modes.map(
+    (mode) =>
+      decide({ mode, permissions, cwd: '/workspace' }, { risk, tool: simpleTool({ name: 'act' }), input: {} }).kind,
+  );
 
 test('the rules of a run: deny > ask > allow > mode; plan runs reads only, bypass asks nothing (L55)', () => {
   const [allow, deny, ask] = [['act'], ['act'], ['act']];
@@ -72,7 +79,10 @@ test('the rules of a run: deny > ask > allow > mode; plan runs reads only, bypas
 test('rules beside the tool’s own: either denies, either asks, either allows (L55)', () => {
   const allow = { permissions: { allow: ['act'] } };
   const beside = (own: PermissionDecision, more: Partial<PermissionSettings>): PermissionDecision =>
-    decide({ mode: 'default', cwd: '/', ...more }, 'write', simpleTool({ name: 'act', canUse: () => own }), {});
+    decide(
+      { mode: 'default', cwd: '/', ...more },
+      { risk: 'write', tool: simpleTool({ name: 'act', canUse: () => own }), input: {} },
+    );
   expect(beside({ kind: 'deny', why: 'never', fatal: true }, allow)).toEqual({
     kind: 'deny',
     why: 'never',
@@ -88,7 +98,7 @@ test('of all that denies, a rule that ends the run goes first, in every mode (L3
   const why = 'the rule "a*!" denies it';
   for (const mode of modes) {
     const settings = { mode, permissions: { deny: ['act', 'a*!'] }, cwd: '/' };
-    expect(decide(settings, 'read', simpleTool({ name: 'act', canUse }), {})).toEqual({
+    expect(decide(settings, { risk: 'read', tool: simpleTool({ name: 'act', canUse }), input: {} })).toEqual({
       kind: 'deny',
       why,
       fatal: true,
@@ -98,7 +108,7 @@ test('of all that denies, a rule that ends the run goes first, in every mode (L3
 
 test('a refusal names its rule or its mode (L55)', () => {
   const whyIn = (mode: PermissionMode, permissions: PermissionRules): unknown =>
-    decide({ mode, permissions, cwd: '/' }, 'write', simpleTool({ name: 'act' }), {});
+    decide({ mode, permissions, cwd: '/' }, { risk: 'write', tool: simpleTool({ name: 'act' }), input: {} });
   expect(whyIn('bypass', { deny: ['a*'] })).toEqual({ kind: 'deny', why: 'the rule "a*" denies it' });
   expect(whyIn('plan', {})).toEqual({ kind: 'deny', why: 'in permission mode "plan" only reads run' });
   expect(whyIn('dontAsk', { ask: ['a*'] })).toMatchObject({

@@ -120,7 +120,7 @@ async function run(input: BashInput, context: ToolContext, options: BuiltinOptio
   const progress = throttled(PROGRESS_MS, (bytes: Uint8Array) =>
     context.progress(cleanText(Buffer.from(bytes.subarray(-PROGRESS_BYTES)))),
   );
-  const tree = await start(input.command, id, context, options, (bytes) => {
+  const tree = await startTree({ command: input.command, mark: id }, context, options, (bytes) => {
     output.add(bytes);
     progress(bytes);
   });
@@ -172,7 +172,7 @@ async function runInBackground(
     command,
     isOver,
     spawn: async (mark, onOutput) => {
-      const tree = await start(command, mark, context, options, onOutput);
+      const tree = await startTree({ command, mark }, context, options, onOutput);
       await announceOrKill(tree, mark, context);
       return tree;
     },
@@ -181,9 +181,8 @@ async function runInBackground(
 }
 
 /** Starts a command. `mark` stands in the environment of its processes. */
-async function start(
-  command: string,
-  mark: string,
+async function startTree(
+  { command, mark }: { readonly command: string; readonly mark: string },
   { cwd, folders, dir, env: given, traceparent, fence }: ToolContext,
   { sandbox, dataDir, passEnv = [], keyAgents = [] }: BuiltinOptions,
   onOutput: (bytes: Uint8Array) => void,

@@ -44,17 +44,13 @@ export function createGlobTool(options: BuiltinOptions): Tool {
         ...buildCommonArguments(workspace, place, [wanted]),
         ...hiddenArguments(wanted, place),
       ];
-      const end = await runRipgrep(
-        [...args, '--', place.argument],
-        { separator: 0, place },
-        context,
-        options,
-        (record) => {
-          const name = stripDot(showNameBytes(record));
-          const below = place.within(name);
-          if (below !== null && matches(below) && shown(name)) found.add(quoteIfNeeded(shownFrom(name)));
-        },
-      );
+      const onRecord = (record: Buffer): void => {
+        const name = stripDot(showNameBytes(record));
+        const below = place.within(name);
+        if (below !== null && matches(below) && shown(name)) found.add(quoteIfNeeded(shownFrom(name)));
+      };
+      const search = { separator: 0, place, onRecord };
+      const end = await runRipgrep([...args, '--', place.argument], search, context, options);
       return {
         content: [...found.first(), summarizeFiles(found.count()), ...writeSearchNotes(end, context)].join('\n'),
       };

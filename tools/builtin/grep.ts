@@ -59,7 +59,12 @@ export function createGrepTool(options: BuiltinOptions): Tool {
         place.argument,
       ];
       const separator = input.output_mode === 'files' ? NUL : NEWLINE;
-      const end = await runRipgrep(args, { separator, place }, context, options, (record) => report.add(record));
+      const end = await runRipgrep(
+        args,
+        { separator, place, onRecord: (record) => report.add(record) },
+        context,
+        options,
+      );
       return { content: [...report.lines(), ...writeSearchNotes(end, context)].join('\n') };
     },
   });

@@ -47,77 +47,111 @@ type StartedServer = { readonly child: PipedProcess; readonly end: (graceMs: num
 export function createStdioTransport(
   server: StdioServer,
   processes: ServerProcesses,
-  { message: limit, graceMs }: McpBounds,
+  { message, graceMs }: McpBounds,
   deserialize: (line: string) => JSONRPCMessage,
 ): EndingTransport {
-  let started: StartedServer | null = null;
-  let why: string | undefined;
-  let closing: Promise<void> | null = null;
-  let said = (): string => '';
-  const close = (reason?: string): Promise<void> => {
-    why ??= reason;
-    closing ??= (started?.end(reason === undefined ? graceMs : 0) ?? Promise.resolve()).finally(() =>
-      transport.onclose?.(),
+  return new StdioTransport({ server, processes, limit: message, graceMs, deserialize });
+}
+
+type StdioOptions = {
+  readonly server: StdioServer;
+  readonly processes: ServerProcesses;
+  /** Bytes of one message. */
+  readonly limit: number;
+  readonly graceMs: number;
+  readonly deserialize: (line: string) => JSONRPCMessage;
+};
+
+class StdioTransport implements EndingTransport {
+  onclose?: NonNullable<Transport['onclose']>;
+  onerror?: NonNullable<Transport['onerror']>;
+  onmessage?: NonNullable<Transport['onmessage']>;
+  readonly #options: StdioOptions;
+  #started: StartedServer | null = null;
+  #why: string | undefined;
+  #closing: Promise<void> | null = null;
+  #lastWords = (): string => '';
+
+  constructor(options: StdioOptions) {
+    this.#options = options;
+  }
+
+  why(): string | undefined {
+    return this.#why;
+  }
+
+  said(): string {
+    return this.#lastWords();
+  }
+
+  async start(): Promise<void> {
+    const { server, processes, limit } = this.#options;
+    this.#started = await startServer(server, processes);
+    const { child, end } = this.#started;
+    const lines = createLineReader({
+      limit,
+      onLine: (line) => this.#receive(line),
+      onLong: (ends) => this.#answerDropped(ends),
+    });
+    child.stdout.on('data', (bytes: Buffer) => lines.read(bytes));
+    this.#lastWords = collectLastWords(child);
+    this.#closeAtExit(child);
+    // It was closed while it was started.
+    if (this.#closing !== null) await end(0);
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#started?.child.stdin;
+    if (this.#closing !== null || stdin === undefined) return Promise.reject(new Error(this.#why ?? 'it is closed'));
+    stdin.write(`${JSON.stringify(message)}\n`);
+    if (stdin.writableLength > MOST_UNREAD) void this.#close('it does not read what it is sent');
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    return this.#close();
+  }
+
+  #close(reason?: string): Promise<void> {
+    this.#why ??= reason;
+    const graceMs = reason === undefined ? this.#options.graceMs : 0;
+    this.#closing ??= (this.#started?.end(graceMs) ?? Promise.resolve()).finally(() => this.onclose?.());
+    return this.#closing;
+  }
+
+  #closeAtExit({ stdout, stderr, exit }: PipedProcess): void {
+    const { server, graceMs } = this.#options;
+    const read = Promise.all(
+      [stdout, stderr].map((stream) => new Promise<void>((resolve) => void stream.once('close', resolve))),
     );
-    return closing;
-  };
-  const receive = (line: string): void => {
-    if (closing !== null || line.trim() === '') return;
+    void exit.then(({ code, signal }) => {
+      // Its last words may still be in the pipe, which something that it started may hold open.
+      void awaitInTime(read, undefined, graceMs).then(() => {
+        const unstarted = describeNotStarted(server, this.said());
+        // The reason says it all.
+        if (unstarted !== undefined) this.#lastWords = () => '';
+        void this.#close(unstarted ?? `its process ended with ${signal ?? `status ${code}`}`);
+      });
+    });
+  }
+
+  #receive(line: string): void {
+    if (this.#closing !== null || line.trim() === '') return;
     try {
-      transport.onmessage?.(deserialize(line));
+      this.onmessage?.(this.#options.deserialize(line));
     } catch (error) {
       // Programs print other things, too.
-      transport.onerror?.(error as Error);
+      this.onerror?.(error as Error);
     }
-  };
-  const dropped = (ends: readonly [string, string]): void => {
+  }
+
+  #answerDropped(ends: readonly [string, string]): void {
     const id = readAnsweredId(ends);
-    const message = `a message is longer than ${limit} bytes`;
-    if (id === undefined) void close(message);
-    else
-      receive(
-        JSON.stringify({
-          jsonrpc: '2.0',
-          id,
-          error: { code: -32_603, message: `${TOO_LARGE}: ${message}` },
-        }),
-      );
-  };
-  const transport: EndingTransport = {
-    why: () => why,
-    said: () => said(),
-    async start() {
-      const { child, end } = (started = await startServer(server, processes));
-      const lines = createLineReader({ limit, onLine: receive, onLong: dropped });
-      child.stdout.on('data', (bytes: Buffer) => lines.read(bytes));
-      const read = Promise.all(
-        [child.stdout, child.stderr].map(
-          (stream) => new Promise<void>((resolve) => void stream.once('close', resolve)),
-        ),
-      );
-      said = collectLastWords(child);
-      void child.exit.then(({ code, signal }) => {
-        // Its last words may still be in the pipe, which something that it started may hold open.
-        void awaitInTime(read, undefined, graceMs).then(() => {
-          const unstarted = describeNotStarted(server, said());
-          // The reason says it all.
-          if (unstarted !== undefined) said = () => '';
-          void close(unstarted ?? `its process ended with ${signal ?? `status ${code}`}`);
-        });
-      });
-      // It was closed while it was started.
-      if (closing !== null) await end(0);
-    },
-    send(message) {
-      const stdin = started?.child.stdin;
-      if (closing !== null || stdin === undefined) return Promise.reject(new Error(why ?? 'it is closed'));
-      stdin.write(`${JSON.stringify(message)}\n`);
-      if (stdin.writableLength > MOST_UNREAD) void close('it does not read what it is sent');
-      return Promise.resolve();
-    },
-    close: () => close(),
-  };
-  return transport;
+    const message = `a message is longer than ${this.#options.limit} bytes`;
+    if (id === undefined) return void this.#close(message);
+    const error = { code: -32_603, message: `${TOO_LARGE}: ${message}` };
+    this.#receive(JSON.stringify({ jsonrpc: '2.0', id, error }));
+  }
 }
 
 async function startServer(

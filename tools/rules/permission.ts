@@ -22,17 +22,18 @@ export type PermissionSettings = {
 
 export type HookOpinion = { readonly kind: 'allow' } | { readonly kind: 'ask'; readonly why: string };
 
+type JudgedRisk = {
+  readonly risk: Risk;
+  readonly tool: Pick<Tool, 'name' | 'subject'>;
+  readonly input: unknown;
+  readonly own?: PermissionDecision | undefined;
+};
+
 /**
  * Decides. `own` is the answer of the tool's own rule, if it has one. `input` has passed the tool's
  * schema.
  */
-export function decide(
-  settings: PermissionSettings,
-  risk: Risk,
-  tool: Pick<Tool, 'name' | 'subject'>,
-  input: unknown,
-  own?: PermissionDecision,
-): PermissionDecision {
+export function decide(settings: PermissionSettings, { risk, tool, input, own }: JudgedRisk): PermissionDecision {
   const { mode, permissions = {}, cwd, folders, hook } = settings;
   const context = buildJudgeContext(settings);
   const call = { tool, cwd, folders, subject: () => tool.subject?.(input, context) };

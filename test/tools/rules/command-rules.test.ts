@@ -13,7 +13,7 @@ const shells = (deep: number, command: string): string =>
   deep === 0 ? command : `sh -c '${shells(deep - 1, command).replaceAll("'", `'\\''`)}'`;
 
 function judged(permissions: PermissionRules, command: string, mode: PermissionMode = 'default'): string {
-  return decide({ mode, permissions, cwd: '/workspace' }, 'execute', bash, { command }).kind;
+  return decide({ mode, permissions, cwd: '/workspace' }, { risk: 'execute', tool: bash, input: { command } }).kind;
 }
 
 test.each([

@@ -8,7 +8,8 @@ const bash = createBashTool({ sandbox: await probeSandbox({ kinds: ['group'] }) 
 
 function judged(pattern: string, command: string): string {
   const permissions = { deny: [`bash(${pattern})`], allow: ['bash'] };
-  return decide({ mode: 'bypass', permissions, cwd: '/workspace' }, 'execute', bash, { command }).kind;
+  return decide({ mode: 'bypass', permissions, cwd: '/workspace' }, { risk: 'execute', tool: bash, input: { command } })
+    .kind;
 }
 
 test.each([

@@ -32,9 +32,17 @@ export function createGlobMatcher(pattern: string, { dots = false } = {}): (path
       .map((text) => ({ text, characters: Array.from(text) }));
     const taken = (name: Name): boolean => dots || isPlain(name);
     const fits = (name: Name, segment: Segment): boolean => matchSegment(name, segment, dots);
-    return alternatives.some((segments) => matchWildcards(names, segments, isGlobstar, fits, taken));
+    return alternatives.some((segments) =>
+      matchWildcards(names, segments, { isStar: isGlobstar, fits, starTakes: taken }),
+    );
   };
 }
+
+type WildcardTests<Item, Part> = {
+  readonly isStar: (part: Part) => boolean;
+  readonly fits: (item: Item, part: Part) => boolean;
+  readonly starTakes: (item: Item) => boolean;
+};
 
 /**
  * Matches greedily, going back only to the last star: another choice of an earlier star changes
@@ -43,9 +51,7 @@ export function createGlobMatcher(pattern: string, { dots = false } = {}): (path
 function matchWildcards<Item, Part>(
   items: readonly Item[],
   parts: readonly Part[],
-  isStar: (part: Part) => boolean,
-  fits: (item: Item, part: Part) => boolean,
-  starTakes: (item: Item) => boolean,
+  { isStar, fits, starTakes }: WildcardTests<Item, Part>,
 ): boolean {
   let item = 0;
   let part = 0;
@@ -84,13 +90,11 @@ function matchSegment(name: Name, segment: Segment, dots: boolean): boolean {
   if (segment.text === name.text) return true;
   const [first] = segment.tokens;
   if (!dots && !isPlain(name) && !(first?.kind === 'literal' && first.character === '.')) return false;
-  return matchWildcards(
-    name.characters,
-    segment.tokens,
-    (token) => token.kind === 'star',
-    matchToken,
-    () => true,
-  );
+  return matchWildcards(name.characters, segment.tokens, {
+    isStar: (token) => token.kind === 'star',
+    fits: matchToken,
+    starTakes: () => true,
+  });
 }
 
 function matchToken(character: string, token: Token): boolean {

@@ -47,7 +47,11 @@ export function buildCommonArguments(
   ];
 }
 
-type RipgrepSearch = { readonly separator: number; readonly place: SearchPlace };
+type RipgrepSearch = {
+  readonly separator: number;
+  readonly place: SearchPlace;
+  readonly onRecord: (record: Buffer) => void;
+};
 
 /**
  * Calls `onRecord` for each record of standard output, without its `separator`. Throws ToolFailure
@@ -59,19 +63,17 @@ export async function runRipgrep(
   searching: RipgrepSearch,
   context: ToolContext,
   options: BuiltinOptions,
-  onRecord: (record: Buffer) => void,
 ): Promise<RipgrepEnd> {
-  const first = await searchOnce(args, searching, context, options, onRecord);
+  const first = await searchOnce(args, searching, context, options);
   // Nothing was searched: a socket that was to be masked had gone. The next look does not find it.
-  return isNeverBuilt(first.problems) ? searchOnce(args, searching, context, options, onRecord) : first;
+  return isNeverBuilt(first.problems) ? searchOnce(args, searching, context, options) : first;
 }
 
 async function searchOnce(
   args: readonly string[],
-  { separator, place: { root } }: RipgrepSearch,
+  { separator, place: { root }, onRecord }: RipgrepSearch,
   context: ToolContext,
   { sandbox, dataDir }: BuiltinOptions,
-  onRecord: (record: Buffer) => void,
 ): Promise<RipgrepEnd> {
   const { cwd, folders, signal } = context;
   const env = childEnvironment(process.env, { cwd: root, callId: ownProcessId('helper') });
