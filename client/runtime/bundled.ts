@@ -21,7 +21,7 @@ const TURBOPACK = /expression is too dynamic/;
 
 /** CommonJS that a bundler made has none. */
 const here = import.meta.url as string | undefined;
-const [place, ending = 'js'] = /\/client\/connect\/bundled\.([jt]s)$/.exec(here ?? '') ?? [];
+const [place, ending = 'js'] = /\/client\/runtime\/bundled\.([jt]s)$/.exec(here ?? '') ?? [];
 
 /**
  * A module below worker/ that no bundle takes along. Throws SetupProblem where a program is

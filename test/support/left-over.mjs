@@ -8,8 +8,12 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 /**
  * `line`: its arguments, with blanks between them. `environment`: what it was started with, as
  * NAME=value, separated by NUL.
- * @typedef {{ readonly pid: number, readonly parent: number, readonly line: string, readonly
- * environment: string, readonly cwd: string }} SeenProcess
+ * @typedef {object} SeenProcess
+ * @property {number} pid
+ * @property {number} parent
+ * @property {string} line
+ * @property {string} environment
+ * @property {string} cwd
  */
 
 /**
