@@ -24,7 +24,7 @@ export function forAnotherWorker(kind: (typeof KINDS)[number], message: string, 
 
 /**
  * Tells whether an error leaves the work to another worker; a value that a newer Perdure stored
- * counts too, because `activity` makes such a failure of it.
+ * counts too, because `createActivity` makes such a failure of it.
  */
 export function isForAnotherWorker(error: unknown): boolean {
   if (error instanceof StoreError) return error.problem === 'newer';

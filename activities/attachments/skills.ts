@@ -42,7 +42,7 @@ export async function tellNewSkills(
   return fitting.length === 0 ? null : { source: SKILLS, text: [HEAD, ...fitting].join('\n') };
 }
 
-/** Returns the texts of `skillsFor` that the model still sees. */
+/** Returns the texts of `tellNewSkills` that the model still sees. */
 export function findToldSkills(view: View): readonly string[] {
   const texts: string[] = [];
   for (let position = view.length - 1; position >= 0; position -= 1) {

@@ -52,7 +52,7 @@ export function findTouchingRule(list: PermissionRules['deny'] = [], call: Ruled
 }
 
 /**
- * Finds a rule as `touchingRule` does, in a list that denies: a file that a search leaves out
+ * Finds a rule as `findTouchingRule` does, in a list that denies: a file that a search leaves out
  * anyway does not keep it from the rest.
  */
 export function findDenyingRule(list: PermissionRules['deny'], call: RuledCall): string | undefined {

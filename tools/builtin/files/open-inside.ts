@@ -58,7 +58,7 @@ export function requireFile(stats: Stats, name: string): void {
 }
 
 /**
- * Opens a folder by real path, for use with `entryOf`; `name` is a name for it that holds better.
+ * Opens a folder by real path, for use with `entryPath`; `name` is a name for it that holds better.
  * Throws the system's errors.
  */
 export async function openFolder(workspace: Workspace, path: string, name = path): Promise<FileHandle> {

@@ -22,7 +22,7 @@ const NEVER_READ =
   'protocol protocol.* pull push rebase receive rerere safe sendemail sendemail.* ssh stash svn svn-remote.* transfer url.* user user.* worktree';
 
 /**
- * Keys of the other sections. A key that `readOnlyEnvironment` overrules is harmless too: husky
+ * Keys of the other sections. A key that `buildReadOnlyEnvironment` overrules is harmless too: husky
  * sets core.hooksPath.
  */
 const KEYS: Readonly<Record<string, string>> = {
