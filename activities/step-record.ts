@@ -53,7 +53,7 @@ export function openStepRecord<Result>(
     .digest('hex');
   /** The number of this step's try, from 1: those before it are over. */
   let at = 1;
-  let own: Result | null = null;
+  let ownResult: Result | null = null;
   let wasRead = false;
   const key = (): string => `steps/${keySegment(session)}/${digest}${at === 1 ? '' : `.${at}`}`;
   const counts = (found: StoredStep<Result>): boolean => found.run === run || isKept(found.result);
@@ -68,17 +68,17 @@ export function openStepRecord<Result>(
       }
     },
     record: async (result, ...blobs) => {
-      const mine: StoredStep<Result> = { result, run, nonce: randomUUID() };
-      const bytes = new TextEncoder().encode(JSON.stringify(mine));
+      const stored: StoredStep<Result> = { result, run, nonce: randomUUID() };
+      const bytes = new TextEncoder().encode(JSON.stringify(stored));
       for (; ; at += 1) {
-        const found = pickRecord(await store.writeStep({ key: key(), bytes, blobs }), mine);
+        const found = pickRecord(await store.writeStep({ key: key(), bytes, blobs }), stored);
         if (!counts(found)) continue;
-        const first = found.nonce === mine.nonce;
-        if (first) own = result;
+        const first = found.nonce === stored.nonce;
+        if (first) ownResult = result;
         return { result: found.result, first };
       }
     },
-    own: () => own,
+    own: () => ownResult,
     wasRead: () => wasRead,
   };
 }

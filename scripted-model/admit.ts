@@ -46,7 +46,7 @@ export type AdmissionRules = Omit<RequestRules, 'betas' | 'sampling' | 'counting
   readonly strict: boolean;
 };
 
-export function admit(
+export function admitRequest(
   headers: IncomingHttpHeaders,
   body: ReadBody,
   { counting, ...rules }: AdmissionRules & Pick<RequestRules, 'counting'>,
@@ -73,8 +73,8 @@ export function admit(
   if (checked.problem !== undefined) return refuseRequest(buildInvalidRequest(checked.problem), true, request);
   const { transformations, last } = checked;
   const shown = buildShownRequest(request, transformations);
-  const told = betas.includes(BETAS.bindingControls) ? transformations : undefined;
-  return { kind: 'admitted', request, betas, shown, last, transformations: told };
+  const reported = betas.includes(BETAS.bindingControls) ? transformations : undefined;
+  return { kind: 'admitted', request, betas, shown, last, transformations: reported };
 }
 
 export function readBetas(headers: IncomingHttpHeaders): readonly string[] {

@@ -2,14 +2,14 @@
 // script, plays the reply.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { admit, readBetas, type AdmissionRules, type AdmittedRequest } from './admit.ts';
+import { admitRequest, readBetas, type AdmissionRules, type AdmittedRequest } from './admit.ts';
 import { readBody } from './read-body.ts';
 import { buildApiError, buildErrorData, buildErrorHeaders, buildInvalidRequest, type ApiError } from './api-error.ts';
-import { deliver } from './answer/delivery.ts';
+import { deliverReply } from './answer/delivery.ts';
 import { answerByFault } from './answer/fault-answer.ts';
 import { buildAnswer, type Display } from './answer/message-for.ts';
 import { describeModel, listModels, type ModelLimits } from './models/models-api.ts';
-import { pause, playActions, type Action } from './answer/playback.ts';
+import { pauseFor, playActions, type Action } from './answer/playback.ts';
 import type { PromptCache } from './prompt-cache.ts';
 import { listPromptBlocks, countPromptTokens } from './prompt-blocks.ts';
 import type { RecordedRequest, Recorder } from './recorder.ts';
@@ -86,7 +86,12 @@ function decodeName(id: string): string {
 async function answerCount(parts: ServerParts, request: IncomingMessage, exchange: Exchange): Promise<void> {
   const body = await readBody(request);
   if (body.kind === 'left') return;
-  const admission = admit(request.headers, body, { ...parts.rules, window: undefined, counting: true }, parts.bindings);
+  const admission = admitRequest(
+    request.headers,
+    body,
+    { ...parts.rules, window: undefined, counting: true },
+    parts.bindings,
+  );
   if (admission.kind === 'admitted') {
     answerJson(exchange, 200, { input_tokens: countPromptTokens(listPromptBlocks(admission.shown)) });
   } else {
@@ -103,7 +108,7 @@ async function answerMessages(parts: ServerParts, request: IncomingMessage, exch
     record.ended = 'left';
     return;
   }
-  const admission = admit(request.headers, body, { ...parts.rules, counting: false }, parts.bindings);
+  const admission = admitRequest(request.headers, body, { ...parts.rules, counting: false }, parts.bindings);
   record.body = admission.kind === 'admitted' ? admission.request : admission.body;
   parts.records.arrived(record);
   if (admission.kind === 'admitted') await answerFromScript(parts, admission, record, exchange);
@@ -125,7 +130,7 @@ async function answerFromScript(
   if (answer.kind === 'broken') return reportBrokenScript(parts, exchange, record, answer.why);
   const { reply } = answer;
   record.step = answer.step;
-  if (reply.delayMs !== undefined) await pause(reply.delayMs, exchange.gone);
+  if (reply.delayMs !== undefined) await pauseFor(reply.delayMs, exchange.gone);
   const instead = answerByFault(reply.fault);
   if (instead === undefined) return answerMessage(parts, { admitted, reply }, record, exchange);
   if (instead.kind === 'error') return refuse(exchange, record, instead.error);
@@ -143,7 +148,7 @@ async function answerMessage(
   const { bindings, display } = parts;
   const message = buildAnswer({ admitted, cache: parts.cache.use(shown), bindings, display }, reply);
   const stream = request.stream === true;
-  const delivery = deliver(reply, message, stream);
+  const delivery = deliverReply(reply, message, stream);
   if (delivery.kind === 'broken') return reportBrokenScript(parts, exchange, record, delivery.why);
   record.status = 200;
   exchange.response.writeHead(200, {

@@ -61,7 +61,7 @@ export function createPrefetch(
   providers: readonly AttachmentProvider[],
   { log, sessions = SESSIONS }: PrefetchOptions,
 ): Prefetch {
-  const all = new RecentMap<SessionId, SessionTexts>(sessions, forget);
+  const all = new RecentMap<SessionId, SessionTexts>(sessions, abortPending);
   return {
     start(context) {
       if (providers.length === 0) return;
@@ -116,6 +116,6 @@ async function askProvider(
 
 const FORGOTTEN = new Error('the session was forgotten');
 
-function forget({ pending }: SessionTexts): void {
+function abortPending({ pending }: SessionTexts): void {
   for (const asking of pending.values()) asking.abort(FORGOTTEN);
 }

@@ -9,7 +9,7 @@ import { hashInput, recordQuestion, hasQuestion } from './journal.ts';
 import { clip } from '../../system/text.ts';
 import { deeperThan, MAX_DEPTH } from '../../system/json.ts';
 import { describeQuestion } from '../../tools/rules/permission.ts';
-import type { Verdict } from './verdict.ts';
+import type { CallVerdict } from './verdict.ts';
 import type { ApprovalNeeded, CallRequest, CallRun, CallEnvironment } from './call-environment.ts';
 
 type Allowed = Extract<Decision, { kind: 'allow' }>;
@@ -138,7 +138,7 @@ export async function readStoredInput(store: Store, hash: Hash): Promise<unknown
  * Records both hashes and the input that ran in place of the call's own, and tells the model when a
  * person edited it.
  */
-export function addApproval(given: Verdict, { approved, edited, input, stored }: ChosenInput): Verdict {
+export function addApproval(given: CallVerdict, { approved, edited, input, stored }: ChosenInput): CallVerdict {
   const verdict = stored === undefined || given.outcome === 'not_run' ? given : { ...given, ran: stored };
   if (approved === undefined || verdict.approved !== undefined) return verdict;
   if (edited !== true) return { ...verdict, approved };

@@ -4,7 +4,7 @@ import type { HookOpinion } from '../../tools/rules/permission.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
 import { abortCause, asJson, guardTool, validateInput } from './call-tool.ts';
 import type { ToolContext } from '../../tools/tool.ts';
-import { denyCall, refuseFatally, refuseCall, reportStopped, stopByHook, type Verdict } from './verdict.ts';
+import { denyCall, refuseFatally, refuseCall, reportStopped, stopByHook, type CallVerdict } from './verdict.ts';
 import type { CallRequest, EarlyRun, VoidAttempt, CallEnvironment } from './call-environment.ts';
 import { runPreToolHooks } from './tool-hooks.ts';
 import { isFolderUnchanged } from './check-modifier.ts';
@@ -15,7 +15,7 @@ export type JudgedInput = { readonly ready: ReadyCall; readonly input: unknown; 
 type ReplacedBy = 'hook' | 'check';
 
 type CheckResult =
-  ({ readonly kind: 'ready' } & JudgedInput) | ({ readonly kind: 'ask' } & JudgedInput) | Verdict | VoidAttempt;
+  ({ readonly kind: 'ready' } & JudgedInput) | ({ readonly kind: 'ask' } & JudgedInput) | CallVerdict | VoidAttempt;
 
 /**
  * Someone was asked: hooks do not run again, the question is not put again, and the call runs as it
@@ -42,15 +42,15 @@ export async function checkCall(
   const first = await fitInput(environment, request);
   if (first.kind !== 'fits') return first;
   if (decided) return applyPermission(first, decided);
-  const said = await runPreToolHooks(environment, run, first.ready.tool, first.input);
-  if (said === null) return applyPermission(first);
+  const opinion = await runPreToolHooks(environment, run, first.ready.tool, first.input);
+  if (opinion === null) return applyPermission(first);
   // A hook that was stopped has given no verdict, and no person may be asked in its place.
   if (run.signal.aborted) return reportStopped(abortCause(run.signal));
   const { name } = first.ready.tool;
-  const { decision, stop } = said;
+  const { decision, stop } = opinion;
   if (stop !== null && !(decision?.kind === 'deny' && decision.fatal)) return stopByHook(name, stop);
   if (decision?.kind === 'deny') return denyCall(name, { ...decision, why: `a hook denied it: ${decision.why}` });
-  return await applyHookOpinion(environment, request, first, { decision, input: said.input });
+  return await applyHookOpinion(environment, request, first, { decision, input: opinion.input });
 }
 
 async function applyHookOpinion(
@@ -75,7 +75,11 @@ async function applyHookOpinion(
  * Refuses a call that a changed input made unsafe: it was admitted to run in parallel, or at once
  * (L35).
  */
-function refuseUnsafeChange({ safe, tool: { name } }: ReadyCall, after: ReadyCall, by: string): Verdict | undefined {
+function refuseUnsafeChange(
+  { safe, tool: { name } }: ReadyCall,
+  after: ReadyCall,
+  by: string,
+): CallVerdict | undefined {
   if (!safe || after.safe) return undefined;
   return refuseCall(`Not run: ${by} changed the input of ${name} from one that changes nothing into one that does.`);
 }
@@ -84,16 +88,16 @@ function refuseUnsafeChange({ safe, tool: { name } }: ReadyCall, after: ReadyCal
 async function fitInput(
   environment: CallEnvironment,
   checking: CheckRequest,
-): Promise<FittingCall | Verdict | VoidAttempt> {
+): Promise<FittingCall | CallVerdict | VoidAttempt> {
   const { input, context, decided } = checking;
   const first = await prepareInput(environment, checking, input);
   if (first.kind !== 'fits') return first;
   const { tool } = first.ready;
-  const said = await validateInput(tool, first.ready.input, context);
-  if (said === 'hung') return reportStopped(abortCause(context.signal));
-  if (said !== undefined && 'problem' in said) return markInputRefusal(refuseCall(said.problem));
-  if (said === undefined || decided === 'as_asked') return first;
-  const again = await prepareInput(environment, checking, said.input);
+  const checked = await validateInput(tool, first.ready.input, context);
+  if (checked === 'hung') return reportStopped(abortCause(context.signal));
+  if (checked !== undefined && 'problem' in checked) return markInputRefusal(refuseCall(checked.problem));
+  if (checked === undefined || decided === 'as_asked') return first;
+  const again = await prepareInput(environment, checking, checked.input);
   const whose = `the check of ${tool.name}`;
   if (again.kind === 'verdict') return { ...again, content: `The input was changed by ${whose}. ${again.content}` };
   if (again.kind !== 'fits') return again;
@@ -105,7 +109,7 @@ async function prepareInput(
   environment: CallEnvironment,
   { call, context }: CheckRequest,
   input: unknown,
-): Promise<FittingCall | Verdict | VoidAttempt> {
+): Promise<FittingCall | CallVerdict | VoidAttempt> {
   const found = prepareCall(environment.registry, environment, { name: call.name, input });
   if (found.kind === 'invalid')
     return found.fatal ? refuseFatally(found.text) : markInputRefusal(refuseCall(found.text));
@@ -118,7 +122,7 @@ async function prepareInput(
   return ruled.fatal ? refuseFatally(text) : refuseCall(text);
 }
 
-const markInputRefusal = (verdict: Verdict): Verdict => ({ ...verdict, ofInput: true });
+const markInputRefusal = (verdict: CallVerdict): CallVerdict => ({ ...verdict, ofInput: true });
 
 function applyPermission({ ready, input, by }: FittingCall, decided?: DecisionKind): CheckResult {
   const { permission, tool } = ready;
@@ -134,7 +138,7 @@ function applyPermission({ ready, input, by }: FittingCall, decided?: DecisionKi
  * Refuses a call whose working directory is gone, because elsewhere it could do something that was
  * not meant. The model is told, and the workspace is the working directory again.
  */
-function refuseLostFolder({ cwd }: CallEnvironment, { dir }: ToolContext): Verdict {
+function refuseLostFolder({ cwd }: CallEnvironment, { dir }: ToolContext): CallVerdict {
   const text = `Not run: the working directory ${dir} is gone. It is the workspace ${cwd} again: make the call anew.`;
   return refuseCall(text, { modify: { cwd } });
 }

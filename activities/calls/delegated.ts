@@ -20,7 +20,7 @@ import type { Store } from '../../store/values/store.ts';
 import { describeEnd, lastRunOf } from '../../store/view/agent-end.ts';
 import { structuredOutput } from '../../store/view/result.ts';
 import type { Tool, ToolContext, ToolOutput } from '../../tools/tool.ts';
-import { concludeCall, refuseCall, type Verdict } from './verdict.ts';
+import { concludeCall, refuseCall, type CallVerdict } from './verdict.ts';
 import type { CallRequest, CallRun, DelegationNeeded, VoidAttempt, CallEnvironment } from './call-environment.ts';
 import { buildToolContext } from './tool-context.ts';
 
@@ -32,7 +32,7 @@ export async function delegateCall(
   run: CallRun,
   { ready, chosen }: DelegableCall,
   context: ToolContext,
-): Promise<DelegationNeeded | Verdict | VoidAttempt | null> {
+): Promise<DelegationNeeded | CallVerdict | VoidAttempt | null> {
   const { tool } = ready;
   const { delegate } = tool;
   if (delegate === undefined) return null;
@@ -103,7 +103,7 @@ export async function concludeDelegated(
   call: CallRequest,
   run: CallRun,
   end: DelegatedEnd,
-): Promise<{ readonly verdict: Verdict; readonly began: number }> {
+): Promise<{ readonly verdict: CallVerdict; readonly began: number }> {
   const record = await readDelegated(environment.store, { session: environment.session, key: run.key });
   if (record === null) throw new Error(`call ${run.key} was carried out and never handed over`);
   const { at: began, changed, approved, edited } = record;
@@ -124,8 +124,8 @@ export async function concludeDelegated(
   const verdict = concludeCall(ran, safe);
   if (prepared.kind !== 'ready' || ran.kind === 'stopped' || run.plain)
     return { verdict: addApproval(verdict, chosen), began };
-  const told = await runPostToolHooks(environment, run, { tool: prepared.tool, input }, verdict);
-  return { verdict: addApproval(told, chosen), began };
+  const concluded = await runPostToolHooks(environment, run, { tool: prepared.tool, input }, verdict);
+  return { verdict: addApproval(concluded, chosen), began };
 }
 
 type PlainEnd = Exclude<DelegatedEnd, { kind: 'agent' }>;
@@ -144,12 +144,12 @@ async function wordEnd(ready: ReadyCall | null, end: PlainEnd, context: ToolCont
     return { kind: 'stopped', cause: abortCause(context.signal), partial };
   }
   if (end.kind === 'failed') return { kind: 'failed', text: end.detail };
-  const told = ready?.tool.conclude;
-  if (!ready || !told) return { kind: 'output', output: formatPlainEnd(end) };
-  const made = await guardTool(ready.tool, context.signal, async () => await told(ready.input, end, context));
-  if (made.kind !== 'value') return made;
+  const conclude = ready?.tool.conclude;
+  if (!ready || !conclude) return { kind: 'output', output: formatPlainEnd(end) };
+  const worded = await guardTool(ready.tool, context.signal, async () => await conclude(ready.input, end, context));
+  if (worded.kind !== 'value') return worded;
   // This is the author's own code, as in `callTool`.
-  if (typeof made.value.content === 'string') return { kind: 'output', output: made.value };
+  if (typeof worded.value.content === 'string') return { kind: 'output', output: worded.value };
   return { kind: 'failed', text: `${ready.tool.name} failed: it returned no text (a defect of the tool).` };
 }
 

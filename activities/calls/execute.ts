@@ -5,7 +5,7 @@ import type { CallKey } from '../../workflows/contract/ids.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { askAbout, askAgain, chooseInput, storeReplacedInput, addApproval, type ChosenInput } from './approval.ts';
 import { checkCall } from './check-call.ts';
-import { endsCall, reportStopped, denyByPerson, refuseCall, reportMaybeStarted, type Verdict } from './verdict.ts';
+import { endsCall, reportStopped, denyByPerson, refuseCall, reportMaybeStarted, type CallVerdict } from './verdict.ts';
 import { formatOutcome } from './format-outcome.ts';
 import { callIdOf } from '../../system/process/environment.ts';
 import { concludeDelegated, readEarlierDelegation, delegateCall } from './delegated.ts';
@@ -101,7 +101,7 @@ async function recordDelegatedEnd(
   };
 }
 
-type CallStartResult = Verdict | VoidAttempt | ApprovalNeeded | DelegationNeeded;
+type CallStartResult = CallVerdict | VoidAttempt | ApprovalNeeded | DelegationNeeded;
 
 async function beginCall(environment: CallEnvironment, call: CallRequest, run: CallRun): Promise<CallStartResult> {
   return admitDoubt(environment, call, run, await attemptCall(environment, call, run));
@@ -146,7 +146,7 @@ async function endBeforeStart(
   environment: CallEnvironment,
   call: CallRequest,
   run: CallRun,
-): Promise<Verdict | VoidAttempt | ApprovalNeeded> {
+): Promise<CallVerdict | VoidAttempt | ApprovalNeeded> {
   const cause = abortCause(run.signal);
   const prepared = prepareCall(environment.registry, environment, call);
   if (!endsCall(cause) || prepared.kind === 'invalid') return reportStopped(cause);
@@ -192,7 +192,7 @@ async function runUnderClaim(
   call: CallRequest,
   run: CallRun,
   claimable: Claimable,
-): Promise<Verdict | VoidAttempt | ApprovalNeeded> {
+): Promise<CallVerdict | VoidAttempt | ApprovalNeeded> {
   const ran = await runClaimed(environment, run, claimable);
   return ran.kind === 'taken' ? await recoverCall(environment, call, run, ran) : ran;
 }
@@ -221,7 +221,7 @@ function needsClaim({ safe, tool }: ReadyCall): boolean {
 async function formatTimed(
   environment: CallEnvironment,
   call: CallRequest & { readonly key: CallKey | null },
-  verdict: Verdict,
+  verdict: CallVerdict,
   began: number,
 ): Promise<RecordedOutcome> {
   return await formatOutcome(environment.store, call, verdict, performance.now() - began);

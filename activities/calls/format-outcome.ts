@@ -9,7 +9,7 @@ import { RESULT_LIMIT, PREVIEW_LIMIT, resultName, previewText } from '../../stor
 import type { StoredMedium } from '../../workflows/contract/people.ts';
 import { examineMedia, fitsMessage, TOO_MANY_MEDIA } from '../../store/transcript/media.ts';
 import { outcomeCharacters } from '../../store/view/microcompact.ts';
-import type { Verdict } from './verdict.ts';
+import type { CallVerdict } from './verdict.ts';
 
 /**
  * Tokens. A smaller outcome is left out of the estimate of what is newer than the last usage (L10).
@@ -27,7 +27,7 @@ type CallIdentity = {
 export async function formatOutcome(
   store: Store,
   call: CallIdentity,
-  verdict: Verdict,
+  verdict: CallVerdict,
   duration: number,
 ): Promise<RecordedOutcome> {
   const { notes, media } = await keepMedia(store, verdict);
@@ -75,7 +75,7 @@ type KeptMedia = { readonly notes: readonly string[]; readonly media: readonly S
  * Stores the media that the API takes and writes a line on each (L85); an error carries no media. A
  * tool's values need not be what their type says.
  */
-async function keepMedia(store: Store, { media: given, isError }: Verdict): Promise<KeptMedia> {
+async function keepMedia(store: Store, { media: given, isError }: CallVerdict): Promise<KeptMedia> {
   if (!Array.isArray(given)) return { notes: [], media: [] };
   const notes: string[] = [];
   const media: StoredMedium[] = [];

@@ -24,13 +24,13 @@ import {
 import { clip } from '../../system/text.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
 import { concludeOutput, runClaimed } from './run-ready.ts';
-import { endsCall, reportStopped, reportTakenCall, type Verdict } from './verdict.ts';
+import { endsCall, reportStopped, reportTakenCall, type CallVerdict } from './verdict.ts';
 import { abortCause, verifyCall } from './call-tool.ts';
 import type { ApprovalNeeded, CallRequest, CallRun, VoidAttempt, CallEnvironment } from './call-environment.ts';
 import { buildToolContext } from './tool-context.ts';
 
-type RecoveryResult = Verdict | VoidAttempt | ApprovalNeeded;
-type Report = (extra?: string, denial?: Extract<Decision, { kind: 'deny' }>) => Verdict;
+type RecoveryResult = CallVerdict | VoidAttempt | ApprovalNeeded;
+type Report = (extra?: string, denial?: Extract<Decision, { kind: 'deny' }>) => CallVerdict;
 type RunAgain = { readonly kind: 'again'; readonly ready: ReadyCall; readonly chosen: ChosenInput };
 
 export async function recoverCall(
@@ -120,7 +120,7 @@ async function verifyStarted(
   environment: CallEnvironment,
   run: CallRun,
   { claimed, left, report, ready, chosen }: LostCall,
-): Promise<Verdict | VoidAttempt | RunAgain> {
+): Promise<CallVerdict | VoidAttempt | RunAgain> {
   const { at, host } = claimed.claim;
   const context = buildToolContext(environment, { ...run, id: run.key, generation: null });
   run.begins();
@@ -145,7 +145,7 @@ async function askToRunAgain(
   call: CallRequest,
   run: CallRun,
   { claimed, left, report, ready, chosen }: LostCall,
-): Promise<Verdict | VoidAttempt | ApprovalNeeded | RunAgain> {
+): Promise<CallVerdict | VoidAttempt | ApprovalNeeded | RunAgain> {
   const hash = questionHash(chosen.stored ?? hashInput(chosen.input), claimed.generation + 1);
   const doubt = left.mayGoOn ? `; ${describeLivingWorker(claimed)}` : '';
   const question = `${describeStart(claimed)} and its outcome is unknown${doubt}; allow to run it again`;

@@ -5,7 +5,7 @@ import { runPostToolHooks } from './tool-hooks.ts';
 import type { ReadyCall } from './prepare.ts';
 import { abortCause, callTool } from './call-tool.ts';
 import type { ToolContext, ToolOutput } from '../../tools/tool.ts';
-import { concludeCall, endsCall, reportStopped, type Verdict } from './verdict.ts';
+import { concludeCall, endsCall, reportStopped, type CallVerdict } from './verdict.ts';
 import type { EarlyRun, VoidAttempt, CallEnvironment, CallRun } from './call-environment.ts';
 import { buildToolContext } from './tool-context.ts';
 import { claimCall, recordStopped, type TakenCall } from './journal.ts';
@@ -21,7 +21,7 @@ export async function runReady(
   run: RunningCall,
   { ready, input }: RunnableCall,
   context: ToolContext,
-): Promise<Verdict | VoidAttempt> {
+): Promise<CallVerdict | VoidAttempt> {
   const { signal } = context;
   if (signal.aborted) return reportStopped(abortCause(signal));
   run.begins();
@@ -47,12 +47,12 @@ export async function concludeOutput(
   run: RunningCall,
   { ready, input, output }: RunnableCall & { readonly output: ToolOutput },
   context: ToolContext,
-): Promise<Verdict> {
+): Promise<CallVerdict> {
   const verdict = await applyModifier(concludeCall({ kind: 'output', output }, ready.safe), context, output);
   return await runPostToolHooks(environment, run, { tool: ready.tool, input }, verdict);
 }
 
-async function applyModifier(verdict: Verdict, context: ToolContext, { modify }: ToolOutput): Promise<Verdict> {
+async function applyModifier(verdict: CallVerdict, context: ToolContext, { modify }: ToolOutput): Promise<CallVerdict> {
   if (modify === undefined) return verdict;
   const checked = await checkModifier(modify, context);
   if (typeof checked !== 'string') return { ...verdict, facts: { ...verdict.facts, modify: checked } };
@@ -71,7 +71,7 @@ export async function runClaimed(
   run: CallRun,
   { ready, chosen }: Claimable,
   generation = 1,
-): Promise<Verdict | VoidAttempt | TakenCall> {
+): Promise<CallVerdict | VoidAttempt | TakenCall> {
   const { signal } = run;
   if (signal.aborted && !endsCall(abortCause(signal))) return reportStopped(abortCause(signal));
   const { store, session, host } = environment;

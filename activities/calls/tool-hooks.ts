@@ -1,7 +1,7 @@
 // The pre- and post-tool hooks around one call (L33, L41). A hook that fails is shown to watchers
 // and changes nothing.
 import type { Tool } from '../../tools/tool.ts';
-import type { Verdict } from './verdict.ts';
+import type { CallVerdict } from './verdict.ts';
 import type { EarlyRun, CallEnvironment } from './call-environment.ts';
 import { buildHookContext } from '../hooks/hook-context.ts';
 import type { PreToolVerdict } from '../hooks/hooks.ts';
@@ -35,8 +35,8 @@ export async function runPostToolHooks(
   environment: CallEnvironment,
   run: HookedRun,
   { tool, input }: { readonly tool: Tool; readonly input: unknown },
-  verdict: Verdict,
-): Promise<Verdict> {
+  verdict: CallVerdict,
+): Promise<CallVerdict> {
   const hasRun = verdict.outcome === 'ok' || verdict.outcome === 'error';
   if (!hasRun || !environment.hooks.has('postTool', tool.name)) return verdict;
   const { content, isError } = verdict;
@@ -47,9 +47,9 @@ export async function runPostToolHooks(
     isError,
     ...pickCallFacts(environment, run),
   };
-  const said = await environment.hooks.postTool(buildHookContext(environment, run, { write: run.say }), call);
-  const added = said.context.map(({ hook, text }) => `From the hook ${hook}:\n${text}`);
-  const stop = verdict.facts.stop ?? said.stop;
+  const answers = await environment.hooks.postTool(buildHookContext(environment, run, { write: run.say }), call);
+  const added = answers.context.map(({ hook, text }) => `From the hook ${hook}:\n${text}`);
+  const stop = verdict.facts.stop ?? answers.stop;
   return {
     ...verdict,
     content: [content, ...added].filter((part) => part !== '').join('\n\n'),

@@ -9,7 +9,7 @@ import type { ToolRunEnd } from './call-tool.ts';
 import type { AbortCause, PermissionDecision } from '../../tools/tool.ts';
 import type { VoidAttempt } from './call-environment.ts';
 
-export type Verdict = {
+export type CallVerdict = {
   readonly kind: 'verdict';
   readonly content: string;
   /** The media that the tool returned, not examined yet. */
@@ -32,17 +32,17 @@ export type Verdict = {
 type Denial = Extract<Decision, { kind: 'deny' }>;
 
 /** A name, schema or check refused the call. */
-export function refuseCall(text: string, facts: OutcomeFacts = {}): Verdict {
+export function refuseCall(text: string, facts: OutcomeFacts = {}): CallVerdict {
   return { ...makeRefusal(text, facts), decision: 'not_run' };
 }
 
 /** The call could not run, and the run is not to go on without it (L34). */
-export function refuseFatally(text: string): Verdict {
+export function refuseFatally(text: string): CallVerdict {
   return refuseCall(text, fatalFacts({ fatal: true }, text));
 }
 
 /** A rule, a mode, a hook or the tool itself denied the call. */
-export function denyCall(tool: string, by: Extract<PermissionDecision, { kind: 'deny' }>): Verdict {
+export function denyCall(tool: string, by: Extract<PermissionDecision, { kind: 'deny' }>): CallVerdict {
   const content = describeDenial(tool, clip(by.why));
   return makeRefusal(content, fatalFacts(by, content));
 }
@@ -55,7 +55,7 @@ function fatalFacts(by: { readonly fatal?: boolean; readonly interrupt?: boolean
 }
 
 /** Someone was asked and said no, or did not answer in time (L55). */
-export function denyByPerson(tool: string, { reason: why, interrupt, expired, by }: Denial): Verdict {
+export function denyByPerson(tool: string, { reason: why, interrupt, expired, by }: Denial): CallVerdict {
   const how = expired ? 'needed a decision of a person' : 'was denied by a person';
   const content = `Not run: ${tool} ${how}: ${clip(why)}`;
   const denied = makeRefusal(content, fatalFacts({ interrupt: interrupt === true }, content));
@@ -63,11 +63,11 @@ export function denyByPerson(tool: string, { reason: why, interrupt, expired, by
 }
 
 /** A hook ends the run before the call runs (L41). */
-export function stopByHook(tool: string, why: string): Verdict {
+export function stopByHook(tool: string, why: string): CallVerdict {
   return makeRefusal(`Not run: a hook ended the run before ${tool} was called: ${clip(why)}`, { stop: clip(why) });
 }
 
-function makeRefusal(content: string, facts: OutcomeFacts): Verdict {
+function makeRefusal(content: string, facts: OutcomeFacts): CallVerdict {
   const outcome = { decision: 'denied', outcome: 'not_run' } as const;
   return { kind: 'verdict', content, isError: true, ...outcome, facts: { error: true, ...facts } };
 }
@@ -76,7 +76,7 @@ function makeRefusal(content: string, facts: OutcomeFacts): Verdict {
  * An earlier attempt claimed the call and left no outcome (L40). A person may have been asked
  * whether to run it again.
  */
-export function reportTakenCall(report: TakenReport, denial?: Denial): Verdict {
+export function reportTakenCall(report: TakenReport, denial?: Denial): CallVerdict {
   const outcome = report.ran ? 'unknown' : 'not_run';
   const facts: OutcomeFacts = {
     error: true,
@@ -88,13 +88,13 @@ export function reportTakenCall(report: TakenReport, denial?: Denial): Verdict {
 const CANCELLED: OutcomeFacts = { cancelled: true };
 
 /** The call was stopped before the tool was called (L36, L48), which is no failure of the tool. */
-function reportNotStarted(cause: AbortCause): Verdict {
+function reportNotStarted(cause: AbortCause): CallVerdict {
   const content = `Not run: ${CAUSE_WORDS[cause]} before it started.`;
   return { kind: 'verdict', content, isError: true, decision: 'not_run', outcome: 'not_run', facts: CANCELLED };
 }
 
 /** The call was cancelled where an earlier attempt may have begun it and left no trace (L40). */
-export function reportMaybeStarted(tool: string): Verdict {
+export function reportMaybeStarted(tool: string): CallVerdict {
   const content =
     `outcome unknown: ${tool} was cancelled, and it is not known whether it had started. It may have taken effect wholly, partly ` +
     'or not at all: check before you repeat it.';
@@ -104,7 +104,7 @@ export function reportMaybeStarted(tool: string): Verdict {
 const MOST_SEEN = 50;
 
 /** The tool was called and came to an end. */
-export function concludeCall(ran: ToolRunEnd, safe: boolean): Verdict {
+export function concludeCall(ran: ToolRunEnd, safe: boolean): CallVerdict {
   const allowed = { kind: 'verdict', decision: 'allowed' } as const;
   if (ran.kind === 'stopped') {
     const doubt = safe ? '' : '; it had started and may have partly run';
@@ -138,7 +138,7 @@ const CAUSE_WORDS: Readonly<Record<AbortCause, string>> = {
   superseded: 'its attempt was given up',
 };
 
-export function reportStopped(cause: AbortCause): Verdict | VoidAttempt {
+export function reportStopped(cause: AbortCause): CallVerdict | VoidAttempt {
   return endsCall(cause) ? reportNotStarted(cause) : { kind: 'void', cause };
 }
 

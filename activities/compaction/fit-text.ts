@@ -26,14 +26,14 @@ export function fitText(items: readonly BlockItem[], shrunkBefore: number, bodie
       texts[at] = shorter;
     }
   }
-  return cutMiddle(joinTexts(texts), limit);
+  return removeMiddle(joinTexts(texts), limit);
 }
 
 function joinTexts(texts: readonly string[]): string {
   return texts.filter((text) => text !== '').join(GAP);
 }
 
-function cutMiddle(text: string, limit: number): string {
+function removeMiddle(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const note = '\n\n[… a part of the conversation is left out here …]\n\n';
   const room = Math.max(0, limit - note.length);

@@ -47,10 +47,10 @@ async function prepareBoundary(deps: SummaryDeps, attempt: Attempt, input: Prepa
   const scale = await measureScale(deps.transcripts, entries, chosen.model, config);
   const trigger = 'auto';
   const hooks = buildHookContext(config, { iteration: input.iteration, signal: attempt.signal });
-  const told = deps.hooks.has('preCompact')
+  const hookWords = deps.hooks.has('preCompact')
     ? await deps.hooks.preCompact(hooks, { trigger, tokens: scale.tokens(entries, bodies) })
     : { instructions: [], failed: [] };
-  const more = told.instructions.map(({ text }) => text);
+  const more = hookWords.instructions.map(({ text }) => text);
   const work: SignedWork = {
     deps,
     attempt,
@@ -70,7 +70,7 @@ async function prepareBoundary(deps: SummaryDeps, attempt: Attempt, input: Prepa
     const detail = signed.kind === 'none' ? 'there was nothing to sum up' : signed.detail;
     const words = `no compaction was prepared: one is made when the window is nearly full (${detail})`;
     deps.log('info', words, { ...aboutRun(config), iteration: input.iteration });
-    return { result: { kind: 'failed', detail, spend, ...listFailedHooks(told.failed) }, blobs: [] };
+    return { result: { kind: 'failed', detail, spend, ...listFailedHooks(hookWords.failed) }, blobs: [] };
   }
   const { boundary } = signed;
   const { before, after, summary } = boundary;
@@ -78,7 +78,7 @@ async function prepareBoundary(deps: SummaryDeps, attempt: Attempt, input: Prepa
     ? await deps.hooks.postCompact(hooks, { trigger, before, after, summary })
     : { failed: [] };
   const { hash, bytes } = encodeBoundary(boundary, entries.length);
-  const facts = { before, after, spend, ...listFailedHooks([...told.failed, ...over.failed]) };
+  const facts = { before, after, spend, ...listFailedHooks([...hookWords.failed, ...over.failed]) };
   return { result: { kind: 'prepared', boundary: hash, ...facts }, blobs: [bytes] };
 }
 

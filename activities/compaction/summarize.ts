@@ -87,8 +87,8 @@ export function makeBoundaryIfSmaller(work: SummaryWork, summary: string, by: Bo
   // A summary that the API has signed changes nothing of what is kept.
   const bareBefore = trigger === 'reactive' && !by.signed ? findMediaLimit(entries) : readMarks(entries).bareBefore;
   const bare = bareBefore > 0 && entries.some((entry) => mediaOf(entry).length > 0) ? { bareBefore } : {};
-  const made = { ...listed, ...bare, ...by };
-  const boundary = { kind: 'boundary', trigger, summary, prompts, from, before, ...made } as const;
+  const extras = { ...listed, ...bare, ...by };
+  const boundary = { kind: 'boundary', trigger, summary, prompts, from, before, ...extras } as const;
   const after = scale.tokens([...entries, { ...boundary, after: 0 }], bodies);
   if (after < before) return { kind: 'made', boundary: { ...boundary, after } };
   return {

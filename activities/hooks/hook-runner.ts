@@ -53,26 +53,29 @@ export function createHookRunner(config: HookConfig, options: HookRunnerOptions)
     ],
     has: (name, tool) => findHooks(config, name, tool === undefined ? {} : { tool }).length > 0,
     async sessionStart(context) {
-      const ran = await all('sessionStart', context, {});
-      return { context: collectContexts(ran), failed: collectFailures(ran) };
+      const results = await all('sessionStart', context, {});
+      return { context: collectContexts(results), failed: collectFailures(results) };
     },
     async promptSubmitted(context, prompts) {
-      const ran = await all('promptSubmitted', context, { prompts });
-      return { context: collectContexts(ran), stop: findStop(ran), failed: collectFailures(ran) };
+      const results = await all('promptSubmitted', context, { prompts });
+      return { context: collectContexts(results), stop: findStop(results), failed: collectFailures(results) };
     },
     preTool: (context, { name, ...call }) =>
       askBeforeTool(findHooks(config, 'preTool', { tool: name }), one, context, { tool: name, ...call }),
     async postTool(context, { name, ...call }) {
-      const ran = await all('postTool', context, { tool: name, ...call });
-      return { context: collectContexts(ran), stop: findStop(ran), failed: collectFailures(ran) };
+      const results = await all('postTool', context, { tool: name, ...call });
+      return { context: collectContexts(results), stop: findStop(results), failed: collectFailures(results) };
     },
     async postSampling(context, message) {
       const tell = (signal: AbortSignal) => all('postSampling', { ...context, signal }, { message });
       return { failed: collectFailures(await observers.run(context.signal, tell)) };
     },
     async preCompact(context, compaction) {
-      const ran = await all('preCompact', context, compaction);
-      return { instructions: collectTexts(ran, ({ instructions }) => instructions), failed: collectFailures(ran) };
+      const results = await all('preCompact', context, compaction);
+      return {
+        instructions: collectTexts(results, ({ instructions }) => instructions),
+        failed: collectFailures(results),
+      };
     },
     async postCompact(context, compaction) {
       return { failed: collectFailures(await all('postCompact', context, compaction)) };
@@ -83,14 +86,14 @@ export function createHookRunner(config: HookConfig, options: HookRunnerOptions)
     sessionEnd: async (context) => ({ failed: collectFailures(await all('sessionEnd', context, {})) }),
     async alert(name, context, payload, told) {
       const hooks = findHooks(config, name, payload).map((hook, at) => ({ hook, place: `${at} ${nameHook(hook)}` }));
-      const ran = hooks
+      const results = hooks
         .filter(({ place }) => !told.has(place))
         .map(async ({ hook, place }) => {
           const done = await one(name, hook, context, payload);
           if (done.end.kind !== 'failed') told.add(place);
           return done;
         });
-      return { failed: collectFailures(await Promise.all(ran)) };
+      return { failed: collectFailures(await Promise.all(results)) };
     },
     close: () => observers.end(),
   };
@@ -116,10 +119,10 @@ async function askStopHooks(hooks: readonly Hook<'stop'>[], stopping: StopQuesti
     return judgeStop(await withTranscript(folder, text, told));
   } catch (error) {
     const detail = `its transcript could not be written: ${reasonOf(error)}`;
-    const ran = hooks.map(async (hook) =>
+    const results = hooks.map(async (hook) =>
       wantsTranscript(hook) ? { hook: nameHook(hook), end: { kind: 'failed' as const, detail } } : await run()(hook),
     );
-    return judgeStop(await Promise.all(ran));
+    return judgeStop(await Promise.all(results));
   }
 }
 

@@ -18,18 +18,18 @@ export async function askBeforeTool(
   context: HookContext,
   call: HookPayload<'preTool'>,
 ): Promise<PreToolVerdict> {
-  const ran: HookRunEnd<'preTool'>[] = [];
+  const results: HookRunEnd<'preTool'>[] = [];
   let decision: Decision = null;
   let input: unknown;
   for (const hook of hooks) {
     const done = await one('preTool', hook, context, { ...call, input: input ?? call.input });
-    ran.push(done);
+    results.push(done);
     decision = pickStricter(decision, readDecision(done));
     if (decision?.kind === 'deny') break;
     if (done.end.kind === 'answer') input = done.end.answer.input ?? input;
   }
-  const answers = ran.filter(({ end }) => end.kind !== 'refused');
-  return { decision, input, stop: findStop(answers), failed: collectFailures(ran) };
+  const answers = results.filter(({ end }) => end.kind !== 'refused');
+  return { decision, input, stop: findStop(answers), failed: collectFailures(results) };
 }
 
 function readDecision({ hook, end }: HookRunEnd<'preTool'>): Decision {
@@ -53,14 +53,14 @@ function pickStricter(one: Decision, other: Decision): Decision {
  * Judges a finished reply by its stop hooks, or by those of an idle agent: one that prevents
  * outweighs those that block; a failed hook has no vote (L30).
  */
-export function judgeStop(ran: readonly HookRunEnd<'stop' | 'agentIdle'>[]): StopHooksRan {
-  const failed = collectFailures(ran);
-  const prevented = ran.flatMap(({ hook, end }) =>
+export function judgeStop(results: readonly HookRunEnd<'stop' | 'agentIdle'>[]): StopHooksRan {
+  const failed = collectFailures(results);
+  const prevented = results.flatMap(({ hook, end }) =>
     end.kind === 'answer' && end.answer.prevent !== undefined ? [clipReason(hook, end.answer.prevent)] : [],
   );
   const [detail] = prevented;
   if (detail !== undefined) return { verdict: { kind: 'prevented', detail }, failed };
-  const blocked = ran.flatMap(({ hook, end }) => {
+  const blocked = results.flatMap(({ hook, end }) => {
     if (end.kind === 'refused') return [clipReason(hook, end.text)];
     return end.kind === 'answer' && end.answer.block !== undefined ? [clipReason(hook, end.answer.block)] : [];
   });
@@ -80,30 +80,30 @@ export type RunOne = <Name extends HookName>(
 
 type Answer<Name extends HookName> = Extract<HookEnd<Name>, { readonly kind: 'answer' }>['answer'];
 
-export function collectFailures(ran: readonly HookRunEnd<HookName>[]): HookFailure[] {
-  return ran.flatMap(({ hook, end }) => (end.kind === 'failed' ? [{ hook, detail: end.detail }] : []));
+export function collectFailures(results: readonly HookRunEnd<HookName>[]): HookFailure[] {
+  return results.flatMap(({ hook, end }) => (end.kind === 'failed' ? [{ hook, detail: end.detail }] : []));
 }
 
 /** Collects the words of each hook that said something, bounded. */
 export function collectTexts<Name extends HookName>(
-  ran: readonly HookRunEnd<Name>[],
+  results: readonly HookRunEnd<Name>[],
   pick: (answer: Answer<Name>) => string | undefined,
 ): HookText[] {
-  return ran.flatMap(({ hook, end }) => {
+  return results.flatMap(({ hook, end }) => {
     const text = end.kind === 'answer' ? pick(end.answer) : undefined;
     return text === undefined || text.trim() === '' ? [] : [{ hook, text: clip(text, CONTEXT_LIMIT) }];
   });
 }
 
 export function collectContexts(
-  ran: readonly HookRunEnd<'sessionStart' | 'promptSubmitted' | 'postTool'>[],
+  results: readonly HookRunEnd<'sessionStart' | 'promptSubmitted' | 'postTool'>[],
 ): HookText[] {
-  return collectTexts(ran, ({ context }) => context);
+  return collectTexts(results, ({ context }) => context);
 }
 
 /** Returns why the run is to end, in the words of the first hook that wants it (L41). */
-export function findStop(ran: readonly HookRunEnd<'promptSubmitted' | 'preTool' | 'postTool'>[]): string | null {
-  for (const { hook, end } of ran) {
+export function findStop(results: readonly HookRunEnd<'promptSubmitted' | 'preTool' | 'postTool'>[]): string | null {
+  for (const { hook, end } of results) {
     if (end.kind === 'refused') return clipReason(hook, end.text);
     if (end.kind === 'answer' && 'stop' in end.answer && end.answer.stop !== undefined)
       return clipReason(hook, end.answer.stop);

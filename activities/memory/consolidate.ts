@@ -42,7 +42,7 @@ const LEAST_KEPT = 1 / 20;
  * Merges the notes of a folder. Does nothing where there are few, or another worker is at it. A
  * failure is logged.
  */
-export async function consolidate(deps: ConsolidateDeps, attempt: Attempt, work: ConsolidateWork): Promise<void> {
+export async function consolidateNotes(deps: ConsolidateDeps, attempt: Attempt, work: ConsolidateWork): Promise<void> {
   const { folder, config, after } = work;
   const tell = (outcome: 'merged' | 'failed'): void =>
     deps.observe({ kind: 'notes_merge', about: { ...observedRun(config), iteration: 0 }, outcome });

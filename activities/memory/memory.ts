@@ -14,7 +14,7 @@ import { clip, isBlank, onOneLine, reasonOf } from '../../system/text.ts';
 import { CHARACTERS_PER_TOKEN, type SessionId } from '../../workflows/contract/ids.ts';
 import { addSpend, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { limitsLeft, renderFinishedRun } from './ended-run.ts';
-import { consolidate } from './consolidate.ts';
+import { consolidateNotes } from './consolidate.ts';
 import { finishMerge } from './merge-notes.ts';
 import { addNote, hasNote, MOST_NOTES, type Note, noteName, notesFolder, readNotes } from './notes.ts';
 import { quoteNote } from './quote-note.ts';
@@ -81,7 +81,7 @@ export function createMemory(deps: MemoryDeps): Memory {
       }
       try {
         const after = deps.consolidateAfter;
-        if (!bounds.signal.aborted) await consolidate(deps, attempt, { config, small, folder, after });
+        if (!bounds.signal.aborted) await consolidateNotes(deps, attempt, { config, small, folder, after });
       } finally {
         bounds.stop();
       }

@@ -5,7 +5,7 @@ import { link, mkdir, open, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../../system/text.ts';
 import { writeDurably, type Note, readNote, writeNote } from './notes.ts';
-import { fingerprint, MERGE, type Merge, NEW, OLD, readMerge, RECORD } from './pending-merge.ts';
+import { hashText, MERGE, type Merge, NEW, OLD, readMerge, RECORD } from './pending-merge.ts';
 
 export type NewNote = Pick<Note, 'name' | 'text'>;
 
@@ -22,7 +22,7 @@ export async function mergeNotes(folder: string, { id, made, replaced }: MergeWo
   const record: Merge = {
     id,
     made: made.map(({ name }) => name),
-    replaced: Object.fromEntries(replaced.map(({ name, text }) => [name, fingerprint(text)])),
+    replaced: Object.fromEntries(replaced.map(({ name, text }) => [name, hashText(text)])),
   };
   await writeDurably(await open(join(draft, RECORD), 'wx', 0o600), JSON.stringify(record));
   for (const each of [join(draft, NEW), draft]) await writeDurably(await open(each));
@@ -59,7 +59,7 @@ async function setAside(folder: string, name: string, print: string): Promise<vo
   const [live, aside] = [join(folder, name), join(folder, MERGE, name)];
   if ((await readNote(join(folder, MERGE), name)) === null) await renameIfFree(live, aside);
   const note = await readNote(join(folder, MERGE), name);
-  if (note === null || fingerprint(note.text) === print) return;
+  if (note === null || hashText(note.text) === print) return;
   try {
     await link(aside, live);
     await rm(aside, { force: true });

@@ -5,7 +5,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { codeOf, wellFormedText } from '../../system/text.ts';
-import { fingerprint, MERGE, type Merge, NEW, OLD, readMerge } from './pending-merge.ts';
+import { hashText, MERGE, type Merge, NEW, OLD, readMerge } from './pending-merge.ts';
 
 /** `title` is the first line, without the marks of a heading. */
 export type Note = { readonly name: string; readonly title: string; readonly text: string };
@@ -68,7 +68,7 @@ async function readOnce(folder: string): Promise<{ readonly notes: readonly Note
   );
   const notes = found
     .flatMap(({ note }) => note ?? [])
-    .filter(({ name, text }) => !Object.hasOwn(replaced, name) || replaced[name] !== fingerprint(text));
+    .filter(({ name, text }) => !Object.hasOwn(replaced, name) || replaced[name] !== hashText(text));
   return { notes: notes.slice(0, MOST_NOTES), isWhole: !found.some(({ isMissing }) => isMissing) };
 }
 

@@ -23,7 +23,7 @@ export type Merge = {
   readonly replaced: Readonly<Record<string, string>>;
 };
 
-export function fingerprint(text: string): string {
+export function hashText(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 

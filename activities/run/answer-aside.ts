@@ -25,14 +25,14 @@ import { messageText } from '../../store/view/result.ts';
 export function answerAside(deps: SummaryDeps): (attempt: Attempt, input: AnswerAside) => Promise<AsideEnd> {
   return async (attempt, input) => {
     const { session } = attempt;
-    const given = await findNewestHead(deps, attempt, input);
-    const { head } = given;
+    const newest = await findNewestHead(deps, attempt, input);
+    const { head } = newest;
     if (head === null) return asideFailure('the model has not answered yet: ask again when it has', noSpend);
     const config = await deps.config(input.config ?? (await findLastConfig(deps, session, head)));
     refuseScriptedModel(deps, config);
     const asked = chosenModel(config, input.model);
     const chosen = { ...asked, model: withFacts(asked.model, deps.models) };
-    const body = await buildAsideRequest(deps, session, { config, chosen, input: given });
+    const body = await buildAsideRequest(deps, session, { config, chosen, input: newest });
     if (body === null)
       return asideFailure('the conversation was begun by an older release, and has not gone on since', noSpend);
     const payer = openSmallModel(deps, attempt, config, { ...input, instead: chosen.model });
@@ -82,14 +82,14 @@ async function buildAsideRequest(
   { config, chosen, input }: AsideQuestion,
 ): Promise<ModelRequest | null> {
   const { transcripts, models } = deps;
-  const given = await transcripts.extend(session, input.head, input.said);
-  const entries = entriesOf(given);
+  const extended = await transcripts.extend(session, input.head, input.said);
+  const entries = entriesOf(extended);
   const epoch = currentEpoch(entries)?.epoch;
   if (!epoch) return null;
   const served = asServed(chosen.model, models);
   const text = wellFormedText(`${ASIDE}\n\n${input.question}`);
   const question: Entry = { kind: 'user', id: 'aside' as MessageId, body: { kind: 'text', text } };
-  const messages = await transcripts.messages({ ...given, added: [...given.added, question] }, served);
+  const messages = await transcripts.messages({ ...extended, added: [...extended.added, question] }, served);
   const preamble = { system: epoch.system, tools: toolsIn(entries, served.telling) };
   const cap = input.cap ?? config.rules.models[0].outputCap;
   const { taskRemaining } = input;

@@ -105,9 +105,9 @@ export async function askSessionStart(
     ...(querySource && { querySource }),
     signal,
   };
-  const said = await deps.hooks.sessionStart(context);
+  const answers = await deps.hooks.sessionStart(context);
   // The attempt was stopped or given up (L50): another attempt or the next run asks the hooks.
   if (signal.aborted) throw describeGivenUp(attempt);
-  const { result } = await record.record(said.context, new TextEncoder().encode(JSON.stringify(said.context)));
-  return { context: result, failed: said.failed };
+  const { result } = await record.record(answers.context, new TextEncoder().encode(JSON.stringify(answers.context)));
+  return { context: result, failed: answers.failed };
 }

@@ -19,9 +19,9 @@ export async function lookAtFiring(attempt: Attempt, { schedule, begun }: LookAt
   if (!firingsOf) throw new Error('there is no server to ask about a firing');
   const until = Date.now() + LISTED_WITHIN_MS;
   for (let wait = FIRST_LOOK_MS; ; wait = Math.min(LOOK_MS, wait * 2)) {
-    const seen = await firingsOf(schedule);
-    if (seen === null) return refuseFiring('the schedule is not there');
-    const { paused, started } = seen;
+    const firings = await firingsOf(schedule);
+    if (firings === null) return refuseFiring('the schedule is not there');
+    const { paused, started } = firings;
     if (started.some((one) => one.workflow === workflow && one.run === run)) return { due: true };
     // It began while no worker ran, and as many have begun since: the list cannot tell.
     if (started.length >= MOST_LISTED && started.every(({ startedAt }) => startedAt > begun)) return { due: true };

@@ -28,11 +28,11 @@ const MAX_EMPTY_REPLIES = 3;
 
 export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
   const open = createOpener(deps);
-  return async (attempt, input) => ({ ...(await open(attempt, input)), alerts: wantedAlerts(deps) });
+  return async (attempt, input) => ({ ...(await open(attempt, input)), alerts: listAlerts(deps) });
 }
 
 /** Lists the alerts that some hook wants to be told of. */
-function wantedAlerts({ hooks }: Deps): readonly AlertKind[] {
+function listAlerts({ hooks }: Deps): readonly AlertKind[] {
   return (['waiting', 'failed', 'agentEnded'] as const).filter((kind) => hooks.has(kind));
 }
 

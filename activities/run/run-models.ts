@@ -14,8 +14,8 @@ export async function findRunModels(
   { models, defaults }: Pick<Deps, 'models' | 'defaults'>,
   options: RunOptions,
 ): Promise<RunModels | string> {
-  const given = [options.model ?? defaults.model, ...(options.fallbackModels ?? defaults.fallbackModels)];
-  const found = [...given, defaults.smallModel].map((name) => models.find(name));
+  const wantedNames = [options.model ?? defaults.model, ...(options.fallbackModels ?? defaults.fallbackModels)];
+  const found = [...wantedNames, defaults.smallModel].map((name) => models.find(name));
   const wrong = found.find((each) => 'problem' in each);
   if (wrong && 'problem' in wrong) return wrong.problem;
   const names = found.flatMap((each) => ('name' in each ? [each.name] : []));

@@ -17,7 +17,7 @@ const MOST_FILES = 5;
 export function createRunNews(
   deps: Pick<Deps, 'skills' | 'dataDir'>,
 ): (config: RunConfig) => Promise<readonly Notice[]> {
-  const told = new RecentMap<string, true>(MOST_TOLD);
+  const toldTexts = new RecentMap<string, true>(MOST_TOLD);
   return async (config) => {
     const ofModels = config.models.flatMap((model) => describeUnknown(model) ?? []);
     const all = [
@@ -26,8 +26,8 @@ export function createRunNews(
     ];
     return all.filter(({ text }) => {
       const key = `${config.session} ${text}`;
-      const isNew = !told.get(key);
-      told.set(key, true);
+      const isNew = !toldTexts.get(key);
+      toldTexts.set(key, true);
       return isNew;
     });
   };

@@ -63,16 +63,16 @@ async function tell(
 ): Promise<{ readonly failed: readonly HookFailure[] }> {
   const before: unknown = attempt.remembered;
   const names = new Set<unknown>(Array.isArray(before) ? before : []);
-  const told = {
+  const toldHooks = {
     has: (hook: string) => names.has(hook),
     add: (hook: string) => {
       names.add(hook);
       attempt.remember([...names], 'now');
     },
   };
-  if (alert.kind === 'waiting') return hooks.alert('waiting', context, { title, calls: alert.calls }, told);
+  if (alert.kind === 'waiting') return hooks.alert('waiting', context, { title, calls: alert.calls }, toldHooks);
   if (alert.kind === 'agentEnded')
-    return hooks.alert('agentEnded', context, await describeAgent(store, title, alert.ended), told);
+    return hooks.alert('agentEnded', context, await describeAgent(store, title, alert.ended), toldHooks);
   const { run, terminal, turns, spend, durationMs } = alert;
   const { reason } = terminal;
   const detail = 'detail' in terminal ? terminal.detail : null;
@@ -81,7 +81,7 @@ async function tell(
     'failed',
     context,
     { title, run, reason, detail, status, turns, costUsd: spend.usd, durationMs },
-    told,
+    toldHooks,
   );
 }
 

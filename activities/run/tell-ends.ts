@@ -17,11 +17,11 @@ export async function tellRunEnd(
   const ended = added.find((entry) => entry.kind === 'run_ended')?.ended;
   const started = ended && findRunStart(view.entries, added, ended.run);
   if (!started) return;
-  const of = await config(started.config);
-  const { cwd, queryId, depth } = of;
+  const runConfig = await config(started.config);
+  const { cwd, queryId, depth } = runConfig;
   const about = { session, run: ended.run, reason: ended.terminal.reason, cwd, queryId, depth };
-  const fields = { ...aboutRun(of), attempt: number };
-  for (const { tool, detail } of await tools.closeRun(of, { ...about, signal }))
+  const fields = { ...aboutRun(runConfig), attempt: number };
+  for (const { tool, detail } of await tools.closeRun(runConfig, { ...about, signal }))
     log('warn', `tool ${tool} failed to close at the end of the run: ${detail}`, fields);
 }
 

@@ -43,9 +43,9 @@ export async function commitWorktree(
         begun,
         `${nested} in it is a repository of its own or a submodule, of whose files no commit holds any`,
       );
-    const made = await git.files(begun, ['write-tree']);
+    const treeHash = await git.files(begun, ['write-tree']);
     await requireCurrent(attempt);
-    return await commitTree(git, begun, made, writeMessage(attempt.session, about));
+    return await commitTree(git, begun, treeHash, writeMessage(attempt.session, about));
   } catch (error) {
     return keepTree(begun, describeGitError(error, attempt));
   }
@@ -57,8 +57,8 @@ async function commitTree(git: HeldGit, begun: Begun, made: string, message: rea
   const tip = await git.resolve(begun, branchRef(begun));
   const parent = tip ?? base;
   if (made !== (await git.resolve(begun, `${parent}^{tree}`))) {
-    const said = message.flatMap((paragraph) => ['-m', paragraph]);
-    const commit = await git.files(begun, ['commit-tree', made, '-p', parent, ...said]);
+    const paragraphs = message.flatMap((paragraph) => ['-m', paragraph]);
+    const commit = await git.files(begun, ['commit-tree', made, '-p', parent, ...paragraphs]);
     await git.refs(begun, ['update-ref', branchRef(begun), commit, tip ?? '0'.repeat(base.length)]);
   } else if (parent === base) return { kind: 'unchanged' };
   const stat = await git.files(begun, ['diff-tree', '-r', '--shortstat', base, made]);

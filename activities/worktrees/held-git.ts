@@ -53,7 +53,7 @@ const SETTINGS = [
 
 export function createHeldGit(sandbox: Sandbox, dataDir: string, signal: AbortSignal): HeldGit {
   const git = sandbox.programs.at('git');
-  const held = (
+  const runHeld = (
     { holder }: WorktreePlace,
     argv: readonly string[],
     { folders, env = {} }: { readonly folders: readonly string[]; readonly env?: Readonly<Record<string, string>> },
@@ -64,7 +64,7 @@ export function createHeldGit(sandbox: Sandbox, dataDir: string, signal: AbortSi
   };
   const refs: HeldGit['refs'] = (place, args, gitDir = place.common) => {
     if (!existsSync(git)) return Promise.reject(new GitProblem('git is not installed on this worker'));
-    return held(place, [git, `--git-dir=${gitDir}`, ...SETTINGS, ...args], {
+    return runHeld(place, [git, `--git-dir=${gitDir}`, ...SETTINGS, ...args], {
       folders: [place.common],
       env: buildGitEnvironment(),
     });
@@ -87,10 +87,10 @@ export function createHeldGit(sandbox: Sandbox, dataDir: string, signal: AbortSi
       const env = { ...buildGitEnvironment(), GIT_OBJECT_DIRECTORY: objects, GIT_INDEX_FILE: join(holder, 'index') };
       const excludes = ['-c', `core.excludesFile=${join(common, 'info', 'exclude')}`, '-c', 'core.bare=false'];
       const own = [`--git-dir=${join(holder, 'blank')}`, `--work-tree=${tree}`, ...SETTINGS, ...excludes];
-      return await held(place, [git, ...own, ...args], { folders: [objects], env });
+      return await runHeld(place, [git, ...own, ...args], { folders: [objects], env });
     },
     run: (place, [name = '', ...args]) =>
-      held(place, [sandbox.programs.at(name), ...args], { folders: [place.common] }),
+      runHeld(place, [sandbox.programs.at(name), ...args], { folders: [place.common] }),
   };
 }
 

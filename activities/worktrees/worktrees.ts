@@ -43,7 +43,7 @@ export function createWorktrees(options: WorktreeOptions): Worktrees {
   return {
     async open(attempt, workspace) {
       try {
-        const known = await read<Begun>(store, attempt.session, 'begun');
+        const known = await readRecord<Begun>(store, attempt.session, 'begun');
         if (!known && realOf(workspace) === null) return { kind: 'elsewhere', path: workspace };
         const begun = known ?? (await recordBegin(meansFor(attempt), workspace));
         if (typeof begun === 'string') return { kind: 'problem', detail: begun };
@@ -58,12 +58,12 @@ export function createWorktrees(options: WorktreeOptions): Worktrees {
       }
     },
     async end(attempt, about) {
-      const begun = await read<Begun>(store, attempt.session, 'begun');
+      const begun = await readRecord<Begun>(store, attempt.session, 'begun');
       if (begun === null) return null;
       if (begun.host !== (host?.id ?? null)) return keepTree(begun, 'the host that has it is away');
       const astray = begunProblem(begun, attempt.session, dataDir);
       if (astray !== null) return keepTree(begun, astray);
-      const known = await read<WorktreeEnd>(store, attempt.session, 'ended');
+      const known = await readRecord<WorktreeEnd>(store, attempt.session, 'ended');
       const end = known ?? (await recordEnd(meansFor(attempt), await commitWorktree(meansFor(attempt), begun, about)));
       return end.kind === 'kept' ? end : await clearTree(meansFor(attempt), begun, end);
     },
@@ -72,7 +72,7 @@ export function createWorktrees(options: WorktreeOptions): Worktrees {
 
 const recordKey = (session: SessionId, what: 'begun' | 'ended'): string => `worktrees/${keySegment(session)}/${what}`;
 
-async function read<Value>(store: Store, session: SessionId, what: 'begun' | 'ended'): Promise<Value | null> {
+async function readRecord<Value>(store: Store, session: SessionId, what: 'begun' | 'ended'): Promise<Value | null> {
   const bytes = await store.read(recordKey(session, what));
   return bytes && (parseStored(bytes) as Value);
 }
@@ -83,8 +83,8 @@ async function record<Value>(
   what: 'begun' | 'ended',
   value: Value,
 ): Promise<Value> {
-  const made = await store.create(recordKey(session, what), Buffer.from(JSON.stringify(value)));
-  return made.kind === 'created' ? value : (parseStored(made.bytes) as Value);
+  const created = await store.create(recordKey(session, what), Buffer.from(JSON.stringify(value)));
+  return created.kind === 'created' ? value : (parseStored(created.bytes) as Value);
 }
 
 async function recordBegin(bench: WorktreeMeans, workspace: string): Promise<Begun | string> {
@@ -96,9 +96,9 @@ async function recordBegin(bench: WorktreeMeans, workspace: string): Promise<Beg
   const beside = worktreesBeside(dataDir);
   if (isInRepository(repository, realOf(beside) ?? beside))
     return `${beside}, where its work trees would lie, is in it: ${ELSEWHERE}`;
-  const wanted = join(beside, keySegment(name));
-  await mkdir(wanted, { recursive: true, mode: 0o700 });
-  const holder = await realpath(wanted);
+  const holderPath = join(beside, keySegment(name));
+  await mkdir(holderPath, { recursive: true, mode: 0o700 });
+  const holder = await realpath(holderPath);
   const place = { holder, tree: join(holder, keySegment(name)), common };
   const resolved = (revision: string): Promise<string | null> => git.resolve(place, revision, gitDir);
   const base = await resolved('HEAD^{commit}');
@@ -155,8 +155,8 @@ async function prepare({ git, attempt, worktree }: WorktreeMeans, begun: Begun):
     join(holder, 'index.lock'),
   ]);
   await worktree(begun, 'add', '--force', '--force', '--no-checkout', tree, branch);
-  const own = findRepository(tree);
-  if (typeof own === 'string' || own.common !== common)
+  const repository = findRepository(tree);
+  if (typeof repository === 'string' || repository.common !== common)
     throw new GitProblem('git has made no work tree of this repository');
   const format = base.length === 40 ? 'sha1' : 'sha256';
   await git.files(begun, ['init', '--quiet', '--template=', `--object-format=${format}`]);
@@ -165,7 +165,7 @@ async function prepare({ git, attempt, worktree }: WorktreeMeans, begun: Begun):
   await git.files(begun, ['read-tree', '--reset', '-u', base]);
   // This copy is for the agent that looks at it in there: the worker's own index stays out of
   // reach.
-  await git.run(begun, ['cp', '--', join(holder, 'index'), join(own.gitDir, 'index')]);
+  await git.run(begun, ['cp', '--', join(holder, 'index'), join(repository.gitDir, 'index')]);
   await writeFile(readyPath(begun), '');
 }
 

@@ -11,13 +11,13 @@ type Delivery =
   | { readonly kind: 'broken'; readonly why: string };
 
 /** Delivers the message to the client. `stream`: as server-sent events, else as one JSON text. */
-export function deliver(reply: Reply, message: ScriptedMessage, stream: boolean): Delivery {
+export function deliverReply(reply: Reply, message: ScriptedMessage, stream: boolean): Delivery {
   const { fault, ...plain } = reply;
   if (fault !== undefined && 'maxTokensAfter' in fault) {
     const { block, chars } = fault.maxTokensAfter;
     if (block >= message.blocks.length)
       return refuseTooFar(`maxTokensAfter block ${block}`, message.blocks.length, 'block');
-    return deliver(plain, cutMessage(message, block, chars), stream);
+    return deliverReply(plain, cutMessage(message, block, chars), stream);
   }
   if (stream) return deliverEvents(reply, listEvents(message, Math.max(1, reply.deltaChars ?? 200)));
   if (fault !== undefined && !('cutAtByte' in fault)) {

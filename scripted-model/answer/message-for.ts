@@ -42,14 +42,15 @@ function answerRequest(stage: AnswerStage, reply: Reply): ScriptedMessage {
   const { admitted, cache, bindings } = stage;
   const { request, transformations } = admitted;
   if (isSummaryRequest(request)) return buildSummary(admitted, reply, cache, bindings);
-  const told = transformations === undefined ? {} : { transformations };
+  const reported = transformations === undefined ? {} : { transformations };
   const { declined, content = [] } = reply;
   const to = declined === undefined ? undefined : findServingModel(request);
-  if (declined !== undefined && to !== undefined) return { ...told, ...answerByFallback(stage, reply, declined, to) };
+  if (declined !== undefined && to !== undefined)
+    return { ...reported, ...answerByFallback(stage, reply, declined, to) };
   const before = declined === undefined ? content : content.slice(0, declined.at ?? 0);
   const blocks = buildBlocks(before, bindings.signer(request, admitted.last), chooseShowing(stage, request));
   return {
-    ...told,
+    ...reported,
     ...buildMessage(declined === undefined ? reply : markDeclined(reply, declined), request.model, blocks, cache),
   };
 }
@@ -97,9 +98,10 @@ function answerByFallback(stage: AnswerStage, reply: Reply, declined: Declined, 
 
 function chooseShowing({ admitted, display }: AnswerStage, request: ParsedRequest): Showing {
   const { model, thinking } = request;
-  const said = thinking !== undefined && 'display' in thinking ? (thinking.display as Showing['display'] | null) : null;
+  const wanted =
+    thinking !== undefined && 'display' in thinking ? (thinking.display as Showing['display'] | null) : null;
   // Notes of a model between calls, with thinking otherwise off, are shown.
   const own =
     thinking?.type === 'between_tools' ? 'summarized' : (display ?? findProfile(model)?.display ?? 'summarized');
-  return { display: said ?? own, counted: admitted.betas.includes(BETAS.tokenCount) };
+  return { display: wanted ?? own, counted: admitted.betas.includes(BETAS.tokenCount) };
 }

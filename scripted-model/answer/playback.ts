@@ -52,12 +52,12 @@ async function perform(response: ServerResponse, action: Action, gone: AbortSign
     case 'write':
       return writeBytes(response, action.bytes);
     case 'pause':
-      return pause(action.ms, gone);
+      return pauseFor(action.ms, gone);
     case 'hold':
       return Promise.race([action.until, awaitDeparture(gone)]);
     case 'pings':
       while (!gone.aborted) {
-        await pause(action.everyMs, gone);
+        await pauseFor(action.everyMs, gone);
         if (!gone.aborted) await writeBytes(response, Buffer.from(PING));
       }
       return;
@@ -77,7 +77,7 @@ function writeBytes(response: ServerResponse, bytes: Buffer): Promise<void> {
   });
 }
 
-export async function pause(ms: number, gone: AbortSignal): Promise<void> {
+export async function pauseFor(ms: number, gone: AbortSignal): Promise<void> {
   if (ms === 0) return setImmediate();
   try {
     await setTimeout(ms, undefined, { signal: gone, ref: false });

@@ -231,17 +231,17 @@ function isInPlace(request: ParsedRequest, prefix: Prefix, { message }: FoundThi
 }
 
 function describeFirstChange({ prefix, before }: CheckWork, { message }: FoundThinking, digest: string): string {
-  const made: string[] = [];
+  const digests: string[] = [];
   for (let at: string | undefined = digest; at !== EMPTY_PREFIX; at = before(at)) {
     if (at === undefined) return '';
-    made.push(at);
+    digests.push(at);
   }
-  made.push(EMPTY_PREFIX);
-  made.reverse();
+  digests.push(EMPTY_PREFIX);
+  digests.reverse();
   const now = prefix();
   const most = now.starts[message] ?? 0;
   let count = 0;
-  while (count < most && made[count + 1] === now.digest(count + 1)) count += 1;
+  while (count < most && digests[count + 1] === now.digest(count + 1)) count += 1;
   return `, first at \`${count < most ? now.items[count]?.path : `messages.${message}`}\``;
 }
 

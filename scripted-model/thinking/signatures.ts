@@ -56,11 +56,11 @@ export function createSignatures(): Signatures {
   const chosenOnes = new RecentMap<string, readonly ReadBlock[]>(MOST_CHOSEN);
   return {
     sign(signed, thinking, chosen) {
-      const made = encodeSigned({ thinking: digestTexts(thinking), ...signed });
-      if (chosen === undefined) return made;
+      const signedBlock = encodeSigned({ thinking: digestTexts(thinking), ...signed });
+      if (chosen === undefined) return signedBlock;
       const key = digestTexts(chosen, thinking);
-      chosenOnes.set(key, [...(chosenOnes.get(key) ?? []), { ...signed, id: made.id }]);
-      return { signature: chosen, id: made.id };
+      chosenOnes.set(key, [...(chosenOnes.get(key) ?? []), { ...signed, id: signedBlock.id }]);
+      return { signature: chosen, id: signedBlock.id };
     },
     read(thinking, signature) {
       const own = readSigned(signature);

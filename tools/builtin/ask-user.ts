@@ -37,13 +37,13 @@ export function createAskUserTool(now: () => number = Date.now): Tool {
       canUse: (_input, { mode }) =>
         mode === 'dontAsk' ? { kind: 'deny', why: 'nobody is asked anything in this run (mode "dontAsk")' } : undefined,
       delegate: ({ options, deadline }) => {
-        const given = options === undefined ? {} : { options };
-        if (deadline === undefined) return { kind: 'question', ...given };
+        const choices = options === undefined ? {} : { options };
+        if (deadline === undefined) return { kind: 'question', ...choices };
         const until = Date.parse(deadline);
         const seconds = (until - now()) / 1_000;
         if (seconds <= 0) throw new ToolFailure(`The deadline ${deadline} has passed.`);
         if (seconds > LONGEST_SECONDS) throw new ToolFailure('A question waits for at most 366 days.');
-        return { kind: 'question', ...given, until, seconds };
+        return { kind: 'question', ...choices, until, seconds };
       },
       conclude: (_input, end) => wordAnswer(end, now()),
     }),

@@ -28,9 +28,9 @@ export function createBashOutputTool({ background }: BuiltinOptions): Tool {
       if (found === null) throw unknownCommand(input.id);
       const { from, to, total, kept, bytes } = found.part;
       const shown = decodeOutput(bytes);
-      const gone = input.since !== undefined && input.since < kept ? `, those before ${kept} are not kept` : '';
+      const dropped = input.since !== undefined && input.since < kept ? `, those before ${kept} are not kept` : '';
       const more = to < total ? `${total - to} more are there; ` : '';
-      const place = `(bytes ${from} to ${to} of ${total}${gone}; ${more}next: since ${to})`;
+      const place = `(bytes ${from} to ${to} of ${total}${dropped}; ${more}next: since ${to})`;
       return {
         content: [`${describeState(found.record)}.`, shown.replace(/\n$/, ''), place]
           .filter((part) => part !== '')

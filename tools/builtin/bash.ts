@@ -28,7 +28,7 @@ import type { BuiltinOptions } from './files/options.ts';
 import { whyGitMayDoMore } from './shell/git.ts';
 import { parseShell } from './shell/parse-shell.ts';
 import { judgeCommands, judgeShell } from './shell/read-only-shell.ts';
-import { supervise } from './shell/supervise.ts';
+import { superviseTree } from './shell/supervise.ts';
 import { buildChangingEnvironment, buildReadOnlyEnvironment } from './shell/command-environment.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
@@ -90,7 +90,7 @@ export function createBashTool(options: BuiltinOptions): Tool {
       },
     }),
     call: (input, context) =>
-      input.background ? runInBackground(input, context, options) : run(input, context, options),
+      input.background ? runInBackground(input, context, options) : runInForeground(input, context, options),
   });
 }
 
@@ -113,7 +113,7 @@ function checkCommand(command: string): string | undefined {
   return `The command is longer than ${MAX_COMMAND_BYTES} bytes: write it to a file and run that.`;
 }
 
-async function run(input: BashInput, context: ToolContext, options: BuiltinOptions): Promise<ToolOutput> {
+async function runInForeground(input: BashInput, context: ToolContext, options: BuiltinOptions): Promise<ToolOutput> {
   const id = callIdOf(context.idempotencyKey);
   const output = createBoundedOutput();
   // Watchers see the end of the output so far: that something happens, not all of it.
@@ -126,7 +126,7 @@ async function run(input: BashInput, context: ToolContext, options: BuiltinOptio
   });
   await announceOrKill(tree, id, context);
   const timeoutMs = input.timeout ?? DEFAULT_TIMEOUT_MS;
-  const end = await supervise(tree, {
+  const end = await superviseTree(tree, {
     callId: id,
     held: options.sandbox.kind !== 'group',
     signal: context.signal,

@@ -60,10 +60,10 @@ async function readFile(
   context: ToolContext,
   { dataDir, skills }: Pick<BuiltinOptions, 'dataDir' | 'skills'>,
 ): Promise<ToolOutput> {
-  const own = toWorkspace(context, dataDir);
+  const ownWorkspace = toWorkspace(context, dataDir);
   // Skills of the configuration are read where they are, and by this tool alone (L79).
   const more = skills ? await findSkillFolders(skills) : [];
-  const workspace = { ...own, folders: [...(own.folders ?? []), ...more] };
+  const workspace = { ...ownWorkspace, folders: [...(ownWorkspace.folders ?? []), ...more] };
   const found = await confine(workspace, input.path);
   const { handle, stats } = await openFile(workspace, found);
   const deadline = performance.now() + TIME_LIMIT_MS;
@@ -148,11 +148,11 @@ function numberLine({ number, text, cutAt }: Line): string {
 }
 
 function writeNotes(end: LinesEnd, offset: number, count: number, invalid: boolean): string[] {
-  const said: string[] = [];
-  if (end.kind === 'end' && end.total === 0) said.push('(the file is empty)');
-  else if (end.kind === 'end' && count === 0) said.push(`(the file has ${end.total} lines: none from ${offset} on)`);
+  const lines: string[] = [];
+  if (end.kind === 'end' && end.total === 0) lines.push('(the file is empty)');
+  else if (end.kind === 'end' && count === 0) lines.push(`(the file has ${end.total} lines: none from ${offset} on)`);
   if (end.kind === 'more')
-    said.push(`(lines ${offset} to ${offset + count - 1}; more follow, read on with offset ${offset + count})`);
-  if (invalid) said.push('(bytes that are no UTF-8 are shown as \uFFFD)');
-  return said;
+    lines.push(`(lines ${offset} to ${offset + count - 1}; more follow, read on with offset ${offset + count})`);
+  if (invalid) lines.push('(bytes that are no UTF-8 are shown as \uFFFD)');
+  return lines;
 }

@@ -39,12 +39,12 @@ export function createWaitTool(now: () => number = Date.now): Tool {
         if (end > longest) throw new ToolFailure(`A wait lasts at most ${LONGEST_DAYS} days.`);
         return { kind: 'wait', until: end, seconds: Math.max(0, end - at) / 1_000, message };
       },
-      conclude: (_input, end) => ({ content: `${describeEnd(end)} It is ${new Date(now()).toISOString()}.` }),
+      conclude: (_input, end) => ({ content: `${describeWaitEnd(end)} It is ${new Date(now()).toISOString()}.` }),
     }),
   );
 }
 
-function describeEnd(end: DelegatedEnd): string {
+function describeWaitEnd(end: DelegatedEnd): string {
   if (end.kind !== 'waited' || end.by === 'time') return 'The time is over.';
   return end.by === 'message' ? 'A message ended the wait.' : 'The user ended the wait.';
 }

@@ -49,12 +49,12 @@ export function createWebFetchTool(
       const fetched = await fetchPage(new URL(url), rules, signal);
       if (fetched.kind === 'elsewhere') return { content: describeRedirect(fetched) };
       const through = fetched.via === undefined ? '' : ` through the proxy ${fetched.via}`;
-      const said = `${fetched.url.href} answered${through} with status ${fetched.status}.`;
+      const answered = `${fetched.url.href} answered${through} with status ${fetched.status}.`;
       if (fetched.status === 401 && missingCredentials === 'end')
-        throw new FatalToolFailure(`${said} It wants credentials, and web_fetch has none.`);
+        throw new FatalToolFailure(`${answered} It wants credentials, and web_fetch has none.`);
       const text = await readPage(fetched, signal, inLine);
       if (fetched.status >= 400) {
-        throw new ToolFailure(`${said}\n${markForeign(fetched.url, text.slice(0, ERROR_TEXT))}`);
+        throw new ToolFailure(`${answered}\n${markForeign(fetched.url, text.slice(0, ERROR_TEXT))}`);
       }
       if (question === undefined) return { content: markForeign(fetched.url, text) };
       return { content: await answerFromPage(question, fetched.url, text, context) };

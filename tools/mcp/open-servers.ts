@@ -67,7 +67,7 @@ export function openServers(
 ): { readonly registry: ToolRegistry; readonly servers: ToolServers } {
   const bounds = { ...mcpBounds, ...given };
   const processes = buildServerProcesses({ env, sandbox, ...(dataDir !== undefined && { dataDir }) });
-  const kept = Object.entries(servers).map(
+  const keptServers = Object.entries(servers).map(
     ([name, server]) =>
       new KeptServer(name, server, {
         open: open?.(name, server) ?? createLinkOpener(server, processes, bounds, { network }),
@@ -76,15 +76,15 @@ export function openServers(
       }),
   );
   const refresh = async (): Promise<void> => {
-    await Promise.all(kept.map((server) => server.refresh()));
+    await Promise.all(keptServers.map((server) => server.refresh()));
   };
   return {
-    registry: addServerTools(base, kept, refresh),
+    registry: addServerTools(base, keptServers, refresh),
     servers: {
-      names: kept.map(({ name }) => name),
-      instructions: (tools) => collectInstructions(kept, tools),
+      names: keptServers.map(({ name }) => name),
+      instructions: (tools) => collectInstructions(keptServers, tools),
       refresh,
-      close: async () => void (await Promise.all(kept.map((server) => server.close()))),
+      close: async () => void (await Promise.all(keptServers.map((server) => server.close()))),
     },
   };
 }

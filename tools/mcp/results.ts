@@ -96,8 +96,8 @@ function readMedium(base64: string, text: string, otherwise: string): ResultPart
 function renderStructured(value: unknown, texts: readonly string[]): readonly string[] {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   const [named, ...others] = isObject ? Object.values(value) : [];
-  const said = isObject && others.length === 0 ? [value, named] : [value];
-  return said.some((one) => isSaid(one, texts)) ? [] : [JSON.stringify(value)];
+  const values = isObject && others.length === 0 ? [value, named] : [value];
+  return values.some((one) => isSaid(one, texts)) ? [] : [JSON.stringify(value)];
 }
 
 function isSaid(value: unknown, texts: readonly string[]): boolean {

@@ -76,8 +76,8 @@ function createAnswerer(
   return (asked, gone) =>
     clock.pause(async () => {
       const ends = AbortSignal.any([signal, gone]);
-      const said = await answers?.(toServerQuestion(name, asked), { signal: ends });
-      if (said) return said;
+      const answer = await answers?.(toServerQuestion(name, asked), { signal: ends });
+      if (answer) return answer;
       return askPeople && asksPeople ? await answerServer(name, asked, askPeople, ends) : { action: 'cancel' };
     });
 }

@@ -17,11 +17,12 @@ const MOST_STEPS = 1_000_000;
 
 /** Prepares a command and returns a test of one pattern after the other. */
 export function createTouchTest({ text, commands }: CommandSubject): (pattern: string) => boolean {
-  const said = commands?.map(({ words }) => words) ?? guessCommands(text);
-  const exact = said.flatMap((words) => readRunCommands(words));
+  const commandWords = commands?.map(({ words }) => words) ?? guessCommands(text);
+  const exact = commandWords.flatMap((words) => readRunCommands(words));
   const piped = commands === null && mayPipeSpelt(text) ? 'anything' : collectPiped(commands ?? []);
   if (piped === 'anything' || exact.some(isAnything)) return () => true;
-  const loose = commands === null ? [text] : [...said.filter(isRunner).map(joinLoosely), ...piped.map(joinPrinted)];
+  const loose =
+    commands === null ? [text] : [...commandWords.filter(isRunner).map(joinLoosely), ...piped.map(joinPrinted)];
   const places = groupPlaces([...exact, ...loose.map(readLoosely)]);
   const work = { left: MOST_STEPS };
   return (pattern) => {

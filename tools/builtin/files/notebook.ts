@@ -59,11 +59,11 @@ function readCell(value: unknown): Cell | null {
 function readCellOutput(value: unknown): Output | null {
   if (!isFields(value) || typeof value['output_type'] !== 'string') return null;
   const { text, data = {}, ename, evalue, traceback } = value;
-  const said = text === undefined ? undefined : readLines(text);
+  const words = text === undefined ? undefined : readLines(text);
   const trace = traceback === undefined ? undefined : readStrings(traceback);
-  if (said === null || trace === null || !isFields(data)) return null;
+  if (words === null || trace === null || !isFields(data)) return null;
   if (!isMaybeString(ename) || !isMaybeString(evalue)) return null;
-  return { text: said, data, ename, evalue, traceback: trace };
+  return { text: words, data, ename, evalue, traceback: trace };
 }
 
 const isMaybeString = (value: unknown): value is string | undefined => value === undefined || typeof value === 'string';

@@ -100,14 +100,14 @@ async function putFile(
     requireFile(before, name);
     await access(place.at, constants.W_OK);
   }
-  const replaced = await replace(place, before, bytes, options);
+  const replaced = await replaceFile(place, before, bytes, options);
   if (replaced !== null)
     return {
       did: before === null ? 'created' : 'updated',
       parted: before === null ? 0 : before.nlink - 1,
       facts: toSeenFile(path, replaced),
     };
-  const written = await overwrite(place, before as Stats, bytes, options);
+  const written = await overwriteFile(place, before as Stats, bytes, options);
   return { did: 'updated', parted: 0, facts: toSeenFile(path, written) };
 }
 
@@ -129,7 +129,7 @@ const NO_RENAME: readonly (string | undefined)[] = ['EACCES', 'EPERM', 'EROFS', 
  * Returns the new file as it was put there; null where an existing file cannot be replaced by one
  * like it.
  */
-async function replace(
+async function replaceFile(
   place: WritePlace,
   before: Stats | null,
   bytes: Uint8Array,
@@ -139,21 +139,21 @@ async function replace(
   const temp = entryPath(folder, dirname(path), `.perdure-${randomBytes(8).toString('hex')}.tmp`);
   let written: Stats;
   try {
-    const made = await open(temp, 'wx', before === null ? 0o666 : 0o600);
+    const file = await open(temp, 'wx', before === null ? 0o666 : 0o600);
     try {
-      await made.writeFile(bytes);
-      if (before !== null && !(await takeAttributes(place, before, made, options.programs))) {
+      await file.writeFile(bytes);
+      if (before !== null && !(await takeAttributes(place, before, file, options.programs))) {
         await rm(temp, { force: true });
         return null;
       }
-      await made.sync();
-      written = await made.stat();
+      await file.sync();
+      written = await file.stat();
       await checkBeforeChange(place, options);
       await requireAt(folder, dirname(path));
-      await requireEntry(temp, made, path);
+      await requireEntry(temp, file, path);
       await rename(temp, place.at);
     } finally {
-      await made.close();
+      await file.close();
     }
   } catch (error) {
     await rm(temp, { force: true });
@@ -183,7 +183,12 @@ async function takeAttributes(
  * Writes in place, which keeps the file, its names and its attributes. Throws ToolFailure that says
  * so when it stopped half-way.
  */
-async function overwrite(place: WritePlace, before: Stats, bytes: Uint8Array, options: WriteOptions): Promise<Stats> {
+async function overwriteFile(
+  place: WritePlace,
+  before: Stats,
+  bytes: Uint8Array,
+  options: WriteOptions,
+): Promise<Stats> {
   const { folder, path, name, at } = place;
   const handle = await open(at, constants.O_WRONLY | NEVER_FOLLOW);
   try {

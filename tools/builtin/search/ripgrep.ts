@@ -139,9 +139,9 @@ export function writeSearchNotes(
   { timedOut, problems }: RipgrepEnd,
   { mayShow }: Pick<ToolContext, 'mayShow'>,
 ): string[] {
-  const said = timedOut ? [`(stopped after ${TIME_LIMIT_MS / 1_000} s: narrow the search to see the rest)`] : [];
-  if (problems !== '') said.push(`(not everything could be searched: ${problems.split('\n')[0]?.slice(0, 300)})`);
+  const lines = timedOut ? [`(stopped after ${TIME_LIMIT_MS / 1_000} s: narrow the search to see the rest)`] : [];
+  if (problems !== '') lines.push(`(not everything could be searched: ${problems.split('\n')[0]?.slice(0, 300)})`);
   // The note stands there whether or not a file was denied: else it would reveal that one exists.
-  if (mayShow) said.push('(without the files that permission rules deny)');
-  return said;
+  if (mayShow) lines.push('(without the files that permission rules deny)');
+  return lines;
 }

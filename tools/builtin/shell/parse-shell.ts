@@ -13,7 +13,7 @@ const MOST_JUDGED = 32_768;
  * characters, and text that is incomplete or too long.
  */
 export function parseShell(command: string): readonly SimpleCommand[] | null {
-  const tokens = tokenize(command);
+  const tokens = readTokens(command);
   if (tokens === null) return null;
   const commands: SimpleCommand[] = [];
   let joint: Joint = ';';
@@ -46,7 +46,7 @@ const NUMBER = /[0-9]+(?=[<>])/y;
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/;
 
-function tokenize(command: string): readonly Token[] | null {
+function readTokens(command: string): readonly Token[] | null {
   if (command.length > MOST_JUDGED || CONTROL.test(command)) return null;
   const tokens: Token[] = [];
   for (let at = 0; at < command.length;) {

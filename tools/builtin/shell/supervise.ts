@@ -28,7 +28,7 @@ const DRAIN_MS = 200;
 /** Milliseconds between SIGTERM and SIGKILL; with what follows, well under the 5 s of L48. */
 const GRACE_MS = 1_500;
 
-export async function supervise(tree: ProcessTree, supervision: Supervision): Promise<TreeEnd> {
+export async function superviseTree(tree: ProcessTree, supervision: Supervision): Promise<TreeEnd> {
   const { callId, held } = supervision;
   const target = { callId, leader: tree.leader, fresh: true };
   const end = await awaitFirst(tree, supervision);

@@ -140,10 +140,10 @@ export function createPublicLookup({ resolve = lookup, fakeIps = toRanges([]) }:
 }
 
 function privateAddressError(hostname: string, address: string): PrivateAddress {
-  const said = `${hostname} leads to ${address}, which is no address of the public internet`;
-  if (!isIn(usualFake, address)) return new PrivateAddress(said);
+  const sentence = `${hostname} leads to ${address}, which is no address of the public internet`;
+  if (!isIn(usualFake, address)) return new PrivateAddress(sentence);
   const setting = `"webFetch.fakeIpRanges": ["${USUAL_FAKE}"]`;
-  return new PrivateAddress(`${said} (where a tunnel on this machine answers every name so, ${setting} says it)`);
+  return new PrivateAddress(`${sentence} (where a tunnel on this machine answers every name so, ${setting} says it)`);
 }
 
 /**

@@ -82,9 +82,9 @@ function detectEncoding(bytes: Buffer): string | undefined {
 
 /** Converts HTML to Markdown; where that takes too long, strips the tags. */
 async function renderHtml(html: string, url: URL, signal: AbortSignal): Promise<string> {
-  const made = await convertToMarkdown(html, url, signal);
+  const markdown = await convertToMarkdown(html, url, signal);
   signal.throwIfAborted();
-  if (made !== null) return made;
+  if (markdown !== null) return markdown;
   return `(This page could not be turned into Markdown: it is shown without its tags.)\n\n${stripTags(html)}`;
 }
 
