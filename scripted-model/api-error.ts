@@ -1,6 +1,7 @@
 // An answer of the API that is not a message: its status, its error type, and the headers that
 // clients decide retries by.
 import type { Json, Problem } from './validate/shape.ts';
+import { present } from '../system/json.ts';
 
 export type ApiError = {
   readonly status: number;
@@ -55,7 +56,7 @@ export function buildInvalidRequest(problem: Problem): ApiError {
 
 /** Builds the body of an error answer, which is also the data of an `error` event. */
 export function buildErrorData(type: string, message: string, requestId?: string, details?: Json): object {
-  const error = { type: 'error', error: { type, message, ...(details === undefined ? {} : { details }) } };
+  const error = { type: 'error', error: { type, message, ...present({ details }) } };
   return requestId === undefined ? error : { ...error, request_id: requestId };
 }
 

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import type { ParsedRequest } from './script.ts';
 import { findProfile } from './models/profiles.ts';
 import { listPromptBlocks, countPromptTokens, type PromptBlock, bytesToTokens } from './prompt-blocks.ts';
+import { present } from '../system/json.ts';
 
 /** Tokens. Together they are the whole prompt. */
 export type CacheUse = {
@@ -89,7 +90,7 @@ function listPrefixes(model: string, blocks: readonly PromptBlock[]): readonly P
     prefixes.push({
       digest,
       tokens: bytesToTokens(bytes),
-      ...(block.breakpoint === undefined ? {} : { breakpoint: block.breakpoint }),
+      ...present({ breakpoint: block.breakpoint }),
     });
   }
   return prefixes;

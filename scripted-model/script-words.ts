@@ -1,5 +1,6 @@
 // Small words to write scripts with in TypeScript.
 import type { ReplyBlock, Reply, Fault } from './script.ts';
+import { present } from '../system/json.ts';
 
 /** Makes a block of a reply: the model says this. */
 export function text(value: string): ReplyBlock {
@@ -13,7 +14,7 @@ export function thinking(value: string): ReplyBlock {
 
 /** Makes a block of a reply: the model calls this tool. Absent `id`: a new one. */
 export function toolUse(name: string, input: unknown, id?: string): ReplyBlock {
-  return { type: 'tool_use', name, input, ...(id === undefined ? {} : { id }) };
+  return { type: 'tool_use', name, input, ...present({ id }) };
 }
 
 type Options = Omit<Reply, 'content'>;

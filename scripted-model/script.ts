@@ -6,8 +6,8 @@ import type { MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messag
 /** A request that passed validation, as the client sent it. */
 export type ParsedRequest = MessageCreateParamsBase & {
   /**
-   * The reply's text becomes the summary; without a text, or with another stop reason, there is no
-   * summary.
+   * The reply's text becomes the summary; without a text, or with another stop reason, no summary
+   * is made.
    */
   readonly compaction?: { readonly type: 'summarize'; readonly instructions?: string | null } | null;
   readonly fallbacks?: 'default' | readonly { readonly model: string }[] | null;

@@ -6,6 +6,7 @@ import { msToNumber } from '@temporalio/common/lib/time.js';
 import type { ActivityChoices, WorkflowChoices } from '../workflows/contract/delegation.ts';
 import type { InputOf, InputSchema } from '../system/schema/input-schema.ts';
 import { reasonOf } from '../system/text.ts';
+import { present } from '../system/json.ts';
 
 /** `taskQueue`: absent, the session's own. `args`: absent, the input alone. */
 export type DelegatedTo<Schema extends InputSchema, Choices> = {
@@ -19,7 +20,7 @@ export function buildWork<Schema extends InputSchema, Choices extends object>(
   input: InputOf<Schema>,
 ) {
   return {
-    ...(taskQueue === undefined ? {} : { taskQueue }),
+    ...present({ taskQueue }),
     args: args?.(input) ?? [input],
     options: options ?? ({} as Choices),
   };

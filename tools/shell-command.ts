@@ -32,7 +32,7 @@ export type RuleSubject =
   | {
       readonly kind: 'command';
       readonly text: string;
-      /** Null when the command cannot be read for certain. */
+      /** The simple commands; null when the text cannot be read for certain. */
       readonly commands: readonly SimpleCommand[] | null;
       /** Tells whether these commands, one after the other, read and do nothing else. */
       readonly readsOnly: (commands: readonly SimpleCommand[]) => boolean;

@@ -62,10 +62,10 @@ export function createAttachments(
       const settled = [...collected, ...ended.map(clipAttachment)];
       const known = seen(view, added);
       const found = skills ? await tellNewSkills(skills, config, findToldSkills(view), dataDir) : null;
-      const notices = [...settled, ...(await readInstructions(config, known, dataDir)), ...(found ? [found] : [])].map(
+      const attached = [...settled, ...(await readInstructions(config, known, dataDir)), ...(found ? [found] : [])].map(
         toNotice,
       );
-      const fresh = notices.filter((notice) => !isInView(view, notice));
+      const fresh = attached.filter((notice) => !isInView(view, notice));
       const files = await findChangedFiles(known, { cwd, folders }, MOST_FILES);
       const notices = [...fresh, ...(files.length === 0 ? [] : [noticeChangedFiles(files, cwd)])];
       return notices.map((notice) => ({ kind: 'notice', notice }));

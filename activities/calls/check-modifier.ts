@@ -6,6 +6,7 @@ import type { ContextModifier } from '../../tools/tool.ts';
 import { clip } from '../../system/text.ts';
 import type { ToolContextState } from '../../workflows/contract/activities.ts';
 import { isInside } from '../../system/process/places.ts';
+import { present } from '../../system/json.ts';
 
 /** The loop's state is bounded, and these are part of it. */
 const MAX_PATH = 4_096;
@@ -25,7 +26,7 @@ export async function checkModifier(modify: ContextModifier, place: Place): Prom
   }
   const folder = cwd === undefined ? null : await findFolderInside(cwd, place);
   if (typeof folder === 'string') return folder;
-  return { ...(folder === null ? {} : { cwd: folder.path }), ...(allowedTools === undefined ? {} : { allowedTools }) };
+  return { ...(folder === null ? {} : { cwd: folder.path }), ...present({ allowedTools }) };
 }
 
 function isToolList(list: unknown): list is readonly string[] {

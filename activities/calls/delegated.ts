@@ -23,6 +23,7 @@ import type { Tool, ToolContext, ToolOutput } from '../../tools/tool.ts';
 import { concludeCall, refuseCall, type CallVerdict } from './verdict.ts';
 import type { CallRequest, CallRun, DelegationNeeded, VoidAttempt, CallEnvironment } from './call-environment.ts';
 import { buildToolContext } from './tool-context.ts';
+import { present } from '../../system/json.ts';
 
 type DelegableCall = { readonly ready: ReadyCall; readonly chosen: ChosenInput };
 
@@ -50,8 +51,7 @@ export async function delegateCall(
   const record: DelegatedRecord = {
     delegation: await completeDelegation(environment, delegation.value, chosen.input),
     at: Date.now(),
-    ...(changed === undefined ? {} : { changed }),
-    ...(approved === undefined ? {} : { approved }),
+    ...present({ changed, approved }),
     ...(chosen.edited ? { edited: true as const } : {}),
   };
   const first = await recordDelegated(environment.store, { session: environment.session, key: run.key }, record);

@@ -10,6 +10,7 @@ import type { StoredMedium } from '../../workflows/contract/people.ts';
 import { examineMedia, fitsMessage, TOO_MANY_MEDIA } from '../../store/transcript/media.ts';
 import { outcomeCharacters } from '../../store/view/microcompact.ts';
 import type { CallVerdict } from './verdict.ts';
+import { present } from '../../system/json.ts';
 
 /**
  * Tokens. A smaller outcome is left out of the estimate of what is newer than the last usage (L10).
@@ -40,14 +41,12 @@ export async function formatOutcome(
     isError: verdict.isError,
     ...(await boundText(store, text)),
     ...(media.length === 0 ? {} : { media }),
-    ...(verdict.seen === undefined ? {} : { seen: verdict.seen }),
+    ...present({ seen: verdict.seen }),
     log: {
       key: call.key,
       name: call.name,
       decision: verdict.decision,
-      ...(approved === undefined ? {} : { approved }),
-      ...(ran === undefined ? {} : { ran }),
-      ...(deniedBy === undefined ? {} : { deniedBy }),
+      ...present({ approved, ran, deniedBy }),
       duration: Math.round(duration),
       outcome: verdict.outcome,
     },

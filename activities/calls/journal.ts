@@ -11,6 +11,7 @@ import { keySegment, type Store } from '../../store/values/store.ts';
 import type { ProcessIdentity, ChildRecord } from '../../system/process/identity.ts';
 import type { AbortCause } from '../../tools/tool.ts';
 import { callIdOf } from '../../system/process/environment.ts';
+import { present } from '../../system/json.ts';
 
 export type Claim = {
   /** The worker that made the claim: where, and how long, its processes can be looked for. */
@@ -92,8 +93,7 @@ export async function claimCall(
     host: facts.host,
     tool: facts.tool,
     inputHash: hashInput(facts.input),
-    ...(facts.changed === undefined ? {} : { changed: facts.changed }),
-    ...(facts.approved === undefined ? {} : { approved: facts.approved }),
+    ...present({ changed: facts.changed, approved: facts.approved }),
     at: Date.now(),
     nonce: randomUUID(),
   };

@@ -76,7 +76,7 @@ type StoredCall = { readonly call: CallBlock; readonly iteration: number };
 
 /**
  * Finds a call in the reply that made it: the stored reply is the only source of a call's input.
- * Throws an Error when the block is no call.
+ * Throws an Error when the block is not a call.
  */
 export function findStoredCall(view: View, index: number): StoredCall {
   const last = lastReply(view);

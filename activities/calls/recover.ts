@@ -28,6 +28,7 @@ import { endsCall, reportStopped, reportTakenCall, type CallVerdict } from './ve
 import { abortCause, verifyCall } from './call-tool.ts';
 import type { ApprovalNeeded, CallRequest, CallRun, VoidAttempt, CallEnvironment } from './call-environment.ts';
 import { buildToolContext } from './tool-context.ts';
+import { present } from '../../system/json.ts';
 
 type RecoveryResult = CallVerdict | VoidAttempt | ApprovalNeeded;
 type Report = (extra?: string, denial?: Extract<Decision, { kind: 'deny' }>) => CallVerdict;
@@ -80,7 +81,7 @@ async function readStartedInput(
 ): Promise<ChosenInput> {
   const { changed, approved } = claim;
   const by = {
-    ...(approved === undefined ? {} : { approved }),
+    ...present({ approved }),
     ...(approved?.editedHash === undefined ? {} : { edited: true as const }),
   };
   return changed === undefined

@@ -10,6 +10,7 @@ import type { EarlyRun, VoidAttempt, CallEnvironment, CallRun } from './call-env
 import { buildToolContext } from './tool-context.ts';
 import { claimCall, recordStopped, type TakenCall } from './journal.ts';
 import type { ChosenInput } from './approval.ts';
+import { present } from '../../system/json.ts';
 
 /** `input` is the value before the schema, which observers may see. */
 type RunnableCall = { readonly ready: ReadyCall; readonly input: unknown };
@@ -34,7 +35,7 @@ export async function runReady(
   const ran = await callTool(ready.tool, ready.input, { ...rest, ...asks, mayUse, ...(mayShow && { mayShow }) });
   if (ran.kind === 'stopped' && !endsCall(ran.cause)) {
     const { cause, tool } = ran;
-    return { kind: 'void', cause, ...(tool === undefined ? {} : { tool }) };
+    return { kind: 'void', cause, ...present({ tool }) };
   }
   if (ran.kind === 'output')
     return await concludeOutput(environment, run, { ready, input, output: ran.output }, context);

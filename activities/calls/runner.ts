@@ -14,7 +14,7 @@ import { observedRun, type Observe, type ToolCallSeen } from '../../store/live/o
 import { createAskPeople, withdrawQuestions } from '../../tools/people/ask-people.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { SeenByTools } from '../../store/view/seen-files.ts';
-import { deeperThan, MAX_DEPTH } from '../../system/json.ts';
+import { deeperThan, MAX_DEPTH, present } from '../../system/json.ts';
 import { executeCall, executeEarly, type CallDone } from './execute.ts';
 import { copyForObservers } from '../../tools/observed-input.ts';
 import { planCall, prepareCall, type CallSettings } from './prepare.ts';
@@ -177,9 +177,7 @@ function pickSettings(
     permissions,
     cwd,
     ...(folders && { folders }),
-    ...(tools === undefined ? {} : { tools }),
-    ...(dir === undefined ? {} : { dir }),
-    ...(allowedTools === undefined ? {} : { allowedTools }),
+    ...present({ tools, dir, allowedTools }),
   };
 }
 

@@ -87,7 +87,7 @@ export function reportTakenCall(report: TakenReport, denial?: Denial): CallVerdi
 
 const CANCELLED: OutcomeFacts = { cancelled: true };
 
-/** The call was stopped before the tool was called (L36, L48), which is no failure of the tool. */
+/** The call was stopped before the tool was called (L36, L48), so the tool has not failed. */
 function reportNotStarted(cause: AbortCause): CallVerdict {
   const content = `Not run: ${CAUSE_WORDS[cause]} before it started.`;
   return { kind: 'verdict', content, isError: true, decision: 'not_run', outcome: 'not_run', facts: CANCELLED };

@@ -16,7 +16,10 @@ import type { AtExit } from '../../system/process/at-exit.ts';
 
 type HookCommand = {
   readonly command: string | readonly string[];
-  /** Null: the command gets an empty folder of its own, in `apart`, which is removed with it. */
+  /**
+   * The working folder. With null the command gets an empty folder of its own, in `apart`, which is
+   * removed with it.
+   */
   readonly cwd: string | null;
   /** A folder that no other command writes to. It is made when it does not exist. */
   readonly apart: string;

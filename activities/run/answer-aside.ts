@@ -21,6 +21,7 @@ import { currentEpoch, toolsIn } from '../../store/transcript/preamble.ts';
 import { entriesOf } from '../../store/transcript/transcripts.ts';
 import { NO_OUTCOME } from '../../store/view/notices.ts';
 import { messageText } from '../../store/view/result.ts';
+import { present } from '../../system/json.ts';
 
 export function answerAside(deps: SummaryDeps): (attempt: Attempt, input: AnswerAside) => Promise<AsideEnd> {
   return async (attempt, input) => {
@@ -93,7 +94,7 @@ async function buildAsideRequest(
   const preamble = { system: epoch.system, tools: toolsIn(entries, served.telling) };
   const cap = input.cap ?? config.rules.models[0].outputCap;
   const { taskRemaining } = input;
-  const terms = { cap, ...(taskRemaining === undefined ? {} : { taskRemaining }) };
+  const terms = { cap, ...present({ taskRemaining }) };
   const binding = !models.isRefused(chosen.model.name, REFUSABLE.binding);
   return endRequest(buildRequest(config, chosen, preamble, messages, terms, { binding }));
 }

@@ -16,6 +16,7 @@ import {
   type AgentType,
 } from '../../tools/agent-types.ts';
 import { toRelativeRules } from '../../tools/rules/path-rules.ts';
+import { present } from '../../system/json.ts';
 
 export type InheritedOptions = { readonly options: RunOptions; readonly permissions: PermissionRules };
 
@@ -122,7 +123,7 @@ function typeOptions({ model, ...type }: AgentType, parent: RunConfig, small: st
   const isParents = model === undefined || model === 'inherit';
   const effort = type.effort ?? (isParents ? parent.effort : undefined);
   return {
-    ...(systemPrompt === undefined ? {} : { systemPrompt }),
+    ...present({ systemPrompt }),
     ...(effort && { effort }),
     ...(isParents ? {} : { model: model === 'small' ? small : model, fallbackModels: [] }),
     ...(outputSchema && { outputSchema }),

@@ -23,6 +23,7 @@ import { findExtraFolders, findWorkspace } from './folders.ts';
 import { buildRules } from './rules.ts';
 import { SERVER_PREFIX, RESOURCES, findServerName } from '../../tools/listed.ts';
 import { isAboutSome } from '../../tools/rules/match-rules.ts';
+import { present } from '../../system/json.ts';
 
 const MAX_EMPTY_REPLIES = 3;
 
@@ -130,11 +131,11 @@ function takeSnapshot(
     ...(agent && { agent: agentFacts(agent) }),
     ...found,
     mode: options.permissionMode ?? defaults.permissionMode,
-    ...(options.tools === undefined ? {} : { tools: options.tools }),
+    ...present({ tools: options.tools }),
     ...((options.instructions ?? defaults.instructions) ? {} : { instructions: false as const }),
     ...(!agent && deps.memory && (options.memory ?? defaults.memory) ? { memory: true as const } : {}),
     ...(!agent && (options.suggestPrompts ?? defaults.suggestPrompts) ? { suggestPrompts: true as const } : {}),
-    ...(options.toolEnv === undefined ? {} : { toolEnv: options.toolEnv }),
+    ...present({ toolEnv: options.toolEnv }),
     ...(folders.length === 0 ? {} : { folders }),
     scripted,
     thinkingTokens: options.thinkingTokens ?? null,

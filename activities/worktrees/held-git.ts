@@ -28,7 +28,7 @@ export type HeldGit = {
 /** One line that git, or a helper, said. */
 export class GitProblem extends Error {
   override readonly name = 'GitProblem';
-  /** Null when no program said it by its status. */
+  /** The status of the program that said it; null when none did. */
   readonly status: number | null;
 
   constructor(message: string, status: number | null = null) {

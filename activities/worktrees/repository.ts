@@ -27,7 +27,7 @@ const STARTING = /\[\s*(?:hook|include|includeif)\b/i;
 
 /**
  * Finds the repository. `workspace` is an absolute real path. Returns a sentence, without its
- * subject, when there is none that can be used.
+ * subject, when no repository can be used.
  */
 export function findRepository(workspace: string): Repository | string {
   for (let at = workspace; ; at = dirname(at)) {

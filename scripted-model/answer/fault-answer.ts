@@ -4,6 +4,7 @@ import { writeText, type Action } from './playback.ts';
 import type { Fault } from '../script.ts';
 import { formatEvent } from './sse.ts';
 import { buildApiError, buildErrorData, buildInvalidRequest, type ApiError } from '../api-error.ts';
+import { present } from '../../system/json.ts';
 
 /** An answer other than the message. `silence`: not even headers. */
 type FaultAnswer =
@@ -36,8 +37,7 @@ function buildStatusError(fault: Extract<Fault, { status: number }>): ApiError {
   return {
     ...buildApiError(fault.status, fault.message),
     ...(fault.errorCode === undefined ? {} : { details: { error_code: fault.errorCode } }),
-    ...(fault.retryAfter === undefined ? {} : { retryAfter: fault.retryAfter }),
-    ...(fault.xShouldRetry === undefined ? {} : { shouldRetry: fault.xShouldRetry }),
+    ...present({ retryAfter: fault.retryAfter, shouldRetry: fault.xShouldRetry }),
   };
 }
 

@@ -6,6 +6,7 @@ import { bytesToTokens } from '../prompt-blocks.ts';
 import type { Reply, ReplyBlock } from '../script.ts';
 import type { Signer } from '../thinking/bindings.ts';
 import type { Transformation } from '../thinking/check-thinking.ts';
+import { present } from '../../system/json.ts';
 
 /** `streamed` arrives in deltas; `start` and `whole` are the block before and after them. */
 export type MessageBlock = {
@@ -44,7 +45,7 @@ export type ScriptedMessage = {
   readonly transformations?: readonly Transformation[];
   /** The same changes for the model that a reply was handed over to. */
   readonly finalTransformations?: readonly Transformation[];
-  /** Null: no usage is sent. */
+  /** The usage that is sent; null sends none. */
   readonly usage: Readonly<Record<string, unknown>> | null;
 };
 
@@ -60,7 +61,7 @@ export function buildMessage(
     head: { id: newId('msg'), type: 'message', role: 'assistant', model: reply.model ?? model },
     blocks,
     stopReason: reply.stop_reason === undefined ? (calls ? 'tool_use' : 'end_turn') : reply.stop_reason,
-    ...(reply.stop_details === undefined ? {} : { stopDetails: reply.stop_details }),
+    ...present({ stopDetails: reply.stop_details }),
     usage: reply.usage === null ? null : { ...computeUsage(blocks, cache), ...reply.usage },
   };
 }
@@ -80,9 +81,9 @@ export function toJson(message: ScriptedMessage): string {
     content: blocks.map((block) => block.whole),
     stop_reason: stopReason,
     stop_sequence: null,
-    ...(stopDetails === undefined ? {} : { stop_details: stopDetails }),
+    ...present({ stop_details: stopDetails }),
     ...(usage === null ? {} : { usage }),
-    ...(transformations === undefined ? {} : { input_transformations: transformations }),
+    ...present({ input_transformations: transformations }),
   });
 }
 

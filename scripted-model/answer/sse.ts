@@ -1,5 +1,6 @@
 // A message as the API streams it: server-sent events, each as its text on the wire.
 import type { MessageBlock, ScriptedMessage } from './message.ts';
+import { present } from '../../system/json.ts';
 
 export const PING = formatEvent('ping', { type: 'ping' });
 
@@ -48,7 +49,7 @@ function buildStart({ head, usage, transformations }: ScriptedMessage): object {
     stop_reason: null,
     stop_sequence: null,
     ...(usage === null ? {} : { usage: buildStartUsage(usage) }),
-    ...(transformations === undefined ? {} : { input_transformations: transformations }),
+    ...present({ input_transformations: transformations }),
   };
 }
 
@@ -62,12 +63,12 @@ function buildEnd({ stopReason, stopDetails, usage, finalTransformations }: Scri
     delta: {
       stop_reason: stopReason,
       stop_sequence: null,
-      ...(stopDetails === undefined ? {} : { stop_details: stopDetails }),
+      ...present({ stop_details: stopDetails }),
     },
     ...(usage === null
       ? {}
       : { usage: { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens, iterations } }),
-    ...(finalTransformations === undefined ? {} : { input_transformations: finalTransformations }),
+    ...present({ input_transformations: finalTransformations }),
   };
 }
 

@@ -2,6 +2,7 @@
 // record of the messages they stand for.
 import { digestTexts, encodeSigned, readSigned } from '../signed.ts';
 import { isObject, type Json } from '../validate/shape.ts';
+import { present } from '../../system/json.ts';
 
 /**
  * The facts of a compaction that matter to thinking made before it: its maker, its system prompt
@@ -51,7 +52,7 @@ export function makeCompactionBlock(
     content: summary,
     encrypted_content: Buffer.from(digestTexts(summary, record.messages)).toString('base64'),
     signature: encodeSigned(signed).signature,
-    ...(toolChanges === undefined ? {} : { tool_changes: toolChanges }),
+    ...present({ tool_changes: toolChanges }),
   };
 }
 

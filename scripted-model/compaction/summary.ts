@@ -9,6 +9,7 @@ import { BETAS } from '../validate/betas.ts';
 import type { Json } from '../validate/shape.ts';
 import { listNetToolChanges } from '../validate/tool-changes.ts';
 import { makeCompactionBlock } from './blocks.ts';
+import { present } from '../../system/json.ts';
 
 export function buildSummary(
   { request, betas, transformations }: AdmittedRequest,
@@ -32,8 +33,7 @@ export function buildSummary(
     },
     blocks: stopReason === 'compaction' ? [buildWholeBlock(whole)] : [],
     stopReason,
-    ...(reply.stop_details === undefined ? {} : { stopDetails: reply.stop_details }),
-    ...(transformations === undefined ? {} : { transformations }),
+    ...present({ stopDetails: reply.stop_details, transformations }),
     usage: reply.usage === null ? null : { ...NO_USAGE, service_tier: tier, iterations: [iteration] },
   };
 }
@@ -47,7 +47,7 @@ const NO_USAGE = {
   output_tokens: 0,
 };
 
-/** Returns the stop reason. Without a text that ends well there is no summary. */
+/** Returns the stop reason. Only a text that ends well makes a summary. */
 function chooseStopReason(reply: Reply, summary: string): string | null {
   if (reply.stop_reason !== undefined) return reply.stop_reason;
   if ((reply.content ?? []).some(({ type }) => type === 'tool_use')) return 'tool_use';

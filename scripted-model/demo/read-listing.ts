@@ -1,3 +1,4 @@
+import { present } from '../../system/json.ts';
 // Reads the text results of the glob and grep tools: lines, a summary in brackets, then what could
 // not be searched. A result that was too large arrives as its head and tail, with notes between and
 // after them.
@@ -27,7 +28,7 @@ export function readCount(output: string): LineCount | undefined {
   if (summary === undefined) return undefined;
   const [, lines, files] = COUNTED.exec(summary) ?? [];
   const [note] = notes.filter((line) => !PREVIEW.test(line));
-  return { lines: parseCount(lines), files: parseCount(files), ...(note === undefined ? {} : { note }) };
+  return { lines: parseCount(lines), files: parseCount(files), ...present({ note }) };
 }
 
 /** Splits an output. Its last line that looks like a summary is the summary. */

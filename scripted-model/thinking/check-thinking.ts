@@ -156,7 +156,7 @@ type BlockInTurn = {
 };
 
 /**
- * Describes the difference from when the block was made, '' when there is no word for it;
+ * Describes the difference from when the block was made, '' when words for it are missing;
  * undefined: nothing differs. `last` is the block kept before it.
  */
 function describeMismatch(

@@ -22,7 +22,7 @@ export type SignedThinking = {
   readonly account: string;
   /** Bytes of the thinking, shown or not. */
   readonly size: number;
-  /** Null for models without the prefix check, which record nothing. */
+  /** The prefix that the block is bound to; null for models without the prefix check. */
   readonly binding: Binding | null;
 };
 

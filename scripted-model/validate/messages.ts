@@ -8,16 +8,9 @@ import { type RequestRules, extraKeyProblem, firstProblem, isObject, type Json }
 import { sayingProblem } from './text.ts';
 import { isSilent, strayClearAtProblem, systemMessageProblem } from './system-messages.ts';
 import { placementProblem } from './placement.ts';
-import { pairingProblem } from './pairing.ts';
+import { pairingProblem, type ShapedMessage } from './pairing.ts';
 
 const MESSAGE_KEYS = new Set(['role', 'content']);
-
-/** A message whose shape is known to be right. */
-export type ShapedMessage = {
-  readonly role: 'user' | 'assistant' | 'system';
-  /** Absent in a system message that only sets the effort. */
-  readonly content?: string | readonly Json[];
-};
 
 type Place = { readonly path: string; readonly isLast: boolean; readonly model: string };
 

@@ -2,7 +2,13 @@
 // before anything else in it (L39).
 import { firstProblem, type Json } from './shape.ts';
 import { isSilent } from './system-messages.ts';
-import type { ShapedMessage } from './messages.ts';
+
+/** A message whose shape is known to be right. */
+export type ShapedMessage = {
+  readonly role: 'user' | 'assistant' | 'system';
+  /** Absent in a system message that only sets the effort. */
+  readonly content?: string | readonly Json[];
+};
 
 export function pairingProblem(messages: readonly ShapedMessage[]): string | undefined {
   const seen = new Set<string>();

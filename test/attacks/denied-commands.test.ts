@@ -118,7 +118,10 @@ test(
       .map(([command, wraps]) => wraps.reduce((inner, wrap) => wrap(inner), command));
     const judged = (command: string): string => {
       const permissions = { deny: ['bash(victim:*)'] };
-      return decide({ mode: 'bypass', permissions, cwd: '/workspace' }, 'execute', bash, { command }).kind;
+      return decide(
+        { mode: 'bypass', permissions, cwd: '/workspace' },
+        { risk: 'execute', tool: bash, input: { command } },
+      ).kind;
     };
     const check = (command: string): void => {
       if (judged(command) === 'deny') return;

@@ -67,7 +67,7 @@ test.runIf(hasGbk)('a character of another encoding swallows no backslash that w
   // The last byte of the character and the backslash are one character of GBK.
   const command = 'echo \u4e2d\\; touch made';
   const allow = { permissions: { allow: ['bash(echo:*)'] }, mode: 'default' as const, cwd };
-  expect(decide(allow, 'execute', bash, { command }).kind).toBe('allow');
+  expect(decide(allow, { risk: 'execute', tool: bash, input: { command } }).kind).toBe('allow');
   const { content } = await createBashTool({ sandbox: group, passEnv: ['LOCPATH'] }).call(
     { command },
     toolContext(cwd),

@@ -25,7 +25,7 @@ const rules = Array.from({ length: 600 }, (_, n) => `bash(cmd${n} sub:*)`);
 
 function judge(permissions: object, command: string): unknown {
   const subject = { mode: 'default' as const, permissions, cwd: '/workspace' };
-  return decide(subject, 'execute', bash, { command });
+  return decide(subject, { risk: 'execute', tool: bash, input: { command } });
 }
 
 const output = (text: string) => ({ head: Buffer.from(text), tail: Buffer.alloc(0), omitted: 0 });

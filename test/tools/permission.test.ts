@@ -4,8 +4,12 @@ import { describeQuestion, decide as judge, type PermissionSettings } from '../.
 import type { PermissionDecision, Risk, Tool } from '../../tools/tool.ts';
 import { simpleTool } from './support.ts';
 
-const decide = (settings: PermissionSettings, risk: Risk, tool: Tool, input: unknown): PermissionDecision =>
-  judge(settings, risk, tool, input, tool.canUse?.(input, { cwd: '/', dir: '/', mode: settings.mode }) as never);
+type Judged = { readonly risk: Risk; readonly tool: Tool; readonly input: unknown };
+
+const decide = (settings: PermissionSettings, { risk, tool, input }: Judged): PermissionDecision => {
+  const own = tool.canUse?.(input, { cwd: '/', dir: '/', mode: settings.mode }) as PermissionDecision | undefined;
+  return judge(settings, { risk, tool, input, own });
+};
 
 const modes: readonly PermissionMode[] = ['default', 'acceptEdits', 'plan', 'dontAsk', 'bypass'];
 const risks: readonly Risk[] = ['read', 'write', 'execute', 'external'];

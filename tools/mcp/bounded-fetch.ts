@@ -44,7 +44,7 @@ export function createBoundedFetch({
     const asked = init.body;
     if (response.status !== 401 || typeof source !== 'function') return boundResponse(response, limit, asked);
     await response.body?.cancel();
-    // Of several requests that are refused at once, one asks.
+    // When several requests are refused at once, one asks.
     const again = current === given ? ask() : (current ?? ask());
     return boundResponse(await base(url, await addHeaders(init, again)), limit, asked);
   };
@@ -96,7 +96,7 @@ function boundEvents(limit: number, answersTo: string | number | undefined): Tra
   let isLong = false;
   const answer = (id: string | number | undefined): Buffer => {
     const error = { jsonrpc: '2.0', id, error: { code: -32_603, message: describeTooLarge(limit) } };
-    // The passed-on part of the event is no message by itself.
+    // The passed-on part of the event does not form a message by itself.
     return Buffer.from(id === undefined ? '\n\n' : `\n\ndata: ${JSON.stringify(error)}\n\n`);
   };
   return new TransformStream({

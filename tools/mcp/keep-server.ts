@@ -81,7 +81,7 @@ export class KeptServer {
     return this.#last.hasResources;
   }
 
-  /** Null while the server works, or is being connected. */
+  /** The reason why the server is away; null while it works, or is being connected. */
   get away(): ServerAway | null {
     return this.#current === null && this.#opening === null ? this.#away() : null;
   }

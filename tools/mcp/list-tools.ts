@@ -30,7 +30,10 @@ export type ListedTool = {
   readonly inputSchema: StandardSchema;
   readonly readOnly: boolean;
   readonly idempotent: boolean;
-  /** Null: the server does not say, which is to be taken for yes. */
+  /**
+   * Whether the tool may destroy something; null when the server does not say, which is to be taken
+   * for yes.
+   */
   readonly destructive: boolean | null;
 };
 

@@ -4,6 +4,7 @@ import type { PermissionMode, PermissionRules } from '../../workflows/contract/s
 import { endsRun } from '../../workflows/contract/permission-rules.ts';
 import { isAllowedByRules, findTouchingRule, findDenyingRule } from './match-rules.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../tool.ts';
+import { present } from '../../system/json.ts';
 
 type AskDecision = Extract<PermissionDecision, { kind: 'ask' }>;
 
@@ -75,7 +76,7 @@ function askOrDeny(mode: PermissionMode, risk: Risk, by: Omit<AskDecision, 'kind
 }
 
 function pickReasons({ rule, why }: AskDecision): Omit<AskDecision, 'kind'> {
-  return { ...(rule === undefined ? {} : { rule }), ...(why === undefined ? {} : { why }) };
+  return { ...present({ rule, why }) };
 }
 
 function describeCause(risk: Risk, { rule, hook, why }: Omit<AskDecision, 'kind'>): string {

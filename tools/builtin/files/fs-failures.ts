@@ -32,7 +32,7 @@ export function describeSystemError(error: unknown): string | undefined {
 }
 
 /**
- * Makes a ToolFailure that names the path, or returns the error itself when it is none of the
+ * Makes a ToolFailure that names the path, or returns the error itself unless it is one of the
  * system's ordinary refusals.
  */
 export function toFsFailure(error: unknown, path: string, deed = 'used'): unknown {

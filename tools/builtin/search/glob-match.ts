@@ -10,8 +10,8 @@ type Token =
   | { readonly kind: 'set'; readonly negated: boolean; readonly ranges: readonly (readonly [string, string])[] };
 
 /**
- * Null stands for `**`: any number of folders. `text` is the segment as it was written, which is
- * also the name that equals it.
+ * One segment of a glob; null stands for `**`, any number of folders. `text` is the segment as it
+ * was written, which is also the name that equals it.
  */
 type Segment = { readonly text: string; readonly tokens: readonly Token[] } | null;
 
