@@ -87,8 +87,8 @@ async function record<Value>(
   return created.kind === 'created' ? value : (parseStored(created.bytes) as Value);
 }
 
-async function recordBegin(bench: WorktreeMeans, workspace: string): Promise<Begun | string> {
-  const { dataDir, host, attempt, git } = bench;
+async function recordBegin(means: WorktreeMeans, workspace: string): Promise<Begun | string> {
+  const { dataDir, host, attempt, git } = means;
   const repository = findRepository(workspace);
   if (typeof repository === 'string') return repository;
   const { gitDir, common, prefix } = repository;
@@ -109,7 +109,7 @@ async function recordBegin(bench: WorktreeMeans, workspace: string): Promise<Beg
       ? 'it has no commit yet, and a work tree begins at one'
       : 'this folder is not in the last commit';
   }
-  return await record<Begun>(bench, 'begun', {
+  return await record<Begun>(means, 'begun', {
     v: 1,
     ...place,
     host: host?.id ?? null,
@@ -169,9 +169,9 @@ async function prepare({ git, attempt, worktree }: WorktreeMeans, begun: Begun):
   await writeFile(readyPath(begun), '');
 }
 
-async function recordEnd(bench: WorktreeMeans, end: WorktreeEnd): Promise<WorktreeEnd> {
-  await requireCurrent(bench.attempt);
-  return await record(bench, 'ended', end);
+async function recordEnd(means: WorktreeMeans, end: WorktreeEnd): Promise<WorktreeEnd> {
+  await requireCurrent(means.attempt);
+  return await record(means, 'ended', end);
 }
 
 type Clearable = Exclude<WorktreeEnd, { kind: 'kept' }>;

@@ -84,7 +84,11 @@ export async function converse(asked: Conversation): Promise<Conversed> {
     const before = last.get(request.model);
     const differs = before && continuationProblem(before, request);
     last.set(request.model, request);
-    sent.push({ model: request.model, digest: digestTexts(request), ...(differs && { differs: differs.slice(0, 400) }) });
+    sent.push({
+      model: request.model,
+      digest: digestTexts(request),
+      ...(differs && { differs: differs.slice(0, 400) }),
+    });
     turn += 1;
     const thought = thinking(`Thought ${prompt}.${turn}. ${'Then more. '.repeat(drawn.nat(40))}`);
     if (turn >= perPrompt) return reply([thought, text(`Answer ${prompt}.`)]);
