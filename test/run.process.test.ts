@@ -33,9 +33,9 @@ async function run(part: string, files: Readonly<Record<string, string>>, path =
     `};`,
   ];
   writeFileSync(join(project, 'helper.mjs'), helper.join('\n'));
-  for (const [path, source] of Object.entries(files)) {
-    mkdirSync(dirname(join(project, path)), { recursive: true });
-    writeFileSync(join(project, path), `import { expect, ran, test } from '../../helper.mjs';\n${source}\n`);
+  for (const [file, source] of Object.entries(files)) {
+    mkdirSync(dirname(join(project, file)), { recursive: true });
+    writeFileSync(join(project, file), `import { expect, ran, test } from '../../helper.mjs';\n${source}\n`);
   }
   const env = { PATH: path, HOME: process.env.HOME };
   return new Promise((done) => {
