@@ -22,8 +22,8 @@ const NEVER_READ =
   'protocol protocol.* pull push rebase receive rerere safe sendemail sendemail.* ssh stash svn svn-remote.* transfer url.* user user.* worktree';
 
 /**
- * Keys of the other sections. A key that `buildReadOnlyEnvironment` overrules is harmless too: husky
- * sets core.hooksPath.
+ * Keys of the other sections. A key that `buildReadOnlyEnvironment` overrules is harmless too:
+ * husky sets core.hooksPath.
  */
 const KEYS: Readonly<Record<string, string>> = {
   blame: 'blankboundary coloring date markignoredlines markunblamablelines showemail showroot',
